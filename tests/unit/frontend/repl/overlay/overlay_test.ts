@@ -379,3 +379,32 @@ Deno.test("a run of blanks is counted, so that what follows it is in view", asyn
   dialogs.overlays.cancel();
   await answer;
 });
+
+Deno.test("a long question can be read to its end, and Enter answers nothing before that", async () => {
+  const { dialogs, terminal, shown } = openStage();
+  const question = `May I?\n${"word ".repeat(800)}the end`;
+  const asking = dialogs.ask(
+    [{ question, options: [{ label: "Allow" }], multiple: false }],
+    new AbortController().signal,
+  );
+  await shown();
+  const selected = () => terminal.screen().find((line) => line.startsWith("›"));
+  assertEquals(selected(), "› 2. Something else, in your own words");
+  for (let page = 0; page < 40; page++) terminal.press("pageDown");
+  assert(terminal.screen().some((line) => line.includes("the end")));
+  terminal.press("enter");
+  assertEquals(await asking, [["Allow"]]);
+});
+
+Deno.test("Enter approves a long plan only after it was read here", async () => {
+  const { dialogs, terminal, shown } = openStage();
+  const plan = Array.from({ length: 40 }, (_, index) => `${index + 1}. Step`).join("\n");
+  const answer = dialogs.plan({ plan }, new AbortController().signal);
+  await shown();
+  terminal.press("enter");
+  await shown();
+  terminal.press("escape");
+  await shown();
+  terminal.press("enter");
+  assertEquals(await answer, { approve: true, window: true });
+});
