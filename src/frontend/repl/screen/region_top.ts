@@ -8,11 +8,18 @@ export interface Standing {
   readonly column?: number;
 }
 
+/** A line of history, and the width for which it was made. */
+export interface PrintedLine {
+  readonly line: string;
+  readonly columns: number;
+}
+
 /** The newest frame: what it made of the region before. */
 export interface LastFrame {
   readonly before: Standing;
-  /** Lines of history that it wrote above the region. */
-  readonly printed: number;
+  /** Lines of history that it wrote above the region, and the rows they took. */
+  readonly printed: readonly PrintedLine[];
+  readonly rows: number;
 }
 
 /** A terminal that has become so wide, and how it treats lines that are there. */
@@ -26,6 +33,23 @@ function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Wid
   if (reflow === "none") return row;
   const above = live.slice(0, row).reduce((sum, line) => sum + rowsOf(line, columns), 0);
   return reflow === "all" ? above + rowOf(live[row] ?? "", column, columns) : above;
+}
+
+/**
+ * Rows between the top of the region before the newest frame and the cursor, where the terminal took that
+ * frame with another width than it was made for, and its printed lines have to be written again: they were
+ * cut at that width, below rows that had been wrapped. Undefined where they are right, or have left a screen
+ * of so many rows.
+ */
+export function rowsToPrintAgain(
+  now: Standing,
+  { before, printed, rows }: LastFrame,
+  taken: Terminal["lastTaken"],
+  width: Width & { readonly rows: number },
+): number | undefined {
+  if (taken !== "after" || printed.length === 0) return undefined;
+  const above = rowsAbove(before, width) + rows + now.row - before.row;
+  return rows + now.live.length < width.rows ? above : undefined;
 }
 
 /**
@@ -43,7 +67,7 @@ export function rowsToTop(
   const earlier = rowsAbove(now, width);
   if (taken === "before") return earlier;
   // History that was written below rows that had been wrapped ends them: they stay above it.
-  if (printed > 0) return Math.min(earlier, now.row);
+  if (printed.length > 0) return Math.min(earlier, now.row);
   const later = rowsAbove(before, width) + now.row - before.row;
   if (taken === "after") return later;
   let same = 0;
