@@ -53,7 +53,7 @@ const STEP_MS = 140;
 const SMALL = [[70, 20], [30, 10], [40, 24], [55, 8]] as const;
 
 onTerminal(
-  "a small terminal that is resized while an answer streams keeps every word of it, once",
+  "a small terminal that is resized while an answer streams keeps all of it, once",
   async () => {
     const lines = Array.from({ length: 200 }, (_, index) => `${lineOf(index)} one two three four five six`);
     const ended = Promise.withResolvers<void>();
@@ -85,7 +85,9 @@ onTerminal(
     await shownSoon(terminal, (screen) => screen.includes(lineOf(streamed - 1)) && screen.includes(EMPTY));
     await shownSoon(terminal, (screen) => /^mock-1 · /m.test(screen));
     const history = await terminal.history();
-    const words = history.slice(history.indexOf(lineOf(0)), history.lastIndexOf("> Ask")).split(/\s+/);
-    assertEquals(words.filter(Boolean).join(" "), lines.slice(0, streamed).join(" "), history);
+    const said = history.slice(history.indexOf(lineOf(0)), history.lastIndexOf("> Ask"));
+    // A terminal that becomes narrower breaks lines inside of words.
+    const letters = (text: string) => text.replaceAll(/\s/g, "");
+    assertEquals(letters(said), letters(lines.slice(0, streamed).join("")), history);
   },
 );
