@@ -56,7 +56,7 @@ export class OverlayQueue {
   /** The keyboard is the overlay's: the user has called for it, gone over to it, or moved in it. */
   #armed = true;
   /** The last key of all, and the last that went to the composer. */
-  #last = { key: "", at: -Infinity };
+  #last = { key: "", at: -Infinity, types: false };
   #written = { key: "", at: -Infinity };
   /** A letter that has selected an entry, and may turn out to begin a text. */
   #held: { readonly event: InputEvent; readonly back: () => void } | undefined;
@@ -85,7 +85,7 @@ export class OverlayQueue {
     this.#held = undefined;
     const last = this.#last;
     const key = event.kind === "key" ? event.key : "paste";
-    this.#last = { key, at: this.#now() };
+    this.#last = { key, at: this.#now(), types: event.text !== undefined };
     if (event.text === undefined) return this.#take(event, key, last) ? [] : this.#leave([event]);
     if (held) {
       held.back();
@@ -154,7 +154,7 @@ export class OverlayQueue {
 
   /**
    * Shows an overlay when its turn has come; an abort takes it away. With `called` the user asked for it: the
-   * next key is meant for it, unless they are writing a message by then.
+   * next key is meant for it, unless they have begun a message since.
    */
   async show<T>(overlay: Overlay<T>, signal?: AbortSignal, called = false): Promise<T | undefined> {
     const cancel = () => overlay.cancel();
@@ -183,7 +183,7 @@ export class OverlayQueue {
       this.#follows = this.#shown !== undefined;
       this.#shown = first?.overlay;
       this.#shownAt = this.#now();
-      this.#armed = (first?.called ?? true) && !this.#drafting() && !this.#writing();
+      this.#armed = (first?.called ?? true) && !this.#last.types;
       this.#cancelRedraw();
       if (this.aside) this.#redrawLater();
     }

@@ -408,3 +408,15 @@ Deno.test("Enter approves a long plan only after it was read here", async () => 
   terminal.press("enter");
   assertEquals(await answer, { approve: true, window: true });
 });
+
+Deno.test("a view that a key has opened has the keyboard, although a message was begun before", async () => {
+  const { dialogs, terminal, composer, shown } = openStage();
+  terminal.type("half a senten");
+  terminal.press("ctrl+o");
+  const left = dialogs.show("Notes", "text");
+  await shown();
+  assert(!dialogs.overlays.aside);
+  terminal.type("q");
+  await left;
+  assertEquals(composer.text, "half a senten");
+});
