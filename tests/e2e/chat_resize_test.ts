@@ -50,7 +50,7 @@ onTerminal(
 
 /** Steps in which nobody has heard of the last size when the next one comes. */
 const STEP_MS = 140;
-const SMALL = [[70, 20], [30, 10], [40, 24], [55, 8]] as const;
+const SMALL = [[70, 20], [30, 14], [40, 24], [55, 10]] as const;
 
 onTerminal(
   "a small terminal that is resized while an answer streams keeps all of it, once",

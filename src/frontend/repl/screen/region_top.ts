@@ -17,6 +17,8 @@ export interface PrintedLine {
 /** The newest frame: what it made of the region before. */
 export interface LastFrame {
   readonly before: Standing;
+  /** It began by erasing that region: so many rows it went up. All of it was written again. */
+  readonly erased?: number | undefined;
   /** Lines of history that it wrote above the region, and the rows they took. */
   readonly printed: readonly PrintedLine[];
   readonly rows: number;
@@ -43,13 +45,19 @@ function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Wid
  */
 export function rowsToPrintAgain(
   now: Standing,
-  { before, printed, rows }: LastFrame,
+  last: LastFrame,
   taken: Terminal["lastTaken"],
   width: Width & { readonly rows: number },
 ): number | undefined {
+  const { printed, rows } = last;
   if (taken !== "after" || printed.length === 0) return undefined;
-  const above = rowsAbove(before, width) + rows + now.row - before.row;
-  return rows + now.live.length < width.rows ? above : undefined;
+  const above = rowsPassed(last, width) + rows + now.row;
+  return rows + now.live.length <= width.rows ? above : undefined;
+}
+
+/** Rows of the region before that stay above what a frame wrote, since they had been wrapped. */
+function rowsPassed({ before, erased }: LastFrame, width: Width): number {
+  return Math.max(0, rowsAbove(before, width) - (erased ?? before.row));
 }
 
 /**
@@ -60,18 +68,21 @@ export function rowsToPrintAgain(
  */
 export function rowsToTop(
   now: Standing,
-  { before, printed }: LastFrame,
+  last: LastFrame,
   taken: Terminal["lastTaken"],
   width: Width,
 ): number {
+  const { before, erased, printed } = last;
   const earlier = rowsAbove(now, width);
   if (taken === "before") return earlier;
   // History that was written below rows that had been wrapped ends them: they stay above it.
   if (printed.length > 0) return Math.min(earlier, now.row);
-  const later = rowsAbove(before, width) + now.row - before.row;
+  const later = rowsPassed(last, width) + now.row;
   if (taken === "after") return later;
   let same = 0;
-  while (same < Math.min(now.row, before.row) && now.live[same] === before.live[same]) same++;
+  while (
+    erased === undefined && same < Math.min(now.row, before.row) && now.live[same] === before.live[same]
+  ) same++;
   const least = rowsAbove({ live: before.live, row: same }, width) + now.row - same;
   return Math.min(earlier, later, least);
 }

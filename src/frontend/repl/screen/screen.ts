@@ -183,8 +183,9 @@ export class Screen {
   #update(): string {
     const { columns, rows } = this.#terminal;
     let text = "";
+    let start: Pick<LastFrame, "before" | "erased"> | undefined;
     if (columns !== this.#size.columns || rows !== this.#size.rows) {
-      text = this.#erasedForSize(columns, rows);
+      [text, start] = this.#erasedForSize(columns, rows);
       this.#live = [];
       this.#cursor = this.#cursor.column === undefined ? { row: 0 } : { row: 0, column: 0 };
       this.#size = { columns, rows };
@@ -195,7 +196,12 @@ export class Screen {
     const lines = this.#printed.splice(0, PRINT_LINES);
     // What was made for another width loses nothing to this one.
     const printed = lines.flatMap((made) => rowsOfLine(safeLine(made.line, made.columns), columns));
-    this.#before = { before: { live: this.#live, ...this.#cursor }, printed: lines, rows: printed.length };
+    this.#before = {
+      before: { live: this.#live, ...this.#cursor },
+      ...start,
+      printed: lines,
+      rows: printed.length,
+    };
     const update = updateRegion({
       old: this.#live,
       lines: [...printed, ...live],
@@ -243,23 +249,23 @@ export class Screen {
 
   /**
    * Text that takes the live region away for a screen of this size, and with it lines that were printed for
-   * another width: they are printed again.
+   * another width: they are printed again. Next to it where the region was, if that is known for sure.
    */
-  #erasedForSize(columns: number, rows: number): string {
+  #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
     const { reflow, lastTaken } = this.#terminal;
     const now: Standing = { live: this.#live, ...this.#cursor };
-    const above = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
-    if (above === undefined) return this.#erased(columns);
-    this.#printed.unshift(...this.#before.printed);
-    return `${vertical(-above)}\r\x1b[J`;
+    const again = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
+    if (again !== undefined) this.#printed.unshift(...this.#before.printed);
+    const above = again ?? rowsToTop(now, this.#before, lastTaken, { columns, reflow });
+    const start = lastTaken === "before" ? { before: now, erased: above } : undefined;
+    return [erasing(above), start];
   }
 
-  /** Text that takes the live region away, as the terminal shows it since it is `columns` wide. */
-  #erased(columns = this.#size.columns): string {
+  /** Text that takes the live region away. */
+  #erased(): string {
     const { reflow, lastTaken } = this.#terminal;
     const now: Standing = { live: this.#live, ...this.#cursor };
-    const above = rowsToTop(now, this.#before, lastTaken, { columns, reflow });
-    return `${vertical(-above)}\r\x1b[J`;
+    return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
   }
 
   #write(text: string): void {
@@ -270,6 +276,11 @@ export class Screen {
     });
     if (!writing && this.#open && this.#printed.length > 0) this.draw();
   }
+}
+
+/** Erases from so many rows above the cursor on. */
+function erasing(rows: number): string {
+  return `${vertical(-rows)}\r\x1b[J`;
 }
 
 /** At least one line and at most as many as the screen has, the last ones; the caret among them. */

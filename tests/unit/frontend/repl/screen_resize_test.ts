@@ -183,3 +183,24 @@ Deno.test("lines that wait to be printed while the terminal becomes narrower los
   await Promise.resolve();
   assertEquals(terminal.text().join(" ").match(/end/gi), ["end", "END"], terminal.text().join("\n"));
 });
+
+Deno.test("a frame that erased a region and met it wrapped leaves nothing of it", () => {
+  const terminal = new LateTerminal({ columns: 40, rows: 15 });
+  terminal.write("\x1b[?7l");
+  const screen = new Screen(terminal, {
+    frame: (columns) => ({
+      lines: [`live ${"word ".repeat(6)}`.slice(0, columns), "> ", "status"],
+      caret: { row: 1, column: 2 },
+    }),
+  });
+  screen.open();
+  terminal.said = { columns: 40, rows: 15 };
+  terminal.resize(24, 15);
+  // The size is said to have changed and changed back: everything is written again.
+  screen.resized();
+  terminal.lastTaken = "after";
+  terminal.said = undefined;
+  screen.resized();
+  const text = terminal.text().map((line) => line.trimEnd()).filter(Boolean);
+  assertEquals(text, ["live word word word word", ">", "status"]);
+});
