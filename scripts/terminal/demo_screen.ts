@@ -31,7 +31,7 @@ export async function recordChat(): Promise<Span[][]> {
       /Allow \w+\?[\s\S]*\+1 −1/.test(screen)
         ? "done"
         : screen.includes("Run this command?")
-        ? "y"
+        ? "Enter"
         : undefined,
   });
   // The place of the copy is another one each time.

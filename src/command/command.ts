@@ -22,7 +22,7 @@ export interface Choice<T> {
   readonly label: string;
   readonly detail?: string;
   readonly value: T;
-  /** A key that chooses it at once. */
+  /** A key that selects it. */
   readonly key?: string;
   /** What is behind it, shown while it is the current one. */
   readonly preview?: () => string | Promise<string>;

@@ -50,7 +50,7 @@ for (const answer of ["yes", "no"] as const) {
     await using beside = await openBeside(chat);
     const pid = await chat.pid();
     assertStringIncludes(await beside.screen(), `Process ${pid} has this session open`);
-    await beside.press(answer === "yes" ? "y" : "n");
+    await beside.press("Tab", answer === "yes" ? "y" : "n", "Enter");
     if (answer === "yes") await beside.shows("> the word is heron");
     else await beside.shows(`process ${pid} has it open`);
     await beside.shows(EMPTY);

@@ -92,7 +92,7 @@ Deno.test({
         if (stage > 1) assert(await asks(), where);
         if (stage > 2) {
           await wait(PAUSE_MS);
-          await terminal.press("y");
+          await terminal.press("Tab", "y", "Enter");
           approved++;
         }
         await wait(random.below(120));

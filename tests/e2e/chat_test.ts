@@ -67,7 +67,7 @@ onTerminal(
     await terminal.shows("hello.txt");
     await terminal.press("Enter");
     await terminal.shows("Bring back what?");
-    await terminal.press("b");
+    await terminal.press("b", "Enter");
     await shownSoon(terminal, () => !exists(`${world.dir}/hello.txt`));
     await terminal.shows(EMPTY);
     await chat.enter("/redo");

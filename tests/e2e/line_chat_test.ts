@@ -29,6 +29,9 @@ function scripted() {
   });
 }
 
+/** A line that comes sooner after a question was typed before it. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
+
 Deno.test("each line of a pipe is a message of one session; marks mean what they mean in the chat", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"'));
@@ -88,6 +91,7 @@ Deno.test({
     await using terminal = await dumbTerminal(world);
     await terminal.shows("plain lines only");
     await terminal.shows("Go on without it, this time");
+    await pause();
     await terminal.type("1");
     await terminal.press("Enter");
     await terminal.shows("none: 1\n>");
@@ -97,11 +101,35 @@ Deno.test({
     for (const part of ["Allow write_file?", "+ made", "No, and tell the model why"]) {
       assertStringIncludes(question, part);
     }
+    await pause();
     await terminal.type("1");
     await terminal.press("Enter");
     await terminal.shows("heard: ");
     await terminal.shows("\n>");
     assertEquals(await Deno.readTextFile(`${world.dir}/made.txt`), "made\n");
+    await terminal.press("C-d");
+  },
+});
+
+Deno.test({
+  ...needs(
+    "tmux",
+    hasTmux,
+    "a line that was typed before a question answers nothing and is the next message",
+  ),
+  async fn() {
+    await using server = scripted();
+    await using world = await makeWorld(mockConfig(server.url));
+    await using terminal = await dumbTerminal(world);
+    await terminal.shows("\n>");
+    await terminal.type("write it\n1\n");
+    const question = await terminal.shows("No, and tell the model why");
+    await pause();
+    assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
+    await terminal.type(/(\d)\. No\n/.exec(question)?.[1] ?? "");
+    await terminal.press("Enter");
+    await terminal.shows("heard: 1");
+    assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
     await terminal.press("C-d");
   },
 });
@@ -132,6 +160,7 @@ Deno.test({
     // What it says comes first, and what hides in the command is named.
     assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许，仅此一次/);
     assertStringIncludes(screen, "在所有项目中始终允许：bash=rm -rf build\\u{200b}");
+    await pause();
     await enter(/(\d)\. 拒绝，并告诉模型原因/.exec(screen)?.[1] ?? "");
     await terminal.shows("拒绝，并告诉模型原因:");
     await enter("keep it 留着");

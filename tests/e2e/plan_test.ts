@@ -232,11 +232,15 @@ onTerminal("on a terminal run --plan-then-run asks the person, and so do plain l
   const second = await terminal.shows("Carry out this plan?");
   assertStringIncludes(second, "2. Look at it 😀");
   await terminal.shows("empty for none");
+  // A line that comes sooner was typed before the question.
+  const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
+  await pause();
   await chat.enter("4");
   await terminal.shows("tell the model how:");
   await chat.enter("once more");
   await terminal.shows("3. And again");
   await shownSoon(terminal, (screen) => screen.split("empty for none").length === 3);
+  await pause();
   await chat.enter("1");
   await terminal.shows("All is done.");
   assertEquals(await world.read("hello.txt"), "hello\n");

@@ -14,6 +14,8 @@ export interface StageOptions {
   readonly colours?: boolean;
   /** Colours of a theme. */
   readonly theme?: Theme;
+  /** Keys change the panels, and what they look like is not drawn. */
+  readonly blind?: boolean;
 }
 
 export interface Stage {
@@ -29,7 +31,7 @@ export interface Stage {
 }
 
 export function openStage(
-  { columns = 80, rows = 24, locale = "en", colours = false, theme }: StageOptions = {},
+  { columns = 80, rows = 24, locale = "en", colours = false, theme, blind }: StageOptions = {},
 ): Stage {
   const terminal = new VirtualTerminal({ columns, rows });
   const themed = new ThemedPalette(true);
@@ -40,7 +42,7 @@ export function openStage(
   const dialogs = new Dialogs({
     palette: () => theme ? themed.palette : palette(colours),
     locale: () => locale,
-    changed: () => screen.draw(),
+    changed: () => blind || screen.draw(),
     drafting: () => !composer.empty,
     now: () => now,
   });
@@ -53,8 +55,8 @@ export function openStage(
   });
   terminal.start({
     input(event) {
-      if (!dialogs.overlays.input(event)) composer.input(event);
-      screen.draw();
+      for (const left of dialogs.overlays.input(event)) composer.input(left);
+      if (!blind) screen.draw();
     },
     resize: () => screen.resized(),
     continued: () => screen.continued(),

@@ -10,7 +10,7 @@ export interface Chat extends AsyncDisposable {
   readonly terminal: Terminal;
   /** Types a line and sends it. */
   enter(line: string): Promise<void>;
-  /** Answers a panel, once a person could have seen it: keys on their way to the composer do not. */
+  /** Answers a panel by a key or the letter of a row, once a person could have seen it. */
   answer(key: string): Promise<void>;
   /** The process of the program. */
   pid(): Promise<number>;
@@ -49,7 +49,7 @@ export async function openChat(
     enter,
     async answer(key) {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      await terminal.press(key);
+      await terminal.press(...key.length === 1 ? ["Tab", key, "Enter"] : [key]);
     },
     async pid() {
       const shell = await terminal.ask("#{pane_pid}");

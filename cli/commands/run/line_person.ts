@@ -8,6 +8,7 @@ import type { Question } from "../../../src/tool/mod.ts";
 import type { LineReader } from "../../terminal/line_reader.ts";
 
 type Entry<T> = QuestionInLines<T>["entries"][number];
+type Rows = readonly Pick<Choice<unknown>, "label" | "detail">[];
 type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
 
 export interface LinePersonOptions {
@@ -22,7 +23,12 @@ export interface LinePersonOptions {
   readonly plan: () => Promise<QuestionInLines<PlanAnswer | "leave">>;
   /** Stops the turn. */
   readonly stop: () => void;
+  /** Gets a line that was typed before anybody could have read the question; absent: every line answers. */
+  readonly early?: (line: string) => void;
 }
+
+/** Nobody reads a question and types a line faster, in ms. */
+const PAUSE_MS = 300;
 
 /** A person who reads lines and types numbers. */
 export class LinePerson {
@@ -47,7 +53,7 @@ export class LinePerson {
       asker: { ask: (questions, signal) => this.#ask(questions, signal) },
       trust: async (lines, details) => {
         const chat = this.#options.texts();
-        const answer = await this.choose([chat.trustTitle, ...lines, details].join("\n"), [
+        const answer = await this.#choose([chat.trustTitle, ...lines, details].join("\n"), [
           { label: chat.trustIgnore, value: "ignore" as const },
           { label: chat.trust, value: "trust" as const },
         ]);
@@ -55,7 +61,7 @@ export class LinePerson {
       },
       copy: async ({ pid }) => {
         const { busy, busyCopy, no, yes } = this.#options.texts();
-        const answer = await this.choose(`${busy(pid)}\n${busyCopy}`, [
+        const answer = await this.#choose(`${busy(pid)}\n${busyCopy}`, [
           { label: no, value: false },
           { label: yes, value: true },
         ]);
@@ -65,11 +71,16 @@ export class LinePerson {
     };
   }
 
-  /** A numbered list; undefined when the person gave no number of it. */
+  /** A numbered list that the person asked for; undefined when they gave no number of it. */
   readonly choose = async <T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> => {
-    const number = Number(await this.#answer(title, choices));
-    return Number.isInteger(number) ? choices[number - 1]?.value : undefined;
+    await this.#show(title, choices);
+    return numbered(await this.#options.lines.next(), choices)?.value;
   };
+
+  /** The same of a question that comes up by itself. */
+  async #choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> {
+    return numbered(await this.#answer(title, choices), choices)?.value;
+  }
 
   /** A line; undefined when it is empty. */
   readonly prompt = async (question: string): Promise<string | undefined> => {
@@ -77,16 +88,25 @@ export class LinePerson {
     return (await this.#options.lines.next())?.trim() || undefined;
   };
 
-  async #answer(
-    title: string,
-    choices: readonly Pick<Choice<unknown>, "label" | "detail">[],
-  ): Promise<string> {
-    const { lines, texts, write } = this.#options;
+  /** The line that answers a question. What was typed before anybody could have read it is none. */
+  async #answer(title: string, choices: Rows): Promise<string> {
+    const { lines, early } = this.#options;
+    await this.#show(title, choices);
+    const shown = performance.now();
+    for (;;) {
+      const line = await lines.next();
+      const isLate = performance.now() - shown >= PAUSE_MS;
+      if (line === undefined || !early || isLate) return line?.trim() ?? "";
+      early(line);
+    }
+  }
+
+  async #show(title: string, choices: Rows): Promise<void> {
+    const { texts, write } = this.#options;
     const rows = choices.map(({ label, detail }, at) =>
       `  ${at + 1}. ${label}${detail === undefined ? "" : ` – ${detail}`}`
     );
     await write(`${[title, ...rows].join("\n")}\n${texts().lineInput.number(choices.length)}`);
-    return (await lines.next())?.trim() ?? "";
   }
 
   async #approve(question: Promise<ApprovalLines>, signal: AbortSignal): Promise<ApprovalAnswer> {
@@ -108,8 +128,7 @@ export class LinePerson {
 
   /** What the person chooses or writes; undefined when they gave no number of the list, or wrote nothing. */
   async #chosen<T>({ text, entries }: QuestionInLines<T>): Promise<T | undefined> {
-    const number = Number(await this.#answer(text, entries));
-    const entry = Number.isInteger(number) ? entries[number - 1] : undefined;
+    const entry = numbered(await this.#answer(text, entries), entries);
     return entry && ("write" in entry ? await this.#written(entry) : entry.value);
   }
 
@@ -145,4 +164,10 @@ export class LinePerson {
     }
     return answers;
   }
+}
+
+/** The entry whose number the line is. */
+function numbered<E>(line: string | undefined, entries: readonly E[]): E | undefined {
+  const number = Number(line);
+  return Number.isInteger(number) ? entries[number - 1] : undefined;
 }

@@ -117,7 +117,7 @@ export class Chat {
       palette: () => looks.palette,
       locale: () => texts.locale,
       changed: () => this.#screen.draw(),
-      drafting: () => !this.#composer.empty,
+      drafting: () => !this.#composer.empty || this.#composer.modal,
     });
   }
 
@@ -218,7 +218,7 @@ export class Chat {
     if (!this.#composer.empty) this.#submissions.warm();
     if (key !== "ctrl+c") this.#leaving = false;
     try {
-      this.#give(event, key);
+      this.#give(event);
     } catch (error) {
       this.#fail(error);
     }
@@ -226,9 +226,9 @@ export class Chat {
   }
 
   /** Gives what was typed to whom it is meant for. */
-  #give(event: InputEvent, key: string | undefined): void {
-    if (!this.#dialogs.overlays.input(event) && (key === undefined || !this.#key(key))) {
-      this.#composer.input(event);
+  #give(event: InputEvent): void {
+    for (const left of this.#dialogs.overlays.input(event)) {
+      if (left.kind === "paste" || !this.#key(left.key)) this.#composer.input(left);
     }
   }
 

@@ -53,7 +53,7 @@ export class ChatPerson implements Person {
     this.asker = { ask: (questions, signal) => dialogs.ask(questions, signal) };
     this.planReviewer = { review: (proposal, signal) => dialogs.plan(proposal, signal) };
     this.trust = (lines, details) => dialogs.trust(lines, details);
-    this.copy = ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy });
+    this.copy = ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy }, false);
     this.lend = lend;
     this.say = say;
   }

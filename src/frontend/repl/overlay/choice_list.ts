@@ -19,8 +19,6 @@ export type Entry<T> =
 export interface ChoiceListOptions<T> {
   readonly entries: readonly Entry<T>[];
   readonly palette: Palette;
-  /** The entry to begin with. */
-  readonly current?: number | undefined;
   /** What is typed narrows the list. */
   readonly filter?: boolean | undefined;
   /** Entries are marked, and all marked ones are chosen together. */
@@ -36,14 +34,13 @@ export class ChoiceList<T> {
   filter = "";
   readonly #options: ChoiceListOptions<T>;
   #entries: readonly Entry<T>[];
-  #at: number;
+  #at = 0;
   #top = 0;
   #rows = 1;
 
   constructor(options: ChoiceListOptions<T>) {
     this.#options = options;
     this.#entries = options.entries;
-    this.#at = options.current ?? 0;
   }
 
   get current(): Entry<T> | undefined {
@@ -55,11 +52,8 @@ export class ChoiceList<T> {
     return { at: Math.min(this.#at + 1, this.#entries.length), of: this.#entries.length };
   }
 
-  /**
-   * Takes a key. Returns the entry that it chooses at once, true when it moved, marked or filtered, and false
-   * when it means nothing to a list.
-   */
-  input(event: InputEvent): Entry<T> | boolean {
+  /** Takes a key; false when it means nothing to a list. */
+  input(event: InputEvent): boolean {
     if (event.kind === "paste") return this.#type(oneLine(event.text));
     const { key, text } = event;
     const step = { up: -1, down: 1, "ctrl+p": -1, "ctrl+n": 1 }[key];
@@ -71,7 +65,7 @@ export class ChoiceList<T> {
     if (this.#options.filter && key === "backspace") {
       return this.#narrow([...this.filter].slice(0, -1).join(""));
     }
-    return text === undefined ? false : this.#options.filter ? this.#type(text) : this.#pick(text);
+    return text !== undefined && this.#type(text);
   }
 
   #go(to: number, edge: "around" | "stop"): true {
@@ -88,14 +82,18 @@ export class ChoiceList<T> {
     return true;
   }
 
-  /** An entry's own key, or its number. */
-  #pick(text: string): Entry<T> | boolean {
+  /** The index of the entry with this key or number, -1 without one. */
+  indexOf(text: string): number {
     const digit = /^[1-9]$/.test(text) ? Number(text) - 1 : -1;
-    const found = this.#entries.findIndex((entry, index) => entry.key === text || index === digit);
-    const entry = this.#entries[found];
-    if (!entry) return false;
-    this.#at = found;
-    return this.#options.multiple && !("write" in entry) ? this.#mark() : entry;
+    return this.#entries.findIndex((entry, index) => entry.key === text || index === digit);
+  }
+
+  get index(): number {
+    return this.#at;
+  }
+
+  set index(at: number) {
+    this.#go(at, "stop");
   }
 
   #type(text: string): boolean {

@@ -25,6 +25,8 @@ export interface ChoicePanelOptions<T> {
   readonly body?: ScrollText;
   readonly entries: readonly Entry<T>[];
   readonly current?: number | undefined;
+  /** The entry to begin with as long as a part of what is chosen about has not been in view. */
+  readonly unseen?: number | undefined;
   readonly filter?: boolean | undefined;
   /** Nothing is decided by it: `q` leaves it as well. */
   readonly reading?: boolean | undefined;
@@ -53,14 +55,17 @@ export class ChoicePanel<T> implements Overlay<T> {
   /** The answer that is being written. */
   #writing: { readonly entry: Entry<T>; readonly composer: Composer; readonly problem?: string } | undefined;
   #shown: Entry<T> | undefined;
+  /** The user has moved the selection. */
+  #moved = false;
   /** Entries have something behind them that is shown in place of a body. */
   readonly #previews: boolean;
 
   constructor(options: ChoicePanelOptions<T>, style: PanelStyle) {
     this.#options = options;
     this.#style = style;
-    const { entries, current, filter, multiple } = options;
-    this.#list = new ChoiceList({ entries, palette: style.palette, current, filter, multiple: !!multiple });
+    const { entries, current = 0, filter, multiple } = options;
+    this.#list = new ChoiceList({ entries, palette: style.palette, filter, multiple: !!multiple });
+    this.#list.index = current;
     this.#body = options.body;
     this.#previews = entries.some(({ preview }) => preview !== undefined);
     this.answer = new Promise((resolve) => this.#resolve = resolve);
@@ -76,9 +81,27 @@ export class ChoicePanel<T> implements Overlay<T> {
       // In a list with previews a page is one of the list.
       if (!this.#previews && this.#body?.input(event.key)) return;
     }
-    const chosen = this.#list.input(event);
-    if (typeof chosen === "object") this.#choose(chosen);
-    else if (chosen) this.#preview();
+    if (!this.#list.input(event)) return;
+    this.#moved = true;
+    this.#preview();
+  }
+
+  wants(text: string): boolean {
+    const { filter, multiple, reading } = this.#options;
+    return this.#writing !== undefined || !!filter || (!!multiple && text === " ") ||
+      (!!reading && text === "q");
+  }
+
+  select(text: string): (() => void) | undefined {
+    const [to, from, moved] = [this.#list.indexOf(text), this.#list.index, this.#moved];
+    if (to < 0) return undefined;
+    const go = (index: number, moved: boolean) => {
+      this.#list.index = index;
+      this.#moved = moved;
+      this.#preview();
+    };
+    go(to, true);
+    return () => go(from, moved);
   }
 
   cancel(): void {
@@ -172,6 +195,8 @@ export class ChoicePanel<T> implements Overlay<T> {
       ["title", title.length],
     ]);
     const shown = this.#bodyRows(columns, given.body);
+    const { current = 0, unseen } = this.#options;
+    if (unseen !== undefined && !this.#moved) this.#list.index = this.#body?.seen ? current : unseen;
     const hints = hintRows(
       this.#hints(!this.#previews && (this.#body?.cut ?? false), height > given.list),
       columns,

@@ -53,15 +53,16 @@ export class Dialogs {
 
   /** Asks about a plan, which stands in the transcript; undefined when the user left it where it is. */
   async plan(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
-    const [{ ChoicePanel }, { planPanelEntries, planTitle }] = await Promise.all([
+    const [{ ChoicePanel }, { isLongPlan, planPanelEntries, planTitle }] = await Promise.all([
       import("./choice_panel.ts"),
       import("./plan_question.ts"),
     ]);
     const style = await this.#style();
     const { plan } = style.texts;
     const entries = planPanelEntries(proposal, plan);
-    while (true) {
-      const panel = new ChoicePanel({ title: planTitle(plan), entries }, style);
+    const look = entries.findIndex((entry) => "value" in entry && entry.value === "look");
+    for (let isRead = !isLongPlan(proposal);; isRead = true) {
+      const panel = new ChoicePanel({ title: planTitle(plan), entries, current: isRead ? 0 : look }, style);
       const answer = await this.overlays.show(panel, signal);
       signal.throwIfAborted();
       if (answer !== "look") return answer === "leave" ? undefined : answer;
@@ -105,7 +106,12 @@ export class Dialogs {
     return await this.overlays.show(panel, undefined, true);
   }
 
-  async confirm(question: string, { text, danger }: ConfirmOptions = {}): Promise<boolean> {
+  /** Asks for a yes; with `called` as an answer to what the user has just done. */
+  async confirm(
+    question: string,
+    { text, danger }: ConfirmOptions = {},
+    called = true,
+  ): Promise<boolean> {
     const { ChoicePanel } = await import("./choice_panel.ts");
     const style = await this.#style();
     const panel = new ChoicePanel({
@@ -118,7 +124,7 @@ export class Dialogs {
       ],
       current: danger ? 1 : 0,
     }, style);
-    return await this.overlays.show(panel, undefined, true) ?? false;
+    return await this.overlays.show(panel, undefined, called) ?? false;
   }
 
   async prompt(question: string, initial = ""): Promise<string | undefined> {

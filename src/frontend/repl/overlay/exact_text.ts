@@ -16,6 +16,9 @@ const EMOJI = /^\p{RGI_Emoji}$|^(?:\p{ExtPict}\p{EMod}?\ufe0f?)(?:\u200d\p{ExtPi
 const TAB = "→   ";
 /** More marks on one character cover what is beside it. */
 const MAX_MARKS = 4;
+/** A longer run of blanks is as good as a hidden text: what follows may be out of sight. */
+const MAX_BLANKS = 60;
+const BLANKS = new RegExp(` {${MAX_BLANKS},}`, "g");
 
 let segmenter: Intl.Segmenter | undefined;
 
@@ -28,7 +31,8 @@ interface Cell {
 
 /**
  * A text as rows of at most `columns` cells, every character of it to be seen: what a terminal would hide or
- * reorder is named, such as `\u{202e}`, in the way of `mark`; `\x0d` is half of the line end of Windows.
+ * reorder is named, such as `\u{202e}`, in the way of `mark`; `\x0d` is half of the line end of Windows and
+ * `\x20{3000}` a long run of blanks.
  */
 export function exactRows(text: string, columns: number, mark: (text: string) => string): string[] {
   return text.split("\n").flatMap((line) => exactLine(line, columns, mark));
@@ -37,7 +41,7 @@ export function exactRows(text: string, columns: number, mark: (text: string) =>
 /** The rows of one line. */
 export function exactLine(line: string, columns: number, mark: (text: string) => string): string[] {
   const room = Math.max(2, columns);
-  if (ASCII.test(line)) return chunks(line, room);
+  if (ASCII.test(line) && !hasRun(line)) return chunks(line, room);
   const rows: string[] = [];
   let row = "";
   let used = 0;
@@ -58,9 +62,23 @@ function chunks(line: string, size: number): string[] {
   return rows;
 }
 
+function hasRun(line: string): boolean {
+  return line.search(BLANKS) >= 0;
+}
+
 function* cells(line: string): Generator<Cell> {
+  let from = 0;
+  for (const { 0: run, index } of line.matchAll(BLANKS)) {
+    yield* cellsOf(line.slice(from, index));
+    for (const text of `\\x20{${run.length}}`) yield { text, width: 1, named: true };
+    from = index + run.length;
+  }
+  yield* cellsOf(line.slice(from));
+}
+
+function* cellsOf(text: string): Generator<Cell> {
   segmenter ??= new Intl.Segmenter();
-  for (const { segment } of segmenter.segment(line)) {
+  for (const { segment } of segmenter.segment(text)) {
     const hides = UNSEEN.test(segment) ? !EMOJI.test(segment) : [...segment].length > 1 + MAX_MARKS;
     if (segment === "\t") yield { text: TAB, width: TAB.length, named: true };
     else if (!hides) yield { text: segment, width: displayWidth(segment), named: false };
@@ -89,12 +107,12 @@ function nameOf(character: string): string {
 
 /** The text with every unseen character named; newlines and tabs stay. */
 export function nameUnseen(text: string): string {
-  if (ASCII.test(text)) return text;
+  if (ASCII.test(text) && !hasRun(text)) return text;
   return text.split("\n").map((line) => line.split("\t").map(nameLine).join("\t")).join("\n");
 }
 
 function nameLine(line: string): string {
-  if (ASCII.test(line)) return line;
+  if (ASCII.test(line) && !hasRun(line)) return line;
   let text = "";
   for (const cell of cells(line)) text += cell.text;
   return text;

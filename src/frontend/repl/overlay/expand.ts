@@ -44,6 +44,10 @@ export class ExpandPanel implements Overlay<never> {
     this.answer = new Promise((resolve) => this.#resolve = resolve);
   }
 
+  wants(): boolean {
+    return true;
+  }
+
   cancel(): void {
     this.#resolve(undefined);
   }

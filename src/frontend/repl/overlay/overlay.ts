@@ -3,11 +3,16 @@ import type { View } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 
 /**
- * A question that owns the keyboard until it is answered; the composer is hidden meanwhile. Keys that mean
- * nothing to it are lost.
+ * A question that takes keys until it is answered; the composer is hidden meanwhile.
+ *
+ * Contract: only Enter answers. Text comes to it by `input` where it wants that, else by `select`.
  */
 export interface Overlay<T> extends View {
   input(event: InputEvent): void;
+  /** It has a use for this text of its own: it filters, searches, marks or writes. */
+  wants(text: string): boolean;
+  /** Selects the entry that a letter or digit names; returns what takes that back, undefined without one. */
+  select?(text: string): (() => void) | undefined;
   /** Resolves once; with undefined when it was left without an answer. */
   readonly answer: Promise<T | undefined>;
   /** Leaves it without an answer. */
@@ -34,21 +39,27 @@ export interface OverlayQueueOptions {
 }
 
 /**
- * The overlays that wait for an answer. The first one is shown; the others follow in order. One that appears
- * by itself is not answered by keys that were meant for something else: it takes none until there was a
- * pause, and while somebody writes a message it stands beside the composer until Tab goes over to it.
+ * The overlays that wait for an answer. The first one is shown; the others follow in order.
+ *
+ * Contract: what somebody types never answers. Text goes to the composer, which keeps the keyboard as long as
+ * it holds any, until Tab hands it to the overlay. A first lone letter or digit after a pause selects the
+ * entry it names; with the next one both go to the composer, and the selection goes back. Enter answers after
+ * a pause or where a key has moved the selection.
  */
 export class OverlayQueue {
   readonly #changed: () => void;
   readonly #drafting: () => boolean;
   readonly #now: () => number;
   readonly #waiting: Waiting[] = [];
-  /** The overlay that has got the keyboard, and since when nothing has been typed. */
   #shown: Overlay<unknown> | undefined;
+  #shownAt = 0;
+  /** The keyboard is the overlay's: the user has called for it, gone over to it, or moved in it. */
   #armed = true;
-  #quietSince = 0;
-  /** The last key that went to the composer, and when. */
-  #last = { key: "", at: -Infinity };
+  /** The last key of all, and the last that went to the composer. */
+  #last = { key: "", at: -Infinity, types: false };
+  #written = { key: "", at: -Infinity };
+  /** A letter that has selected an entry, and may turn out to begin a text. */
+  #held: { readonly event: InputEvent; readonly back: () => void } | undefined;
   /** The keys on their way were meant for an overlay before, and not for the composer. */
   #follows = false;
   #cancelRedraw: () => void = () => {};
@@ -68,37 +79,70 @@ export class OverlayQueue {
     return this.top !== undefined && !this.#armed && (this.#drafting() || this.#writing());
   }
 
-  /** Gives a key to the overlay on top; false: it is still meant for what was there before. */
-  input(event: InputEvent): boolean {
-    const { top } = this;
+  /** Gives a key to the overlay on top; returns what is meant for the composer instead. */
+  input(event: InputEvent): readonly InputEvent[] {
+    const held = this.#held;
+    this.#held = undefined;
+    const last = this.#last;
     const key = event.kind === "key" ? event.key : "paste";
-    if (top && this.#takes(key)) {
+    this.#last = { key, at: this.#now(), types: event.text !== undefined };
+    if (event.text === undefined) return this.#take(event, key, last) ? [] : this.#leave([event]);
+    if (held) {
+      held.back();
+      return this.#leave([held.event, event]);
+    }
+    return this.#takeText(event, event.text, last.at) ? [] : this.#leave([event]);
+  }
+
+  #leave(events: readonly InputEvent[]): readonly InputEvent[] {
+    this.#written = this.#last;
+    if (this.top) {
+      this.#armed = false;
+      this.#redrawLater();
+    }
+    return events;
+  }
+
+  #takeText(event: InputEvent, text: string, lastAt: number): boolean {
+    const { top } = this;
+    if (!top || this.aside || !(this.#armed || this.#pausedFor(WRITING_MS, lastAt))) return false;
+    if (top.wants(text)) {
+      this.#armed = true;
       top.input(event);
       return true;
     }
-    const taken = top !== undefined && (this.#armed || (this.#follows && !this.aside));
-    if (!taken) this.#last = { key, at: this.#now() };
-    if (top && !taken) this.#redrawLater();
-    return taken;
+    const back = event.kind === "key" ? top.select?.(text) : undefined;
+    if (!back) return false;
+    this.#held = { event, back };
+    return this.#armed = true;
   }
 
-  #takes(key: string): boolean {
+  #take(event: InputEvent, key: string, last: { readonly key: string; readonly at: number }): boolean {
+    const { top } = this;
+    if (!top) return false;
+    const isRepeated = key === "enter" && last.key === key && this.#now() - last.at < PAUSE_MS;
     // What refuses at most may come at any time.
-    if (this.#armed || key === "escape" || (key === "ctrl+c" && !this.#drafting())) return true;
-    if (this.aside) {
+    if (key === "escape" || (key === "ctrl+c" && !this.#drafting())) top.input(event);
+    else if (this.aside) {
       // It goes over to the overlay, and is no answer.
       this.#armed = key === "tab";
-      return false;
+      return this.#armed;
+    } else if (isRepeated || !(this.#armed || this.#pausedFor(PAUSE_MS, last.at))) {
+      return this.#armed || this.#follows;
+    } else {
+      this.#armed = true;
+      top.input(event);
     }
-    const now = this.#now();
-    this.#armed = now - this.#quietSince >= PAUSE_MS;
-    this.#quietSince = now;
-    return this.#armed;
+    return true;
+  }
+
+  #pausedFor(ms: number, lastAt: number): boolean {
+    return this.#now() - Math.max(this.#shownAt, lastAt) >= ms;
   }
 
   /** Enter has sent what was written, so that it is the end of it. */
   #writing(): boolean {
-    const { key, at } = this.#last;
+    const { key, at } = this.#written;
     return key !== "enter" && this.#now() - at < WRITING_MS;
   }
 
@@ -110,7 +154,7 @@ export class OverlayQueue {
 
   /**
    * Shows an overlay when its turn has come; an abort takes it away. With `called` the user asked for it: the
-   * next key is meant for it.
+   * next key is meant for it, unless they have begun a message since.
    */
   async show<T>(overlay: Overlay<T>, signal?: AbortSignal, called = false): Promise<T | undefined> {
     const cancel = () => overlay.cancel();
@@ -138,8 +182,8 @@ export class OverlayQueue {
     if (first?.overlay !== this.#shown) {
       this.#follows = this.#shown !== undefined;
       this.#shown = first?.overlay;
-      this.#armed = first?.called ?? true;
-      this.#quietSince = this.#now();
+      this.#shownAt = this.#now();
+      this.#armed = (first?.called ?? true) && !this.#last.types;
       this.#cancelRedraw();
       if (this.aside) this.#redrawLater();
     }

@@ -12,6 +12,14 @@ export function planTitle({ title, isAbove }: PlanTexts): string {
   return `${title}\n${isAbove}`;
 }
 
+/** A plan of more lines or characters has probably left the screen at its top. */
+const SHORT_PLAN = { lines: 15, characters: 1500 };
+
+/** Reports whether somebody may not have seen all of a plan. */
+export function isLongPlan({ plan }: PlanProposal): boolean {
+  return plan.length > SHORT_PLAN.characters || plan.split("\n").length > SHORT_PLAN.lines;
+}
+
 /** Its answers where lines are read and written. */
 export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
   return [

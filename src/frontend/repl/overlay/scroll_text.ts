@@ -4,6 +4,7 @@ export class ScrollText {
   #cached: { readonly columns: number; readonly rows: readonly string[] } | undefined;
   #top = 0;
   #shown = 0;
+  #seen = false;
 
   /** `render` breaks the text into rows of a width; it is asked again only for another width. */
   constructor(render: (columns: number) => readonly string[]) {
@@ -26,6 +27,7 @@ export class ScrollText {
     this.#shown = cut && room > 1 ? room - 1 : room;
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#shown));
     const shown = rows.slice(this.#top, this.#top + this.#shown);
+    this.#seen ||= this.#top + this.#shown >= rows.length;
     return cut && room > 1
       ? [...shown, position(this.#top + 1, this.#top + shown.length, rows.length)]
       : shown;
@@ -34,6 +36,12 @@ export class ScrollText {
   /** The text is another one now; it stays scrolled as it was. */
   update(): void {
     this.#cached = undefined;
+    this.#seen = false;
+  }
+
+  /** Its end has been in view. */
+  get seen(): boolean {
+    return this.#seen;
   }
 
   /** Something of it is out of view. */

@@ -30,6 +30,10 @@ export class TextInput implements Overlay<string> {
     else this.#composer.input(event);
   }
 
+  wants(): boolean {
+    return true;
+  }
+
   cancel(): void {
     this.#resolve(undefined);
   }

@@ -30,6 +30,10 @@ export class TextPanel implements Overlay<never> {
     else this.#body.input({ space: "pageDown", b: "pageUp" }[key] ?? key);
   }
 
+  wants(): boolean {
+    return true;
+  }
+
   cancel(): void {
     this.#resolve(undefined);
   }

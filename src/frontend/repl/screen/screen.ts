@@ -2,8 +2,15 @@ import { after } from "../../../util/timer.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { pathTo, safeLine } from "./line.ts";
 import { horizontal, updateRegion, vertical } from "./region.ts";
-import { type LastFrame, rowsToTop, type Standing } from "./region_top.ts";
+import {
+  type LastFrame,
+  type PrintedLine,
+  rowsToPrintAgain,
+  rowsToTop,
+  type Standing,
+} from "./region_top.ts";
 import type { Frame, View } from "./view.ts";
+import { rowsOfLine } from "../transcript/rows.ts";
 
 /** Frames while nobody types come at most this often. */
 const FRAME_MS = 33;
@@ -17,7 +24,7 @@ const SMALL_TEXT = 64;
  * are written again at these times (ms).
  */
 const REPAINT_MS = [700, 3000];
-const NO_FRAME: LastFrame = { before: { live: [], row: 0 }, printed: 0 };
+const NO_FRAME: LastFrame = { before: { live: [], row: 0 }, printed: [], rows: 0 };
 /** A row of which nobody knows what it shows. */
 const UNKNOWN = "\0";
 /** At the end a terminal that takes nothing is waited for no longer. */
@@ -27,7 +34,8 @@ const CLOSE_MS = 1000;
  * The main screen of a terminal: lines that are printed once and belong to its history from then on, and
  * below them the live region, which alone is written over.
  *
- * Contract: a line takes one row. What is wider is cut, control characters are taken out; only colours and
+ * Contract: a line takes one row. What is wider is cut, but for lines whose screen has become narrower since
+ * they were printed: these take several. Control characters are taken out; only colours and
  * links get through. While the terminal takes a frame no other is drawn, and the next one shows the newest
  * state; printed lines wait for it and none is lost.
  */
@@ -41,7 +49,7 @@ export class Screen {
   #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
   #before: LastFrame = NO_FRAME;
   #safe = new Map<string, string>();
-  #printed: string[] = [];
+  #printed: PrintedLine[] = [];
   #cancel: (() => void) | undefined;
   #last = 0;
   /** Cancel what is going to be written again. */
@@ -65,7 +73,8 @@ export class Screen {
 
   /** Lines for the history, above the live region; they are never written again. */
   print(lines: readonly string[]): void {
-    for (const line of lines) this.#printed.push(line);
+    const { columns } = this.#terminal;
+    for (const line of lines) this.#printed.push({ line, columns });
     this.refresh();
   }
 
@@ -174,8 +183,9 @@ export class Screen {
   #update(): string {
     const { columns, rows } = this.#terminal;
     let text = "";
+    let start: Pick<LastFrame, "before" | "erased"> | undefined;
     if (columns !== this.#size.columns || rows !== this.#size.rows) {
-      text = this.#erased(columns);
+      [text, start] = this.#erasedForSize(columns, rows);
       this.#live = [];
       this.#cursor = this.#cursor.column === undefined ? { row: 0 } : { row: 0, column: 0 };
       this.#size = { columns, rows };
@@ -183,8 +193,15 @@ export class Screen {
     }
     const frame = within(this.#view.frame(columns, rows), rows);
     const live = this.#safeLines(frame.lines);
-    const printed = this.#printed.splice(0, PRINT_LINES).map((line) => safeLine(line, columns));
-    this.#before = { before: { live: this.#live, ...this.#cursor }, printed: printed.length };
+    const lines = this.#printed.splice(0, PRINT_LINES);
+    // What was made for another width loses nothing to this one.
+    const printed = lines.flatMap((made) => rowsOfLine(safeLine(made.line, made.columns), columns));
+    this.#before = {
+      before: { live: this.#live, ...this.#cursor },
+      ...start,
+      printed: lines,
+      rows: printed.length,
+    };
     const update = updateRegion({
       old: this.#live,
       lines: [...printed, ...live],
@@ -230,12 +247,25 @@ export class Screen {
     });
   }
 
-  /** Text that takes the live region away, as the terminal shows it since it is `columns` wide. */
-  #erased(columns = this.#size.columns): string {
+  /**
+   * Text that takes the live region away for a screen of this size, and with it lines that were printed for
+   * another width: they are printed again. Next to it where the region was, if that is known for sure.
+   */
+  #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
     const { reflow, lastTaken } = this.#terminal;
     const now: Standing = { live: this.#live, ...this.#cursor };
-    const above = rowsToTop(now, this.#before, lastTaken, { columns, reflow });
-    return `${vertical(-above)}\r\x1b[J`;
+    const again = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
+    if (again !== undefined) this.#printed.unshift(...this.#before.printed);
+    const above = again ?? rowsToTop(now, this.#before, lastTaken, { columns, reflow });
+    const start = lastTaken === "before" ? { before: now, erased: above } : undefined;
+    return [erasing(above), start];
+  }
+
+  /** Text that takes the live region away. */
+  #erased(): string {
+    const { reflow, lastTaken } = this.#terminal;
+    const now: Standing = { live: this.#live, ...this.#cursor };
+    return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
   }
 
   #write(text: string): void {
@@ -246,6 +276,11 @@ export class Screen {
     });
     if (!writing && this.#open && this.#printed.length > 0) this.draw();
   }
+}
+
+/** Erases from so many rows above the cursor on. */
+function erasing(rows: number): string {
+  return `${vertical(-rows)}\r\x1b[J`;
 }
 
 /** At least one line and at most as many as the screen has, the last ones; the caret among them. */

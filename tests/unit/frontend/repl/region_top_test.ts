@@ -9,7 +9,7 @@ const NARROW = { columns: 30, reflow: "all" } as const;
 Deno.test("a region that was there is wrapped, one that came afterwards is not", () => {
   const before: Standing = { live: [WIDE, "", "> ", "status"], row: 2, column: 2 };
   const now: Standing = { live: [WIDE, WIDE, "> ", "status"], row: 2, column: 2 };
-  const last = { before, printed: 0 };
+  const last = { before, printed: [], rows: 0 };
   assertEquals(rowsToTop(now, last, "before", NARROW), 4);
   assertEquals(rowsToTop(now, last, "after", NARROW), 3);
   assertEquals(rowsToTop(now, last, "unknown", NARROW), 3);
@@ -19,16 +19,24 @@ Deno.test("a region that was there is wrapped, one that came afterwards is not",
 Deno.test("history that a frame has written is never counted as a part of the region", () => {
   const standing: Standing = { live: [WIDE, WIDE, "> "], row: 2, column: 2 };
   for (const taken of ["after", "unknown"] as const) {
-    assertEquals(rowsToTop(standing, { before: standing, printed: 1 }, taken, NARROW), 2);
+    assertEquals(
+      rowsToTop(
+        standing,
+        { before: standing, printed: [{ line: "x", columns: 60 }], rows: 1 },
+        taken,
+        NARROW,
+      ),
+      2,
+    );
   }
 });
 
 Deno.test("where the cursor has gone down, the rows that it has passed count one each as long as it is unknown", () => {
   const before: Standing = { live: ["one", WIDE, WIDE, "> "], row: 0 };
   const now: Standing = { live: ["two", WIDE, WIDE, "> "], row: 3, column: 2 };
-  assertEquals(rowsToTop(now, { before, printed: 0 }, "before", NARROW), 5);
-  assertEquals(rowsToTop(now, { before, printed: 0 }, "after", NARROW), 3);
-  assertEquals(rowsToTop(now, { before, printed: 0 }, "unknown", NARROW), 3);
+  assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "before", NARROW), 5);
+  assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "after", NARROW), 3);
+  assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "unknown", NARROW), 3);
 });
 
 Deno.test("sizes are read in the order that the terminal was found to have, and answers go to their questions", async () => {

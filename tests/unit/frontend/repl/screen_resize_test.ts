@@ -127,3 +127,80 @@ for (const reflow of [true, false]) {
     );
   });
 }
+
+/** A terminal that has changed its size before the program knows. */
+class LateTerminal extends VirtualTerminal {
+  said: { readonly columns: number; readonly rows: number } | undefined;
+
+  override get columns(): number {
+    return this.said?.columns ?? super.columns;
+  }
+
+  override get rows(): number {
+    return this.said?.rows ?? super.rows;
+  }
+}
+
+Deno.test("lines that were printed for a width that the terminal no longer has are printed again, whole", () => {
+  const terminal = new LateTerminal({ columns: 40, rows: 15 });
+  // As in the chat: what is too wide does not wrap, it writes over its end.
+  terminal.write("\x1b[?7l");
+  let composer = `> ${"wide placeholder ".repeat(2)}`;
+  const screen = new Screen(terminal, {
+    frame: (columns) => ({ lines: ["", composer.slice(0, columns), "status"], caret: { row: 1, column: 2 } }),
+  });
+  screen.open();
+  screen.print(["before"]);
+  screen.draw();
+  terminal.said = { columns: 40, rows: 15 };
+  terminal.resize(24, 12);
+  const lines = [1, 2, 3].map((number) => `line ${number} ${"word ".repeat(5)}end${number}`);
+  screen.print(lines);
+  screen.draw();
+  terminal.lastTaken = "after";
+  terminal.said = undefined;
+  composer = "> ";
+  screen.resized();
+  const text = terminal.text().map((line) => line.trimEnd());
+  assertEquals(text.join("").match(/end\d/g), ["end1", "end2", "end3"], text.join("\n"));
+  assertEquals(text.filter((line) => line.includes("status")).length, 1, text.join("\n"));
+  assertEquals(text.filter((line) => line.startsWith(">")).length, 1, text.join("\n"));
+  assertEquals(text.filter((line) => line === "before").length, 1, text.join("\n"));
+  assertEquals(text.filter((line) => line.startsWith("line ")).length, 3, text.join("\n"));
+});
+
+Deno.test("lines that wait to be printed while the terminal becomes narrower lose nothing", async () => {
+  const terminal = new VirtualTerminal({ columns: 40, rows: 15 });
+  const screen = new Screen(terminal, { frame: () => ({ lines: ["status"] }) });
+  terminal.start({ input: () => {}, resize: () => screen.resized(), continued: () => {}, ended: () => {} });
+  screen.open();
+  terminal.hold();
+  screen.print([`${"word ".repeat(7)}end`]);
+  screen.draw();
+  screen.print([`${"text ".repeat(7)}END`]);
+  terminal.resize(20, 10);
+  await terminal.release();
+  await Promise.resolve();
+  assertEquals(terminal.text().join(" ").match(/end/gi), ["end", "END"], terminal.text().join("\n"));
+});
+
+Deno.test("a frame that erased a region and met it wrapped leaves nothing of it", () => {
+  const terminal = new LateTerminal({ columns: 40, rows: 15 });
+  terminal.write("\x1b[?7l");
+  const screen = new Screen(terminal, {
+    frame: (columns) => ({
+      lines: [`live ${"word ".repeat(6)}`.slice(0, columns), "> ", "status"],
+      caret: { row: 1, column: 2 },
+    }),
+  });
+  screen.open();
+  terminal.said = { columns: 40, rows: 15 };
+  terminal.resize(24, 15);
+  // The size is said to have changed and changed back: everything is written again.
+  screen.resized();
+  terminal.lastTaken = "after";
+  terminal.said = undefined;
+  screen.resized();
+  const text = terminal.text().map((line) => line.trimEnd()).filter(Boolean);
+  assertEquals(text, ["live word word word word", ">", "status"]);
+});

@@ -49,6 +49,7 @@ export async function approvalPanel(
   cancel();
   const risky = destructive !== undefined || escape !== undefined || isTooLong(request);
   const entries = answersOf(request, style);
+  const no = entries.findIndex((entry) => "value" in entry && !entry.value.allow);
   return new ChoicePanel({
     title: titleOf(request, style),
     tone: destructive ? "danger" : escape ? "warning" : "plain",
@@ -56,7 +57,8 @@ export async function approvalPanel(
     entries,
     leave: style.texts.hints.stop,
     // What cannot be taken back is not what a mere Enter does.
-    current: risky ? entries.findIndex((entry) => "value" in entry && !entry.value.allow) : 0,
+    current: risky ? no : 0,
+    unseen: no,
   }, style);
 }
 

@@ -25,7 +25,7 @@ Deno.test("the command that runs is byte for byte the one that was approved", as
     shownCommand(chat),
     tricky.replaceAll("\u200b", "\\u{200b}").replaceAll("\u202e", "\\u{202e}"),
   );
-  chat.terminal.press("y");
+  chat.terminal.press("tab", "y", "enter");
   await chat.until(() => ended(chat) === 1);
   const names = filesOf(chat);
   assertEquals(names, ["a  b\u200b", "c\u202ed", "e"]);
@@ -59,7 +59,7 @@ Deno.test("the folder of a command, and that it stays in the background, are sho
   const screen = chat.terminal.screen().join("\n");
   assert(screen.includes("/var/tmp"), screen);
   assert(screen.includes("background"), screen);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
 });
 
@@ -70,7 +70,7 @@ Deno.test("where a command starts is shown when an earlier one has left the fold
   await panel(chat, 1);
   await chat.shows("touch made");
   await chat.shows(`workdir: "${chat.cwd}/sub"`);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
 });
 
@@ -88,8 +88,9 @@ Deno.test("pastes and keys on their way neither answer a panel nor send anything
   // The pastes have become a draft: the panel takes keys once Tab goes over to it, and still no paste.
   chat.terminal.press("tab");
   for (const text of ["y", "1", "\r"]) chat.terminal.paste(text);
+  await pause();
   assertEquals(results(chat), []);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["blocked"]);
   assertEquals(chat.provider.requests.length, 2);
@@ -126,7 +127,7 @@ Deno.test("a destructive command has no always and no session, in every mode, an
     for (const key of ["a", "s", "p", "w"]) chat.terminal.press(key);
     await pause();
     assertEquals(results(chat), [], approvalMode);
-    chat.terminal.press("enter");
+    chat.terminal.press("tab", "enter");
     await chat.until(() => ended(chat) === 1);
     assertEquals(results(chat), ["blocked"], approvalMode);
   }
@@ -137,7 +138,7 @@ Deno.test("what was allowed for the session is asked about again in the next one
   await using chat = await open([again(), say("a"), again(), say("b"), again(), say("c")]);
   chat.say("one");
   await panel(chat, 1);
-  chat.terminal.press("s");
+  chat.terminal.press("tab", "s", "enter");
   await chat.until(() => ended(chat) === 1);
   chat.say("two");
   await chat.until(() => ended(chat) === 2);
@@ -170,6 +171,6 @@ Deno.test("a Chinese panel says in Chinese why it asks when no rule does", async
   await panel(chat, 1);
   await chat.shows("没有规则适用");
   assert(!chat.terminal.screen().join("").includes("no rule"));
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
 });

@@ -43,7 +43,7 @@ Deno.test("files and images that rules keep from the model are not attached, by 
   chat.terminal.type("see @secret.txt @./secret.txt @harmless.txt @asked.txt now");
   chat.terminal.press("escape", "enter");
   await panel(chat, 1);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
   const sent = JSON.stringify(chat.provider.requests[0]);
   for (const text of ["for nobody", "for who may", "iVBORw0KGgo"]) assert(!sent.includes(text), text);

@@ -21,7 +21,7 @@ async function allow(chat: ChatStage, key: string): Promise<void> {
   const [questions, turns] = [asked(chat), ended(chat)];
   chat.say("go");
   await panel(chat, questions + 1);
-  chat.terminal.press(key);
+  chat.terminal.press("tab", key, "enter");
   await chat.until(() => ended(chat) === turns + 1);
 }
 
@@ -32,7 +32,7 @@ async function asks(chat: ChatStage): Promise<boolean> {
   await chat.until(() => asked(chat) > questions || ended(chat) > turns);
   if (asked(chat) === questions) return false;
   await panel(chat, questions + 1);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === turns + 1);
   return true;
 }
@@ -49,7 +49,7 @@ Deno.test("what is allowed for a session ends with it, whichever way it is left"
     chat.say(way === "/resume" ? `/resume ${id}` : way);
     if (way === "/clear") {
       await chat.until(() => chat.terminal.screen().some((line) => line.startsWith("────")));
-      chat.terminal.press("y");
+      chat.terminal.press("tab", "y", "enter");
     }
     await chat.until(() => chat.opened.length === 2);
     await chat.until(() => chat.assembly().session.id !== id || way === "/resume");
@@ -61,7 +61,7 @@ Deno.test("a rule granted in the list of rules for the session ends with it as w
   await using chat = await openAskingChat([turn(touch("a")), turn(touch("b"))].flat(), { onDisk: true });
   chat.say("hello");
   await panel(chat, 1);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
   chat.assembly().modes.allowForSession("Bash(touch:*)");
   chat.say("/new");
@@ -117,7 +117,7 @@ Deno.test("always saves the rule that was shown, in the file that was named, and
   assertStringIncludes(rows, "Yes, always everywhere: Bash(touch made) (a)");
   assertStringIncludes(rows.replaceAll(" ", ""), `savedin${file}`);
   assertEquals(await Deno.readTextFile(file), before);
-  chat.terminal.press("a");
+  chat.terminal.press("tab", "a", "enter");
   await chat.until(() => ended(chat) === 1);
   const after = await Deno.readTextFile(file);
   assertEquals(after.replace('\n[permissions]\nallow = [ "Bash(touch made)" ]\n', ""), before);
@@ -143,7 +143,8 @@ Deno.test("for what is destructive nothing is saved, whatever key is pressed", a
   await using chat = await openAskingChat(replies, { onDisk: true });
   chat.say("go");
   await panel(chat, 1);
-  for (const key of ["a", "s", "p", "w", "4", "5", "n"]) chat.terminal.press(key);
+  for (const key of ["a", "s", "p", "w", "4", "5", "n"]) chat.terminal.press("tab", key);
+  chat.terminal.press("enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["blocked"]);
   assert(!await Deno.stat(`${chat.home}/config.toml`).then(() => true, () => false));
@@ -159,7 +160,7 @@ Deno.test("always for what cannot be saved lets the call run, counts for the ses
   chat.say("go");
   await panel(chat, 1);
   await Deno.writeTextFile(file, "broken = [");
-  chat.terminal.press("a");
+  chat.terminal.press("tab", "a", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["ok"]);
   await chat.shows("The rule Bash(touch made) is not saved and counts for this session only");

@@ -72,7 +72,7 @@ async function outcomeOf(chat: ChatStage): Promise<Outcome> {
   await chat.until(() => asked(chat) + ended(chat) > 0);
   if (asked(chat) > 0) {
     await panel(chat, 1);
-    chat.terminal.press("n");
+    chat.terminal.press("tab", "n", "enter");
   }
   await chat.until(() => ended(chat) === 1);
   const [end] = chat.events.filter((event) => event.type === "tool.end");
@@ -138,7 +138,7 @@ Deno.test("a mode that is switched to while a question is open answers the next 
   chat.terminal.paste("/mode yolo\r");
   await pause();
   assertEquals([results(chat), filesOf(chat)], [[], []]);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals([asked(chat), results(chat), filesOf(chat)], [1, ["blocked", "ok"], ["second"]]);
   assertEquals(chat.assembly().modes.approval, "yolo");

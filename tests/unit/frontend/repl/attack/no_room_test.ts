@@ -1,6 +1,6 @@
 /** A disk that takes nothing: clear words, and nothing is lost while the chat is open. */
 import { say } from "../../../../support/agent_fixture.ts";
-import { ended, openAskingChat } from "../../../../support/asking_chat.ts";
+import { ended, openAskingChat, pause } from "../../../../support/asking_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 
 Deno.test("a session that no disk takes is kept, not left by mistake, and saved once there is room", async () => {
@@ -25,6 +25,7 @@ Deno.test("a session that no disk takes is kept, not left by mistake, and saved 
   chat.say("/new");
   await chat.shows("Leave this session and lose it?");
   // What cannot be taken back is not what a mere Enter does.
+  await pause();
   chat.terminal.press("enter");
   await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));
   clear();

@@ -26,7 +26,7 @@ Deno.test("a typed command needs no yes of its own, but asks, is refused and is 
     chat.say(line);
     if (asks > 0) {
       await panel(chat, ++questions);
-      chat.terminal.press("n");
+      chat.terminal.press("tab", "n", "enter");
     }
     await chat.until(() => ended(chat) === turn + 1);
     assertEquals([results(chat).at(-1), asked(chat)], [outcome, questions], line);

@@ -42,7 +42,7 @@ Deno.test("characters without a picture are named wherever a command holds them"
     named("\u{e0061}\u{e0062}")
   } ❤${named("\u200d\u200d")} z\u0301`;
   assertEquals(shownCommand(chat), expected);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
 });
 
@@ -52,7 +52,7 @@ Deno.test("carriage returns, tabs and halves of characters are no line ends, bla
   chat.say("go");
   await panel(chat, 1);
   assertEquals(shownCommand(chat), "touch a\\x0d\ntouch→   b # \\u{d800} end");
-  chat.terminal.press("y");
+  chat.terminal.press("tab", "y", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(filesOf(chat), ["a\r", "b"]);
 });
@@ -63,7 +63,7 @@ Deno.test("emoji and scripts whose characters join are shown as they are", async
   chat.say("go");
   await panel(chat, 1);
   assertEquals(shownCommand(chat), `touch "${text}"`);
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
 });
 
@@ -83,7 +83,7 @@ Deno.test("lines of a command, and of a rule for it, cannot pass for answers of 
     "  5. No,",
   ]);
   assert(terminal.screen().join("\n").includes("bash=touch 'x\\x0a  1. No"));
-  terminal.press("4");
+  terminal.press("4", "enter");
   assertEquals((await answer)?.allow, false);
 });
 
@@ -115,7 +115,7 @@ Deno.test("an edit of ten megabytes is asked about at once, as far as it can be 
   await panel(chat, 1);
   await chat.shows("Allow write_file?");
   assert(chat.terminal.screen().join("\n").includes("a\\x1b[2J\\u{202e}b.txt"));
-  chat.terminal.press("n");
+  chat.terminal.press("tab", "n", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals([asked(chat), results(chat)], [1, ["blocked"]]);
 });

@@ -13,10 +13,13 @@ function screen({ terminal }: ChatStage): string {
   return terminal.screen().join("\n").trimEnd();
 }
 
-/** Presses a key on a panel that has come up by itself, after the pause in which it takes none. */
-async function answer(chat: ChatStage, ...keys: string[]): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 350));
-  chat.terminal.press(...keys);
+/** Longer than the pause that a panel wants before it takes a key, or Enter again. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
+
+/** Chooses the row of a letter or digit in a panel that has come up by itself. */
+async function answer(chat: ChatStage, key: string): Promise<void> {
+  await pause();
+  chat.terminal.press("tab", key, "enter");
 }
 
 function results({ events }: ChatStage): string[] {
@@ -56,7 +59,7 @@ Deno.test("an approval that comes while a message is written stands above it unt
     assert(!exists(`${chat.cwd}/notes.txt`), "typing approved the call");
     chat.terminal.press("tab");
     assert(!screen(chat).includes("and then the yes"), screen(chat));
-    chat.terminal.press("y");
+    chat.terminal.press("y", "enter");
     await chat.shows("Done.");
     assert(exists(`${chat.cwd}/notes.txt`));
     await chat.shows("> and then the yes");
@@ -117,7 +120,7 @@ Deno.test("a rewind is chosen by its turn, with what it would change", async () 
   await chat.shows("Leaves 1 turn behind");
   chat.terminal.press("enter");
   await chat.shows("Bring back what?");
-  chat.terminal.press("c");
+  chat.terminal.press("c", "enter");
   await chat.until(() => chat.events.some(({ type }) => type === "rewind"));
 });
 
@@ -125,8 +128,10 @@ Deno.test("a rule can be added for the session, and taken back", async () => {
   await using chat = await openChat();
   chat.say("/permissions");
   await chat.shows("Add a rule");
+  await pause();
   chat.terminal.press("enter");
   await chat.shows("until this session ends");
+  await pause();
   chat.terminal.press("enter");
   await chat.shows("For example Bash(go test:*)");
   chat.terminal.type("Bash(");
@@ -139,7 +144,7 @@ Deno.test("a rule can be added for the session, and taken back", async () => {
   await chat.shows("this session");
   chat.terminal.press("down", "enter");
   await chat.shows("Remove the rule");
-  chat.terminal.press("y");
+  chat.terminal.press("y", "enter");
   await chat.until(() => chat.assembly().modes.sessionRules.length === 0);
 });
 
@@ -152,7 +157,7 @@ Deno.test("a setting is saved in the user's file, whose comments stay", async ()
   chat.terminal.type("permissions.mode");
   chat.terminal.press("enter");
   await chat.shows("Now: ");
-  chat.terminal.press("1");
+  chat.terminal.press("1", "enter");
   await chat.until(() => Deno.readTextFileSync(file).includes("deny"));
   const text = await Deno.readTextFile(file);
   assertStringIncludes(text, "# mine\n[agent] # stays\nmax_steps = 7\n");

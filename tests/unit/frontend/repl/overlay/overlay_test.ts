@@ -37,7 +37,7 @@ Deno.test("an approval is not answered by what somebody writes, whatever the pau
   assertEquals(composer.text, "please yes y a s p 1 2\ty");
   terminal.press("tab");
   assert(!dialogs.overlays.aside);
-  terminal.type("y");
+  terminal.press("y", "enter");
   assertEquals(await answer, { allow: true, scope: "once" });
   assertEquals(composer.text, "please yes y a s p 1 2\ty");
 });
@@ -54,7 +54,7 @@ Deno.test("a key that comes before anybody can have read the question begins a m
   assert(dialogs.overlays.aside);
   pass(200);
   assert(!dialogs.overlays.aside);
-  terminal.type("y");
+  terminal.press("y", "enter");
   assertEquals(await answer, { allow: true, scope: "once" });
 });
 
@@ -99,7 +99,7 @@ Deno.test("the answer to a question is seen with the next turn of the event loop
   const subject = Array.from({ length: 20_000 }, (_, index) => `echo line ${index} 行`).join("\n");
   const { terminal, shown, answer } = asked({ subject });
   await shown();
-  terminal.type("y");
+  terminal.press("y", "enter");
   await answer;
   await new Promise((resolve) => setTimeout(resolve, 0));
   assert(!terminal.screen().some((line) => line.includes("Run this command?")));
@@ -121,14 +121,15 @@ Deno.test("the key that answers one question does not answer the next", async ()
   await shown();
   const second = dialogs.approve({ ...REQUEST, callId: "2" }, new AbortController().signal);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  terminal.type("y");
+  terminal.press("y", "enter");
   assertEquals((await answer)?.allow, true);
   await Promise.resolve();
-  terminal.type("y");
+  terminal.press("enter", "y");
   assert(dialogs.overlays.top !== undefined, "the second question was answered, too");
-  assertEquals(composer.text, "");
+  assertEquals(composer.text, "y");
+  terminal.press("backspace");
   pass(1000);
-  terminal.type("n");
+  terminal.press("n", "enter");
   assertEquals((await second)?.allow, false);
 });
 
@@ -159,7 +160,7 @@ Deno.test("every answer of an approval has its key", async () => {
   for (const [key, expected] of Object.entries(answers)) {
     const { terminal, answer, shown } = asked();
     await shown();
-    terminal.type(key);
+    terminal.press(key, "enter");
     assertEquals(await answer, expected, key);
   }
 });
@@ -167,7 +168,7 @@ Deno.test("every answer of an approval has its key", async () => {
 Deno.test("a refusal takes a note along, written over several keys", async () => {
   const { terminal, answer, shown } = asked();
   await shown();
-  terminal.type("t");
+  terminal.press("t", "enter");
   terminal.type("not today 不行");
   terminal.press("enter");
   assertEquals(await answer, { allow: false, scope: "once", note: "not today 不行" });
@@ -181,7 +182,6 @@ Deno.test("a destructive command is neither offered for always nor run by a mere
   await shown();
   assert(!terminal.screen().some((line) => line.includes("always")));
   assert(terminal.count("\x1b[31m") > 0, "nothing is red");
-  terminal.type("a");
   terminal.press("enter");
   assertEquals((await answer)?.allow, false);
 });
@@ -193,7 +193,7 @@ Deno.test("the composer is hidden while a panel is open, and comes back as it wa
   await shown();
   terminal.press("tab");
   assert(!terminal.screen().some((line) => line.startsWith("> half")));
-  terminal.type("n");
+  terminal.press("n", "enter");
   await answer;
   await Promise.resolve();
   assertEquals(composer.text, "half a senten");
@@ -201,13 +201,16 @@ Deno.test("the composer is hidden while a panel is open, and comes back as it wa
 });
 
 Deno.test("a panel the user called for takes the next key, and a paste answers nothing", async () => {
-  const { dialogs, terminal, shown, pass } = openStage();
+  const { dialogs, terminal, composer, shown, pass } = openStage();
   const answer = dialogs.confirm("Sure?");
   await shown();
   pass(-1000);
   terminal.paste("y");
+  terminal.press("enter");
   assert(dialogs.overlays.top !== undefined);
-  terminal.type("y");
+  assertEquals(composer.text, "");
+  pass(1000);
+  terminal.press("y", "enter");
   assertEquals(await answer, true);
 });
 
@@ -237,8 +240,8 @@ Deno.test("several options and own words make one answer", async () => {
   const question = { question: "Which?", options: [{ label: "a" }, { label: "b" }], multiple: true };
   const answer = dialogs.ask([question], new AbortController().signal);
   await shown();
-  terminal.type("2");
-  terminal.press("down", "enter");
+  terminal.press("2", "down", "up", "space", "down");
+  terminal.press("enter");
   terminal.type("c");
   terminal.press("enter");
   assertEquals(await answer, [["b", "c"]]);
@@ -292,7 +295,7 @@ Deno.test("the rule of always can be edited: what is refused stays to be mended,
       rule === "Bash(npm:*)" ? { code: "wider", widest: "Bash(npm run build:*)" } : undefined,
   });
   await shown();
-  terminal.type("e");
+  terminal.press("e", "enter");
   assert(
     terminal.screen().some((line) => line.includes("Bash(npm run build)")),
     terminal.screen().join("\n"),
@@ -307,4 +310,113 @@ Deno.test("the rule of always can be edited: what is refused stays to be mended,
   terminal.type("Bash(npm run build:*)");
   terminal.press("enter");
   assertEquals(await answer, { allow: true, scope: "always", rule: "Bash(npm run build:*)" });
+});
+
+Deno.test("a first letter selects its row, and with the next one both are a message", async () => {
+  const { terminal, composer, dialogs, sent, shown, pass, answer } = asked();
+  const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
+  await shown();
+  terminal.type("a");
+  assertEquals([selected(), composer.text], ["4.", ""]);
+  pass(2000);
+  terminal.type("lso add\r");
+  assertEquals([sent, selected()], [["also add"], "1."]);
+  // The message is sent; Enter does not follow it at once.
+  pass(100);
+  terminal.press("enter");
+  assert(dialogs.overlays.top !== undefined, "Enter answered");
+  pass(1000);
+  terminal.press("s", "enter");
+  assertEquals(await answer, { allow: true, scope: "session" });
+});
+
+Deno.test("Enter refuses while the end of a call has not been in view", async () => {
+  for (
+    const subject of [
+      `echo hi ${"x".repeat(5000)} ; touch pwned`,
+      `${Array.from({ length: 80 }, (_, index) => `echo ${index}`).join("\n")}\ntouch pwned`,
+    ]
+  ) {
+    const unread = asked({ subject });
+    await unread.shown();
+    assert(!unread.terminal.screen().some((line) => line.includes("pwned")));
+    unread.terminal.press("enter");
+    assertEquals((await unread.answer)?.allow, false);
+    const read = asked({ subject });
+    await read.shown();
+    for (let page = 0; page < 40; page++) read.terminal.press("pageDown");
+    assert(read.terminal.screen().some((line) => line.includes("pwned")));
+    read.terminal.press("enter");
+    assertEquals(await read.answer, { allow: true, scope: "once" });
+  }
+});
+
+Deno.test("arguments and changes that are out of view are not allowed by a mere Enter", async () => {
+  const diff = `@@ -0,0 +1,90 @@\n${Array.from({ length: 90 }, (_, index) => `+line ${index}`).join("\n")}`;
+  const cases: Partial<ApprovalRequest>[] = [
+    { tool: "mcp__server__send", subject: "send", rest: `{"a": "${"y".repeat(4000)}", "to": "evil"}` },
+    {
+      tool: "write_file",
+      details: () =>
+        Promise.resolve({ changes: [{ path: "a", change: "created", added: 90, removed: 0, diff }] }),
+    },
+  ];
+  for (const changes of cases) {
+    const { terminal, answer, shown } = asked(changes);
+    await shown();
+    terminal.press("enter");
+    assertEquals((await answer)?.allow, false);
+  }
+});
+
+Deno.test("a run of blanks is counted, so that what follows it is in view", async () => {
+  const { terminal, shown, dialogs, answer } = asked({ subject: `echo hi ${" ".repeat(3000)}; touch pwned` });
+  await shown();
+  assert(
+    terminal.screen().some((line) => line.includes("\\x20{3001}; touch pwned")),
+    terminal.screen().join("\n"),
+  );
+  dialogs.overlays.cancel();
+  await answer;
+});
+
+Deno.test("a long question can be read to its end, and Enter answers nothing before that", async () => {
+  const { dialogs, terminal, shown } = openStage();
+  const question = `May I?\n${"word ".repeat(800)}the end`;
+  const asking = dialogs.ask(
+    [{ question, options: [{ label: "Allow" }], multiple: false }],
+    new AbortController().signal,
+  );
+  await shown();
+  const selected = () => terminal.screen().find((line) => line.startsWith("›"));
+  assertEquals(selected(), "› 2. Something else, in your own words");
+  for (let page = 0; page < 40; page++) terminal.press("pageDown");
+  assert(terminal.screen().some((line) => line.includes("the end")));
+  terminal.press("enter");
+  assertEquals(await asking, [["Allow"]]);
+});
+
+Deno.test("Enter approves a long plan only after it was read here", async () => {
+  const { dialogs, terminal, shown } = openStage();
+  const plan = Array.from({ length: 40 }, (_, index) => `${index + 1}. Step`).join("\n");
+  const answer = dialogs.plan({ plan }, new AbortController().signal);
+  await shown();
+  terminal.press("enter");
+  await shown();
+  terminal.press("escape");
+  await shown();
+  terminal.press("enter");
+  assertEquals(await answer, { approve: true, window: true });
+});
+
+Deno.test("a view that a key has opened has the keyboard, although a message was begun before", async () => {
+  const { dialogs, terminal, composer, shown } = openStage();
+  terminal.type("half a senten");
+  terminal.press("ctrl+o");
+  const left = dialogs.show("Notes", "text");
+  await shown();
+  assert(!dialogs.overlays.aside);
+  terminal.type("q");
+  await left;
+  assertEquals(composer.text, "half a senten");
 });

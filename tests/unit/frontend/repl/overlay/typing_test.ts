@@ -1,0 +1,118 @@
+/** What somebody types answers no question, whenever it comes up and whatever the pauses are. */
+import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
+import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { openStage } from "../../../../support/overlay_stage.ts";
+import { randomFrom, SEED } from "../../../../support/seed.ts";
+
+const TEXTS = 10_000;
+const COMMAND: ApprovalRequest = {
+  callId: "1",
+  tool: "bash",
+  subject: "npm run build",
+  reason: "no rule applies",
+  scopes: ["once", "session", "project", "always"],
+  rule: "Bash(npm run build)",
+  projectRule: "Bash(npm run build)",
+  prefixRule: "Bash(npm run:*)",
+  savedIn: "/h/config.toml",
+  checkRule: () => undefined,
+};
+const EDIT: ApprovalRequest = {
+  ...COMMAND,
+  tool: "edit_file",
+  subject: "add.js",
+  sessionRule: "Edit",
+  details: () =>
+    Promise.resolve({
+      changes: [{
+        path: "add.js",
+        change: "updated",
+        added: 40,
+        removed: 0,
+        diff: "@@ -0,0 +1,40 @@\n+x".repeat(40),
+      }],
+    }),
+};
+const PUSH: ApprovalRequest = {
+  ...COMMAND,
+  subject: "git push --force",
+  destructive: [{ command: "git push --force", deed: ["deletes"], reason: "it rewrites", targets: [] }],
+};
+const OPTIONS = [{ label: "Allow once" }, { label: "Allow for this session" }, { label: "Decline" }];
+
+type Ask = (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
+const ask = (multiple: boolean, written = false): Ask => (dialogs, signal) =>
+  dialogs.ask([{ question: "Which?", options: OPTIONS, multiple, written }], signal);
+
+/** Each kind of question of the chat. */
+const QUESTIONS: Readonly<Record<string, Ask>> = {
+  command: (dialogs, signal) => dialogs.approve(COMMAND, signal),
+  edit: (dialogs, signal) => dialogs.approve(EDIT, signal),
+  destructive: (dialogs, signal) => dialogs.approve(PUSH, signal),
+  unconfined: (dialogs, signal) => dialogs.approve({ ...COMMAND, escape: { evidence: "denied" } }, signal),
+  plan: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests" }, signal),
+  trust: (dialogs) => dialogs.trust(["a hook would run"], "all of it"),
+  options: ask(false),
+  several: ask(true),
+  written: ask(false, true),
+  confirmed: (dialogs) => dialogs.confirm("Go on in a copy?", {}, false),
+  called: (dialogs) => dialogs.confirm("Lose it?", { danger: true }),
+  listed: (dialogs) =>
+    dialogs.choose("Bring back what?", [
+      { label: "Both", key: "b", value: 1 },
+      { label: "Files", key: "f", value: 2 },
+      { label: "Conversation", key: "c", value: 3 },
+    ]),
+};
+
+const WORDS = (
+  "also yes you so she how please no the echo wait and 2 12 3 things a I test bash -m push 请 先 看 日志 type next " +
+  "every skip pay key why keep have always new again edit"
+).split(" ");
+
+Deno.test(`ten thousand texts at the speed of a person answer nothing and are all kept (seed ${SEED})`, async () => {
+  const random = randomFrom(1);
+  const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1));
+  const message = () => {
+    const words = Array.from({ length: between(1, 4) }, () => WORDS[between(0, WORDS.length - 1)] ?? "");
+    const text = words.join(" ");
+    return text.length === 1 ? `${text} it` : text;
+  };
+  const stage = openStage({ columns: 40, rows: 12, blind: true });
+  const { dialogs, terminal, composer, sent, pass } = stage;
+  const kinds = Object.entries(QUESTIONS);
+  for (let round = 0; round < TEXTS; round++) {
+    const [kind, question] = kinds[round % kinds.length] ?? ["", undefined];
+    const messages = Array.from({ length: between(1, 2) }, message);
+    const isSent = random() < 0.5;
+    const typed = messages.join("\r") + (isSent ? "\r" : "");
+    // Before the first key, among the others, or after a while.
+    const opens = between(0, typed.length - 1);
+    const abort = new AbortController();
+    let answered: unknown;
+    let asking: Promise<unknown> = Promise.resolve();
+    for (const [at, character] of [...typed].entries()) {
+      pass(random() < 0.1 ? between(400, 2000) : between(80, 400));
+      if (at === opens) {
+        asking = question?.(dialogs, abort.signal).then((answer) => answered = answer, () => {}) ?? asking;
+        // A panel that is loaded comes without a timer.
+        for (let turn = 0; !dialogs.overlays.top; turn++) {
+          await new Promise<void>((resolve) => turn % 100 === 99 ? setTimeout(resolve, 0) : resolve());
+        }
+        pass(between(0, 2000));
+      }
+      terminal.type(character);
+    }
+    const where = `seed ${SEED}, round ${round}: ${kind}, ${JSON.stringify(typed)} at ${opens}`;
+    assert(dialogs.overlays.top !== undefined, `typing answered: ${where}`);
+    const kept = [...sent.splice(0), ...(composer.empty ? [] : [composer.text])];
+    assertEquals(kept, messages, where);
+    dialogs.overlays.cancel();
+    abort.abort();
+    await asking;
+    assertEquals(answered === undefined || answered === "ignore" || answered === false, true, where);
+    composer.text = "";
+    pass(5000);
+  }
+});
