@@ -131,7 +131,7 @@ async function readInstructions({ paths, loaded, workspace }: PromptInputSources
     cwd: paths.cwd,
     home: paths.home,
     extra: patterns
-      ? await (await loadInstructionGlobs()).expandInstructionGlobs(instructions)
+      ? (await loadInstructionGlobs()).expandInstructionGlobs(instructions)
       : instructions,
     fromRoot: instructions_from === "root",
     maxBytes: instructions_max_bytes || Infinity,

@@ -29,6 +29,8 @@ export interface WalkReport {
 
 /** The event loop gets its turn after this many milliseconds of walking. */
 const SLICE_MS = 25;
+/** Entries of one directory between two looks at the clock; hostile names and rules cost milliseconds each. */
+const STEP = 32;
 
 interface Folder {
   readonly path: string;
@@ -44,35 +46,44 @@ export async function walkFiles(options: WalkOptions, found: (path: string) => v
   let unreadable = 0;
   let sliceEnd = performance.now() + SLICE_MS;
   for (let folder = stack.pop(); folder; folder = stack.pop()) {
-    if (!visit(folder, options, stack, found)) unreadable++;
-    if (performance.now() < sliceEnd) continue;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    options.signal.throwIfAborted();
-    if (Date.now() > (options.deadline ?? Infinity)) return { unreadable, timedOut: true };
-    sliceEnd = performance.now() + SLICE_MS;
+    const steps = visit(folder, options, stack, found);
+    for (let step = steps.next();; step = steps.next()) {
+      if (step.done && !step.value) unreadable++;
+      if (performance.now() >= sliceEnd) {
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        options.signal.throwIfAborted();
+        if (Date.now() > (options.deadline ?? Infinity)) return { unreadable, timedOut: true };
+        sliceEnd = performance.now() + SLICE_MS;
+      }
+      if (step.done) break;
+    }
   }
   return { unreadable, timedOut: false };
 }
 
-function visit(
+/** Visits one directory, with a pause after every {@linkcode STEP} entries; false: it cannot be listed. */
+function* visit(
   folder: Folder,
   options: WalkOptions,
   stack: Folder[],
   found: (path: string) => void,
-): boolean {
+): Generator<void, boolean> {
   const prefix = folder.path.endsWith("/") ? folder.path : `${folder.path}/`;
-  const listed = list(folder.path, prefix, options.wanted);
+  const listed = yield* list(folder.path, prefix, options.wanted);
   if (!listed) return false;
   const scope = options.all || !listed.telling
     ? folder.scope
     : folder.scope.enter(folder.path, listed.telling);
   const shows = (path: string, name: string, isFolder: boolean) =>
     (options.all || !scope.ignores(path, name, isFolder)) && !options.hidden(path);
+  let left = STEP;
   for (const name of listed.files) {
+    if (--left === 0) yield void (left = STEP);
     const path = prefix + name;
     if (shows(path, name, false)) found(path);
   }
   for (const name of listed.folders) {
+    if (--left === 0) yield void (left = STEP);
     const path = prefix + name;
     if (shows(path, name, true) && !options.prune?.(path, name)) stack.push({ path, scope });
   }
@@ -89,7 +100,11 @@ interface Listed {
 }
 
 /** One pass over the entries: in a large tree it is most of the work. Undefined for what cannot be listed. */
-function list(path: string, prefix: string, wanted: WalkOptions["wanted"]): Listed | undefined {
+function* list(
+  path: string,
+  prefix: string,
+  wanted: WalkOptions["wanted"],
+): Generator<void, Listed | undefined> {
   let entries: Iterable<Deno.DirEntry>;
   try {
     entries = Deno.readDirSync(path);
@@ -99,7 +114,9 @@ function list(path: string, prefix: string, wanted: WalkOptions["wanted"]): List
   const folders: string[] = [];
   const files: string[] = [];
   let telling: Set<string> | undefined;
+  let left = STEP;
   for (const entry of entries) {
+    if (--left === 0) yield void (left = STEP);
     const { name } = entry;
     if (name.charCodeAt(0) === 46) {
       if (isTelling(name)) (telling ??= new Set()).add(name);
