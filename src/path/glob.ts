@@ -130,8 +130,7 @@ function groupsIn(glob: string, dialect: GlobDialect): Group[] {
     else if (char === "{") {
       braces++;
       stack.push({ kind: "{", start: at, open: at, separators: [] });
-    }
-    else if (char === "," && braces > 0) {
+    } else if (char === "," && braces > 0) {
       dropParentheses();
       stack.at(-1)?.separators.push(at);
     } else if (char === "}" && braces > 0) {

@@ -42,7 +42,10 @@ Deno.test("AnswerSchema names each place that does not fit, and nothing that onl
   for (const part of ["the answer: ", "/list/1/n: ", "/other: is not allowed here"]) {
     assert(lines.some((line) => line.startsWith(`- ${part}`)), lines.join("\n"));
   }
-  const many = await problem({ type: "array", items: { type: "string" } }, Array.from({ length: 50 }, (_, n) => n));
+  const many = await problem(
+    { type: "array", items: { type: "string" } },
+    Array.from({ length: 50 }, (_, n) => n),
+  );
   assertStringIncludes(many ?? "", "- and 40 more");
 });
 
