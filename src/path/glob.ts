@@ -64,7 +64,8 @@ const MAX_CLASS = 256;
  */
 export function expandBraces(pattern: string, most = MAX_ALTERNATIVES): string[] | undefined {
   if (!pattern.includes("{")) return [pattern];
-  if (groupsIn(pattern, "ignore").length > MAX_GROUPS) return undefined;
+  const groups = groupsIn(pattern, "ignore");
+  if (groups.length > MAX_GROUPS || groups.some(({ depth }) => depth >= MAX_DEPTH)) return undefined;
   const found: string[] = [];
   for (const alternative of alternatives("", pattern)) {
     if (found.push(alternative) > most) return undefined;
@@ -106,9 +107,14 @@ interface Group {
   readonly open: number;
   readonly end: number;
   readonly separators: readonly number[];
+  /** Groups around it. */
+  readonly depth: number;
 }
 
 type OpenGroup = Omit<Group, "end" | "separators"> & { readonly separators: number[] };
+
+/** Groups within groups that are told apart; deeper ones are plain text. */
+const MAX_DEPTH = 16;
 
 /** The groups of a glob, the outer ones first; what is escaped or between brackets belongs to none. */
 function groupsIn(glob: string, dialect: GlobDialect): Group[] {
@@ -129,7 +135,7 @@ function groupsIn(glob: string, dialect: GlobDialect): Group[] {
     else if (char === "[") at = (readClass(glob, at)?.end ?? at + 1) - 1;
     else if (char === "{") {
       braces++;
-      stack.push({ kind: "{", start: at, open: at, separators: [] });
+      stack.push({ kind: "{", start: at, open: at, separators: [], depth: stack.length });
     } else if (char === "," && braces > 0) {
       dropParentheses();
       stack.at(-1)?.separators.push(at);
@@ -139,9 +145,10 @@ function groupsIn(glob: string, dialect: GlobDialect): Group[] {
       braces--;
     } else if (dialect !== "search") continue;
     else if ("@?*+!".includes(char) && glob[at + 1] === "(") {
-      stack.push({ kind: char as Group["kind"], start: at, open: ++at, separators: [] });
-    } else if (char === "(") stack.push({ kind: "(", start: at, open: at, separators: [] });
-    else if (stack.length === 0 || stack.at(-1)?.kind === "{") continue;
+      stack.push({ kind: char as Group["kind"], start: at, open: ++at, separators: [], depth: stack.length });
+    } else if (char === "(") {
+      stack.push({ kind: "(", start: at, open: at, separators: [], depth: stack.length });
+    } else if (stack.length === 0 || stack.at(-1)?.kind === "{") continue;
     else if (char === "|") stack.at(-1)?.separators.push(at);
     else if (char === ")") close(at);
   }
@@ -205,6 +212,14 @@ interface StateSet {
   readonly next: (StateSet | undefined)[];
 }
 
+/** A position in a glob without branches. */
+interface Place {
+  readonly glob: number;
+  readonly at: number;
+  /** Where any number of characters may follow: the beginning of this part of the path. */
+  readonly from?: number;
+}
+
 const NOWHERE: StateSet = { states: [], file: -1, folder: -1, next: [] };
 
 /** What sets may hold in all before they are forgotten. */
@@ -234,18 +249,33 @@ class Automaton {
   #pendingStates = new Map<StateSet, Map<number, number>>();
   #marks: number[] = [];
   #mark = 0;
+  /** The set that is being made: its states, the ranks of what matches, and the last loops by glob. */
+  #made: number[] = [];
+  #ranks: readonly [file: number, folder: number] = [-1, -1];
+  #ahead: (Place | undefined)[] = [];
+  readonly #closures: (readonly number[] | undefined)[] = [];
+  /** Of the states of globs without branches. */
+  readonly #places: (Place | undefined)[] = [];
+  #place: Place | undefined;
+  #globs = 0;
+  /** The glob that is being read. */
+  #text = "";
 
   constructor(options: GlobOptions) {
     this.#options = options;
   }
 
   add({ glob, tail, rank = 0, foldersOnly = false }: GlobForm): void {
+    this.#place = undefined;
     const end = this.#state(END, rank * 2 + (foldersOnly ? 1 : 0));
     const below = tail === undefined ? end : this.#state(CHAR, SLASH);
     if (tail === "within") this.#next[below] = this.#loop(ANY, end);
     if (tail === "below") this.#next[below] = this.#state(ANY, 0, this.#loop(ANY, end));
     const exit = tail === "within" ? this.#state(FORK, 0, below, end) : below;
+    const index = this.#globs++;
+    this.#text = glob;
     const start = new GlobReader(glob, this.#options.dialect, {
+      locate: (at) => void (this.#place = { glob: index, at }),
       state: (...parts) => this.#state(...parts),
       loop: (kind, next) => this.#loop(kind, next),
       connect: (state, next) => void (this.#next[state] = next),
@@ -256,6 +286,7 @@ class Automaton {
         return this.#parts.push(part) - 1;
       },
     }).read(exit);
+    this.#place = undefined;
     this.#starts.push(start);
     if (!this.#options.anywhere) return;
     this.#starts.push(this.#loop(ANY, this.#state(CHAR, SLASH, start)));
@@ -290,9 +321,10 @@ class Automaton {
 
   /** The set before any character. */
   first(): StateSet {
-    return this.#first ??= this.#collect((enter) => {
-      for (const start of this.#starts) enter(start);
-    });
+    if (this.#first) return this.#first;
+    this.#begin();
+    for (const start of this.#starts) this.#enter(start);
+    return this.#first = this.#collected();
   }
 
   /** The set after one more character. */
@@ -300,32 +332,30 @@ class Automaton {
     const column = this.#column(code);
     const known = set.next[column];
     if (known) return known;
-    const next = this.#collect((enter, hold) => {
-      for (const state of set.states) this.#advance(state, code, { enter, hold });
-    });
+    const folded = this.#folded(code);
+    this.#begin();
+    for (const state of set.states) {
+      if (state >= this.#kinds.length) this.#followPart(state, code);
+      else if (this.#takes(state, code, folded)) this.#enter(this.#next[state] ?? -1);
+    }
+    const next = this.#collected();
     if (this.#kept < MAX_KEPT) set.next[column] = next;
     return next;
   }
 
-  #advance(
-    state: number,
-    code: number,
-    { enter, hold }: { readonly enter: (state: number) => void; readonly hold: (state: number) => void },
-  ): void {
-    const waiting = this.#pending[state - this.#kinds.length];
-    if (waiting) {
-      const part = this.#parts[this.#values[waiting.state] ?? 0];
-      if (!part || code === SLASH) return;
-      const inner = part.follow(waiting.inner, code);
-      hold(this.#waiting(waiting.state, inner));
-      if (inner.folder < 0) enter(this.#next[waiting.state] ?? -1);
-    } else if (this.#takes(state, code)) enter(this.#next[state] ?? -1);
+  #followPart(id: number, code: number): void {
+    const waiting = this.#pending[id - this.#kinds.length];
+    const part = waiting && this.#parts[this.#values[waiting.state] ?? 0];
+    if (!part || code === SLASH) return;
+    const inner = part.follow(waiting.inner, code);
+    this.#hold(this.#waiting(waiting.state, inner));
+    if (inner.folder < 0) this.#enter(this.#next[waiting.state] ?? -1);
   }
 
-  #takes(state: number, code: number): boolean {
+  #takes(state: number, code: number, folded: number): boolean {
     switch (this.#kinds[state]) {
       case CHAR:
-        return this.#folded(code) === this.#values[state];
+        return folded === this.#values[state];
       case CLASS:
         return this.#inClass(this.#values[state] ?? 0, code);
       case ANY:
@@ -366,43 +396,88 @@ class Automaton {
     return column;
   }
 
-  /** Makes a set of what is entered, with all that it leads to without a character. */
-  #collect(
-    fill: (enter: (state: number) => void, hold: (state: number) => void) => void,
-  ): StateSet {
+  /** Starts a set: {@linkcode #enter} adds states and all that they lead to without a character. */
+  #begin(): void {
     this.#mark++;
-    const states: number[] = [];
-    let [file, folder, hash] = [-1, -1, 0];
-    const hold = (state: number) => {
-      if (this.#marks[state] === this.#mark) return;
-      this.#marks[state] = this.#mark;
-      states.push(state);
-      hash = (hash + mixed(state)) | 0;
-    };
-    const open: number[] = [];
-    const enter = (first: number) => {
-      open.push(first);
-      for (let state = open.pop(); state !== undefined; state = open.pop()) {
-        if (state < 0 || this.#marks[state] === this.#mark) continue;
-        const kind = this.#kinds[state];
-        if (kind === FORK) {
-          this.#marks[state] = this.#mark;
-          open.push(this.#next[state] ?? -1, this.#other[state] ?? -1);
-        } else if (kind === END) {
-          this.#marks[state] = this.#mark;
-          const value = this.#values[state] ?? 0;
-          folder = Math.max(folder, value >> 1);
-          if (value % 2 === 0) file = Math.max(file, value >> 1);
-        } else if (kind === NOT) {
-          this.#marks[state] = this.#mark;
-          const inner = this.#parts[this.#values[state] ?? 0]?.first();
-          if (!inner) continue;
-          hold(this.#waiting(state, inner));
-          if (inner.folder < 0) open.push(this.#next[state] ?? -1);
-        } else hold(state);
+    this.#made = [];
+    this.#ranks = [-1, -1];
+    if (this.#ahead.length > 0) this.#ahead = [];
+  }
+
+  #hold(state: number): void {
+    if (this.#marks[state] === this.#mark) return;
+    this.#marks[state] = this.#mark;
+    this.#made.push(state);
+  }
+
+  #enter(state: number): void {
+    for (const each of this.#closure(state)) {
+      if (this.#marks[each] === this.#mark) continue;
+      const value = this.#values[each] ?? 0;
+      if (this.#kinds[each] === END) {
+        this.#marks[each] = this.#mark;
+        const [file, folder] = this.#ranks;
+        this.#ranks = [value % 2 === 0 ? Math.max(file, value >> 1) : file, Math.max(folder, value >> 1)];
+      } else if (this.#kinds[each] === NOT) {
+        this.#marks[each] = this.#mark;
+        const inner = this.#parts[value]?.first();
+        if (!inner) continue;
+        this.#hold(this.#waiting(each, inner));
+        if (inner.folder < 0) this.#enter(this.#next[each] ?? -1);
+      } else {
+        this.#hold(each);
+        this.#noteLoop(each);
       }
-    };
-    fill(enter, hold);
+    }
+  }
+
+  /** What a state leads to without a character. */
+  #closure(from: number): readonly number[] {
+    const known = this.#closures[from];
+    if (known || from < 0) return known ?? [];
+    const found: number[] = [];
+    const seen = new Set<number>();
+    const open = [from];
+    for (let state = open.pop(); state !== undefined; state = open.pop()) {
+      if (state < 0 || seen.has(state)) continue;
+      seen.add(state);
+      if (this.#kinds[state] === FORK) open.push(this.#other[state] ?? -1, this.#next[state] ?? -1);
+      else found.push(state);
+    }
+    return this.#closures[from] = found;
+  }
+
+  /**
+   * In a glob without branches all ways lead through its later stars, and whatever matches from an earlier
+   * place matches from the last star that was reached: the earlier places are left out, so that many stars
+   * take no longer than one. A star that stops at `/` speaks for its own part of the path alone.
+   */
+  #noteLoop(state: number): void {
+    const place = this.#places[state];
+    if (place?.from === undefined) return;
+    const key = place.glob * 2 + (this.#kinds[state] === ANY ? 1 : 0);
+    const last = this.#ahead[key];
+    if (!last || last.at < place.at) this.#ahead[key] = place;
+  }
+
+  #isOvertaken(state: number): boolean {
+    const place = this.#places[state];
+    if (!place) return false;
+    const part = this.#ahead[place.glob * 2];
+    const any = this.#ahead[place.glob * 2 + 1];
+    return (any !== undefined && place.at < any.at) ||
+      (part !== undefined && place.at < part.at && place.at >= (part.from ?? 0));
+  }
+
+  #collected(): StateSet {
+    const states = this.#ahead.length === 0 ? this.#made : this.#made.filter((state) => {
+      const overtaken = this.#isOvertaken(state);
+      if (overtaken) this.#marks[state] = 0;
+      return !overtaken;
+    });
+    let hash = 0;
+    for (const state of states) hash = (hash + mixed(state)) | 0;
+    const [file, folder] = this.#ranks;
     return this.#shared({ states, file, folder, next: [] }, hash);
   }
 
@@ -439,12 +514,17 @@ class Automaton {
     this.#values.push(folded);
     this.#next.push(next);
     this.#other.push(other);
+    this.#places.push(this.#place);
     return this.#kinds.push(kind) - 1;
   }
 
   /** Any number of characters of a kind, and then `next`. */
   #loop(kind: number, next: number): number {
     const step = this.#state(kind, 0);
+    if (this.#place) {
+      const from = this.#text.lastIndexOf("/", this.#place.at - 1) + 1;
+      this.#places[step] = { ...this.#place, from };
+    }
     return this.#next[step] = this.#state(FORK, 0, step, next);
   }
 }
@@ -457,6 +537,8 @@ function mixed(state: number): number {
 
 /** How a reader makes states. */
 interface StateMaker {
+  /** The states that are made from now on are at this position of a glob without branches. */
+  readonly locate: (at: number) => void;
   readonly state: (kind: number, value: number, next?: number, other?: number) => number;
   readonly loop: (kind: number, next: number) => number;
   readonly connect: (state: number, next: number) => void;
@@ -474,6 +556,8 @@ class GlobReader {
   readonly #jumps = new Map<number, readonly number[]>();
   readonly #beginnings: readonly number[];
   readonly #closing = new Set<number>();
+  /** All of its texts come by all of its positions. */
+  readonly #isStraight: boolean;
   readonly #known = new Map<number, number>();
   #todo: (readonly [state: number, at: number, mode: number])[] = [];
   #exit = -1;
@@ -482,7 +566,7 @@ class GlobReader {
     this.#glob = glob;
     this.#dialect = dialect;
     this.#make = make;
-    const groups = groupsIn(glob, dialect);
+    const groups = groupsIn(glob, dialect).filter(({ depth }) => depth < MAX_DEPTH);
     for (const group of groups) {
       this.#groups.set(group.start, group);
       const { kind, end, separators } = group;
@@ -493,6 +577,8 @@ class GlobReader {
       if (kind === "(" && separators.length === 0) this.#closing.add(end);
     }
     this.#beginnings = dialect === "search" ? this.#barsOutside(groups) : [];
+    this.#isStraight = groups.length + this.#beginnings.length === 0 &&
+      !(dialect === "search" && glob.includes("["));
   }
 
   /** Bars outside of all groups part the whole glob. */
@@ -518,6 +604,7 @@ class GlobReader {
     const start = this.#all([0, ...this.#beginnings], mode);
     for (let next = this.#todo.pop(); next; next = this.#todo.pop()) {
       const [state, at, how] = next;
+      if (this.#isStraight) this.#make.locate(at);
       this.#make.connect(state, this.#from(at, how));
     }
     return start;

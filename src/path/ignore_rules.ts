@@ -2,6 +2,8 @@ import { compileRanked } from "./glob.ts";
 
 /** Longer lines of an ignore file are left out: no path is as long. */
 const MAX_LINE = 4096;
+/** Characters of lines with wildcards that count in one file; every name is compared with all of them. */
+const MAX_WILD = 64 * 1024;
 
 /** Returns what the last matching line of an ignore file says; undefined when no line matches. */
 export type IgnoreVerdict = "ignore" | "keep" | undefined;
@@ -51,8 +53,23 @@ type RankTest = ReturnType<typeof compileRanked>;
 
 /** The index of the last rule of a kind that matches; undefined when there are none. */
 function rankTest(rules: readonly Rule[], byName: boolean): RankTest | undefined {
-  const globs = rules.flatMap((rule, rank) => rule.byName === byName ? [{ ...rule, rank }] : []);
-  return globs.length === 0 ? undefined : compileRanked(globs, { dialect: "ignore" });
+  const ranked = rules.map((rule, rank) => ({ ...rule, rank })).filter((rule) => rule.byName === byName);
+  if (ranked.length === 0) return undefined;
+  const plain = { file: new Map<string, number>(), folder: new Map<string, number>() };
+  const wild: typeof ranked = [];
+  let room = MAX_WILD;
+  for (const rule of ranked) {
+    if (!/[*?[\]\\{}]/.test(rule.glob)) {
+      plain.folder.set(rule.glob, rule.rank);
+      if (!rule.foldersOnly) plain.file.set(rule.glob, rule.rank);
+    } else if ((room -= rule.glob.length) >= 0) wild.push(rule);
+  }
+  const wildRank = wild.length === 0 ? undefined : compileRanked(wild, { dialect: "ignore" });
+  return (text, isFolder) =>
+    Math.max(
+      plain[isFolder ? "folder" : "file"].get(text) ?? -1,
+      wildRank?.(text, isFolder) ?? -1,
+    );
 }
 
 function parseLine(line: string): Rule[] {

@@ -1,3 +1,4 @@
+import { ReasonixError } from "../../core/mod.ts";
 import { compileGlobs } from "../../path/glob.ts";
 import { IgnoreRules } from "../../path/ignore_rules.ts";
 import { splitList } from "./roots.ts";
@@ -15,8 +16,16 @@ export interface PathFilter {
   readonly exclude: readonly string[];
 }
 
+/** The longest list of patterns that is read. */
+const MAX_LENGTH = 4096;
+
 /** Splits what models write (`*.ts,*.tsx`, `!*.test.ts`, a list) into a filter. */
 export function readFilter(include: readonly string[], exclude: readonly string[]): PathFilter {
+  if ([...include, ...exclude].some((patterns) => patterns.length > MAX_LENGTH)) {
+    throw new ReasonixError(`Cannot use a pattern of more than ${MAX_LENGTH} characters`, {
+      remedy: "shorten it, or search several times",
+    });
+  }
   const wanted = include.flatMap(splitList);
   const unwanted = exclude.flatMap(splitList).map((pattern) => pattern.replace(/^!/, ""));
   return {
