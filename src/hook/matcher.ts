@@ -24,7 +24,7 @@ export function readMatcher(text: string): Matcher | { readonly fault: string } 
   }
 }
 
-/** The most repetitions without an end that names are matched against: each multiplies the time by a length. */
+/** The most repetitions without an end: each multiplies the time by the length of a name. */
 const MAX_REPETITIONS = 4;
 
 /** What in a regular expression can take more time than a call may wait; it runs where nothing can end it. */

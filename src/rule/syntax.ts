@@ -95,7 +95,7 @@ export function readRule(written: string): RuleParts | RuleFault {
   };
 }
 
-/** The number of names that the braces of a rule stand for; 0: it has none, or is no rule that can be held. */
+/** The number of names that the braces of a rule stand for; 0: no braces, or no rule that can be held. */
 export function bracedNames(rule: unknown): number {
   if (typeof rule !== "string" || !rule.includes("{")) return 0;
   const read = readRule(rule);

@@ -19,7 +19,7 @@ export type { OutputUnit };
 /** Seconds that a check in a process of its own may take. */
 export const CHECK_SECONDS = 5;
 
-/** What does not fit, as far as anything can take long in a process of its own; undefined: it took too long. */
+/** What does not fit; undefined: the check took too long, or was aborted. */
 export async function checkSchema(
   job: SchemaJob,
   signal?: AbortSignal,

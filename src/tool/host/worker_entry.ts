@@ -3,5 +3,5 @@ import { runWorkerProcess } from "./worker_process.ts";
 
 await runWorkerProcess(Deno.args, {
   port: { input: Deno.stdin.readable, write: (bytes) => Deno.stdout.writeSync(bytes) },
-  paths: () => Promise.reject(new Error("this process has no workspace")),
+  paths: () => Promise.reject(new Error("This process has no workspace")),
 });

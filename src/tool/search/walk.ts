@@ -64,7 +64,7 @@ export async function walkFiles(options: WalkOptions, found: (path: string) => v
   return { unreadable, timedOut: false };
 }
 
-/** The visit of one directory, which can be interrupted: it may have many names, and rules take their time. */
+/** The visit of one directory. It can be interrupted: there may be many names, and rules take their time. */
 class Visit {
   done = false;
   unreadable = false;
