@@ -10,7 +10,14 @@ import type { Executed } from "./trace.ts";
  */
 const WHOLE = ["applyPatch", "deleteRange", "editFile", "moveFile", "notebookEdit", "writeFile"];
 /** What worker processes begin with. */
-const WORKERS = ["runWorker", "createWorkspace", "runWorkerProcess", "runToolProcess", "runSearchProcess"];
+const WORKERS = [
+  "runWorker",
+  "createWorkspace",
+  "runWorkerProcess",
+  "runToolProcess",
+  "runSearchProcess",
+  "runSchemaProcess",
+];
 /**
  * Stay with the program with what they import: work of processes of their own, commands that run where files
  * may be missing (in the jail, or to find out what is wrong), and what every run does while the model thinks.

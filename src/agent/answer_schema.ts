@@ -1,5 +1,6 @@
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
 import { errorMessage, type JsonSchema, ReasonixError } from "../core/mod.ts";
+import { loadSchemaCheck } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import type { AnswerForm } from "./ports.ts";
 
@@ -15,17 +16,20 @@ interface StructuredAnswer {
 /** Answers that are one JSON value described by a JSON Schema (draft 4, 7, 2019-09 or 2020-12). */
 export class AnswerSchema implements AnswerForm {
   readonly request: string;
-  readonly #validator: Validator;
+  readonly #schema: JsonSchema;
+  /** The last answer that was looked at, and what is wrong with it. */
+  #last: { readonly answer: string; readonly problem: string | undefined } | undefined;
 
   /** Throws a ReasonixError (usage) when the schema cannot be used. */
   constructor(schema: JsonSchema) {
+    this.#schema = schema;
     this.request = `<answer_schema>\n${JSON.stringify(schema)}\n</answer_schema>\n` +
       "The answer that ends this task is one JSON value described by this JSON Schema, and nothing else: " +
       "no words around it, no code fence.";
     try {
       const fault = faultOf(schema, schema);
       if (fault !== undefined) throw new TypeError(fault);
-      this.#validator = new Validator(structuredClone(schema) as Schema, draftOf(schema), false);
+      new Validator(structuredClone(schema) as Schema, draftOf(schema), false);
     } catch (error) {
       throw new ReasonixError(`Cannot use the JSON Schema: ${errorMessage(error)}`, {
         exit: "usage",
@@ -35,15 +39,30 @@ export class AnswerSchema implements AnswerForm {
   }
 
   /** The answer where it fits the schema. */
-  read(answer: string): StructuredAnswer | undefined {
+  async read(answer: string): Promise<StructuredAnswer | undefined> {
     const given = parsed(answer);
-    return "text" in given && this.problem(answer) === undefined ? given : undefined;
+    return "text" in given && await this.problem(answer) === undefined ? given : undefined;
   }
 
-  problem(answer: string): string | undefined {
+  async problem(answer: string, signal?: AbortSignal): Promise<string | undefined> {
+    if (this.#last?.answer !== answer) {
+      const problem = await this.#problem(answer, signal);
+      if (signal?.aborted) return undefined;
+      this.#last = { answer, problem };
+    }
+    return this.#last.problem;
+  }
+
+  async #problem(answer: string, signal: AbortSignal | undefined): Promise<string | undefined> {
     const given = parsed(answer);
     if ("reason" in given) return `The answer is not one JSON value: ${given.reason}.`;
-    const errors = this.#errors(given.value);
+    const { checkSchema, CHECK_SECONDS } = await loadSchemaCheck();
+    const job = { schema: this.#schema, draft: draftOf(this.#schema), value: given.value };
+    const errors = await checkSchema(job, signal);
+    if (!errors) {
+      return `The answer could not be checked against the JSON Schema within ${CHECK_SECONDS} s: ` +
+        "a pattern of the schema takes too long on its text.";
+    }
     if (errors.length === 0) return undefined;
     const lines = [
       ...new Set(
@@ -56,16 +75,6 @@ export class AnswerSchema implements AnswerForm {
     ];
     const rest = lines.length > MAX_PROBLEMS ? [`- and ${lines.length - MAX_PROBLEMS} more`] : [];
     return ["The answer does not fit the JSON Schema:", ...lines.slice(0, MAX_PROBLEMS), ...rest].join("\n");
-  }
-
-  #errors(value: unknown): readonly OutputUnit[] {
-    try {
-      const { valid, errors } = this.#validator.validate(value);
-      return valid ? [] : errors;
-    } catch (error) {
-      const place = { instanceLocation: "#", keywordLocation: "#", keyword: "$ref" };
-      return [{ ...place, error: errorMessage(error) }];
-    }
   }
 }
 

@@ -162,7 +162,8 @@ class Review {
   /** Returns how an answer ends the turn; undefined when another one is awaited. */
   async of(answer: string, signal: AbortSignal): Promise<Stop | undefined> {
     const { answerForm, conversation } = this.#parts;
-    const problem = answerForm?.problem(answer);
+    const problem = await answerForm?.problem(answer, signal);
+    if (signal.aborted) return stopped(signal);
     if (problem === undefined) return await this.#others(answer, signal);
     if (this.#returned) {
       return { reason: "limit", limit: "repairs", detail: `Stopped after one repair: ${problem}` };

@@ -52,8 +52,8 @@ export interface Checkpointer {
 export interface AnswerForm {
   /** Tells the model of it; goes before the user's text. */
   readonly request: string;
-  /** Tells the model what is wrong with an answer; undefined when nothing is. */
-  problem(answer: string): string | undefined;
+  /** Tells the model what is wrong with an answer; undefined when nothing is, or the signal was aborted. */
+  problem(answer: string, signal?: AbortSignal): Promise<string | undefined>;
 }
 
 /** What hooks say of a call before it is judged. */

@@ -1,3 +1,4 @@
+import { compileGlobs } from "../path/glob.ts";
 import { sortedEntries } from "../path/probe.ts";
 
 const MAX_FILES = 100;
@@ -9,16 +10,14 @@ const SKIPPED = new Set([".git", "node_modules"]);
  * The files that the patterns among these absolute paths stand for, sorted; paths without a pattern stay in
  * their place.
  */
-export async function expandInstructionGlobs(entries: readonly string[]): Promise<string[]> {
-  if (!entries.some(isPattern)) return [...entries];
-  const { default: picomatch } = await import("picomatch");
+export function expandInstructionGlobs(entries: readonly string[]): string[] {
   const files: string[] = [];
   for (const entry of entries) {
     if (!isPattern(entry)) {
       files.push(entry);
       continue;
     }
-    const matches = picomatch(entry, { dot: true });
+    const matches = compileGlobs([entry], { dialect: "search" });
     for (const path of walk(staticPart(entry))) if (matches(path)) files.push(path);
   }
   return [...new Set(files)].slice(0, MAX_FILES);

@@ -106,6 +106,10 @@ export interface SayingWords {
   readonly emptyRule: [];
   readonly brokenRule: [rule: string];
   readonly emptyParentheses: [rule: string];
+  readonly wideRule: [rule: string];
+  readonly writeSeveralRules: [name: string];
+  readonly wideRules: [names: string];
+  readonly writeWildcards: [];
   readonly noRuleTool: [name: string];
   readonly writeRule: [];
   readonly writeParentheses: [];

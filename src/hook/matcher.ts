@@ -16,8 +16,34 @@ export function readMatcher(text: string): Matcher | { readonly fault: string } 
   try {
     // An alternative of its own must not escape the anchors.
     const pattern = new RegExp(`^(?:${matcher})$`, "s");
+    const slow = slowPart(matcher);
+    if (slow !== undefined) return { fault: `it may take for ever, because of ${slow}` };
     return (names) => names.some((name) => pattern.test(name));
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** The most repetitions without an end: each multiplies the time by the length of a name. */
+const MAX_REPETITIONS = 4;
+
+/** What in a regular expression can take more time than a call may wait; it runs where nothing can end it. */
+function slowPart(source: string): string | undefined {
+  const elements = source.matchAll(
+    /\\([1-9]|k<)|\\[^]|\[(?:\\[^]|[^\]\\])*\]|(\()(?:\?[:=!]|\?<[=!]|\?<\w+>)?|(\))|(\|)|([*+]|\{\d+(?:,\d*)?\})|(\?)|[^]/g,
+  );
+  let repetitions = 0;
+  /** Of each open group: whether it can match a text in several ways. */
+  const varied = [false];
+  let last = false;
+  for (const [, reference, open, close, bar, repetition, optional] of elements) {
+    if (reference) return "a back-reference";
+    if (repetition && last) return "a repetition within a repetition";
+    if (repetition && ++repetitions > MAX_REPETITIONS) return "too many repetitions";
+    const inner = close ? varied.pop() ?? false : false;
+    if (open) varied.push(false);
+    else if (inner || bar || repetition || optional) varied[varied.length - 1] = true;
+    last = inner;
+  }
+  return undefined;
 }

@@ -1,85 +1,88 @@
-/** The wildcards of ignore files and of path rules, as regular expressions. */
+/**
+ * The wildcards of ignore files, path rules and searches, matched in time that grows with `glob × text` and
+ * no faster.
+ *
+ * A repository and a model write globs, so that no engine that backtracks may read them. Each list of globs
+ * becomes one automaton: braces and groups are branches of it, never a list of spelled-out alternatives. Its
+ * sets of states are kept as they are met (a DFA made on demand), so that a walk pays a few look-ups a path.
+ */
 
-/** Alternatives more than this are not spelled out: a pattern of that kind is a mistake. */
+/**
+ * The reading of wildcards. `ignore`: they stop at `/`, and `**` counts only as a whole path part
+ * (gitignore(5)). `rule`: `*` is any text, `/` included, and `/**\/` also no directory at all. `search`: as
+ * `ignore`, and `**` at the beginning of a part crosses `/`, `@(a|b)`, `?(…)`, `*(…)`, `+(…)`, `!(…)` and
+ * `(a|b)` are groups, and `[id]` or `(group)` also stands for its own text.
+ */
+export type GlobDialect = "ignore" | "rule" | "search";
+
+/** A glob, and what it names below: all of it `within` and the path itself, or what lies `below` alone. */
+export interface GlobForm {
+  readonly glob: string;
+  readonly tail?: "within" | "below";
+  /** What {@linkcode compileRanked} returns for it; 0 if absent. */
+  readonly rank?: number;
+  /** It matches directories alone. */
+  readonly foldersOnly?: boolean;
+}
+
+export interface GlobOptions {
+  readonly dialect: GlobDialect;
+  readonly ignoreCase?: boolean | undefined;
+  /** A match may begin behind any `/`. */
+  readonly anywhere?: boolean;
+}
+
+/** Reports whether a whole text matches one of the globs. */
+export type GlobTest = (text: string) => boolean;
+
+export function compileGlobs(globs: readonly (string | GlobForm)[], options: GlobOptions): GlobTest {
+  const automaton = new Automaton(options);
+  for (const each of globs) automaton.add(typeof each === "string" ? { glob: each } : each);
+  return (text) => automaton.match(text).folder >= 0;
+}
+
+/** The highest rank among the globs that match a text, -1 when none does. */
+export function compileRanked(
+  globs: readonly GlobForm[],
+  options: GlobOptions,
+): (text: string, isFolder: boolean) => number {
+  const automaton = new Automaton(options);
+  for (const each of globs) automaton.add(each);
+  return (text, isFolder) => automaton.match(text)[isFolder ? "folder" : "file"];
+}
+
+/** The most alternatives that {@linkcode expandBraces} spells out when nothing else is asked for. */
 const MAX_ALTERNATIVES = 256;
-
-/** `a{b,c}` as `ab`, `ac`. Unbalanced braces stay as they are. */
-export function expandBraces(pattern: string): string[] {
-  const open = unescapedIndex(pattern, "{");
-  if (open < 0) return [pattern];
-  const parts: string[] = [];
-  let depth = 0;
-  let start = open + 1;
-  for (let at = open; at < pattern.length; at++) {
-    const char = pattern[at];
-    if (char === "\\") at++;
-    else if (char === "{") depth++;
-    else if (char === "," && depth === 1) {
-      parts.push(pattern.slice(start, at));
-      start = at + 1;
-    } else if (char === "}" && --depth === 0) {
-      parts.push(pattern.slice(start, at));
-      const head = pattern.slice(0, open);
-      const out = parts.flatMap((part) => expandBraces(head + part + pattern.slice(at + 1)));
-      return out.slice(0, MAX_ALTERNATIVES);
-    }
-  }
-  return [pattern];
-}
-
-function unescapedIndex(text: string, wanted: string): number {
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === "\\") at++;
-    else if (text[at] === wanted) return at;
-  }
-  return -1;
-}
+/** The most groups that are spelled out, whatever they enclose. */
+const MAX_GROUPS = 64;
+/** The most characters between brackets; what is longer is plain text. */
+const MAX_CLASS = 256;
 
 /**
- * The source of a regular expression for one line of an ignore file, without `!`, the trailing and the
- * leading `/`. Wildcards stop at `/`; `**` counts only as a whole path part (gitignore(5)).
+ * `a{b,c}` as `ab`, `ac`. Unbalanced braces, and those between brackets, stay as they are. Undefined when
+ * there are more alternatives than `most`, or too many braces to look at all of them.
  */
-export function ignoreGlobSource(glob: string): string {
-  let out = "";
-  let at = 0;
-  if (glob === "**") return ".*";
-  while (glob.startsWith("**/", at)) {
-    if (at === 0) out += "(?:.*/)?";
-    at += 3;
+export function expandBraces(pattern: string, most = MAX_ALTERNATIVES): string[] | undefined {
+  if (!pattern.includes("{")) return [pattern];
+  const groups = groupsIn(pattern, "ignore");
+  if (groups.length > MAX_GROUPS || groups.some(({ depth }) => depth >= MAX_DEPTH)) return undefined;
+  const found: string[] = [];
+  for (const alternative of alternatives("", pattern)) {
+    if (found.push(alternative) > most) return undefined;
   }
-  while (at < glob.length) {
-    if (glob.startsWith("/**", at) && (at + 3 === glob.length || glob[at + 3] === "/")) {
-      let end = at + 3;
-      while (glob.startsWith("/**", end) && (end + 3 === glob.length || glob[end + 3] === "/")) end += 3;
-      out += end === glob.length ? "/.+" : "/(?:.*/)?";
-      at = end === glob.length ? end : end + 1;
-      continue;
-    }
-    const [source, next] = oneElement(glob, at);
-    out += source;
-    at = next;
-  }
-  return out;
+  return found;
 }
 
-/**
- * The source of a regular expression for the glob of a path rule: `*` is any text, `/` included, `/**\/` also
- * no directory at all, and a backslash takes the next wildcard as it is.
- */
-export function pathGlobSource(glob: string): string {
-  let out = "";
-  for (let at = 0; at < glob.length;) {
-    const [source, next] = glob.startsWith("/**/", at)
-      ? ["/(?:.*/)?", at + 4]
-      : glob[at] === "*"
-      ? [".*", at + 1]
-      : glob[at] === "?"
-      ? [".", at + 1]
-      : oneElement(glob, at);
-    out += source;
-    at = next;
+function* alternatives(head: string, rest: string): Generator<string> {
+  const [group] = groupsIn(rest, "ignore");
+  if (!group) {
+    yield head + rest;
+    return;
   }
-  return out;
+  const before = head + rest.slice(0, group.start);
+  for (const [from, to] of partsOf(group)) {
+    yield* alternatives(before, rest.slice(from, to) + rest.slice(group.end + 1));
+  }
 }
 
 /** The part of a glob before its first wildcard. */
@@ -96,42 +99,605 @@ export function unescapeGlob(glob: string): string {
   return glob.replace(/\\(.)/gs, "$1");
 }
 
-function oneElement(glob: string, at: number): [source: string, next: number] {
-  const char = glob.charAt(at);
-  switch (char) {
-    case "*": {
-      let end = at;
-      while (glob[end] === "*") end++;
-      return ["[^/]*", end];
-    }
-    case "?":
-      return ["[^/]", at + 1];
-    case "[":
-      return characterClass(glob, at) ?? ["\\[", at + 1];
-    case "\\":
-      return [escapeRegExp(glob.charAt(at + 1) || "\\"), at + 2];
-    default:
-      return [escapeRegExp(char), at + 1];
-  }
+/** Braces or parentheses that enclose alternatives. */
+interface Group {
+  readonly kind: "{" | "(" | "@" | "?" | "*" | "+" | "!";
+  /** Of the group with its sign, of its bracket, and of the bracket that closes it. */
+  readonly start: number;
+  readonly open: number;
+  readonly end: number;
+  readonly separators: readonly number[];
+  /** Groups around it. */
+  readonly depth: number;
 }
 
-/** `[a-z]`, `[!a]`, `[]a]`; undefined when the bracket is never closed. */
-function characterClass(glob: string, at: number): [source: string, next: number] | undefined {
+type OpenGroup = Omit<Group, "end" | "separators"> & { readonly separators: number[] };
+
+/** Groups within groups that are told apart; deeper ones are plain text. */
+const MAX_DEPTH = 16;
+
+/** The groups of a glob, the outer ones first; what is escaped or between brackets belongs to none. */
+function groupsIn(glob: string, dialect: GlobDialect): Group[] {
+  const found: Group[] = [];
+  const stack: OpenGroup[] = [];
+  let braces = 0;
+  const close = (end: number) => {
+    const group = stack.pop();
+    if (group) found.push({ ...group, end });
+  };
+  // A parenthesis that its braces do not close is a character.
+  const dropParentheses = () => {
+    while (stack.length > 0 && stack.at(-1)?.kind !== "{") stack.pop();
+  };
+  for (let at = 0; at < glob.length; at++) {
+    const char = glob.charAt(at);
+    if (char === "\\") at++;
+    else if (char === "[") at = (readClass(glob, at)?.end ?? at + 1) - 1;
+    else if (char === "{") {
+      braces++;
+      stack.push({ kind: "{", start: at, open: at, separators: [], depth: stack.length });
+    } else if (char === "," && braces > 0) {
+      dropParentheses();
+      stack.at(-1)?.separators.push(at);
+    } else if (char === "}" && braces > 0) {
+      dropParentheses();
+      close(at);
+      braces--;
+    } else if (dialect !== "search") continue;
+    else if ("@?*+!".includes(char) && glob[at + 1] === "(") {
+      stack.push({ kind: char as Group["kind"], start: at, open: ++at, separators: [], depth: stack.length });
+    } else if (char === "(") {
+      stack.push({ kind: "(", start: at, open: at, separators: [], depth: stack.length });
+    } else if (stack.length === 0 || stack.at(-1)?.kind === "{") continue;
+    else if (char === "|") stack.at(-1)?.separators.push(at);
+    else if (char === ")") close(at);
+  }
+  // Nothing behind a brace that stays open is a group.
+  const unclosed = stack.find(({ kind }) => kind === "{")?.start ?? Infinity;
+  return found.filter(({ kind, start }) => kind !== "{" || start < unclosed)
+    .sort((a, b) => a.start - b.start);
+}
+
+/** The alternatives of a group, as ranges of the glob. */
+function partsOf({ open, end, separators }: Group): (readonly [from: number, to: number])[] {
+  const ends = [...separators, end];
+  return ends.map((to, i) => [(i === 0 ? open : ends[i - 1] ?? open) + 1, to]);
+}
+
+interface CharClass {
+  /** Index behind `]`. */
+  readonly end: number;
+  readonly has: (code: number) => boolean;
+}
+
+/** `[a-z]`, `[!a]`, `[]a]`; undefined when the bracket is never closed, or a range runs backwards. */
+function readClass(glob: string, at: number): CharClass | undefined {
   let index = at + 1;
   const negated = glob[index] === "!" || glob[index] === "^";
   if (negated) index++;
-  let body = "";
-  for (let first = true;; first = false) {
-    const char = glob[index++];
-    if (char === undefined) return undefined;
-    if (char === "]" && !first) break;
-    if (char === "\\") body += `\\${glob[index++] ?? "\\"}`;
-    else body += "[]^&".includes(char) ? `\\${char}` : char;
+  const ranges: (readonly [from: number, to: number])[] = [];
+  const character = () => {
+    if (glob[index] === "\\" && index + 1 < glob.length) index++;
+    return glob.charCodeAt(index++);
+  };
+  for (let first = true; first || glob[index] !== "]"; first = false) {
+    if (index >= glob.length || index - at > MAX_CLASS) return undefined;
+    const from = character();
+    const isRange = glob[index] === "-" && index + 1 < glob.length && glob[index + 1] !== "]";
+    if (isRange) index++;
+    const to = isRange ? character() : from;
+    if (to < from) return undefined;
+    ranges.push([from, to]);
   }
-  // A wildcard never matches the separator, not even a negated class.
-  return [negated ? `[^/${body}]` : `(?!/)[${body}]`, index];
+  const has = (code: number) => ranges.some(([from, to]) => code >= from && code <= to);
+  return { end: index + 1, has: (code) => code !== SLASH && has(code) !== negated };
 }
 
-export function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+const SLASH = 47;
+
+/** What a state of the automaton takes: nothing (it leads to others), one character, or a whole part. */
+const [FORK, END, CHAR, ANY, NO_SLASH, CLASS, NOT] = [0, 1, 2, 3, 4, 5, 6];
+
+/** Positions in a glob: at its beginning, at that of a part, with one or two stars since, anywhere else. */
+const [START, PART, START_STAR, PART_STAR, START_STARS, PART_STARS, INSIDE] = [0, 1, 2, 3, 4, 5, 6];
+/** Added while a parenthesis that stands for itself is open. */
+const IN_PARENTHESIS = 8;
+
+/** A set of states that a text can have led to. */
+interface StateSet {
+  readonly states: readonly number[];
+  /** The highest rank of the globs that match here, for files and for directories; -1: none. */
+  readonly file: number;
+  readonly folder: number;
+  readonly next: (StateSet | undefined)[];
+}
+
+/** A position in a glob without branches. */
+interface Place {
+  readonly glob: number;
+  readonly at: number;
+  /** Where any number of characters may follow: the beginning of this part of the path. */
+  readonly from?: number;
+}
+
+const NOWHERE: StateSet = { states: [], file: -1, folder: -1, next: [] };
+
+/** What sets may hold in all before they are forgotten. */
+const MAX_KEPT = 1 << 18;
+
+/** One automaton for a list of globs. */
+class Automaton {
+  readonly #options: GlobOptions;
+  readonly #kinds: number[] = [];
+  /** Of each state the character, the index of a class or of a part that must not match. */
+  readonly #values: number[] = [];
+  readonly #next: number[] = [];
+  readonly #other: number[] = [];
+  readonly #starts: number[] = [];
+  readonly #classes: ((code: number) => boolean)[] = [];
+  readonly #characters = new Set<number>([SLASH]);
+  readonly #parts: Automaton[] = [];
+  readonly #columns = new Map<number, number>();
+  readonly #asciiColumns = new Int16Array(128).fill(-1);
+  readonly #columnNames = new Map<string, number>();
+  /** By hash. */
+  #sets = new Map<number, StateSet[]>();
+  #kept = 0;
+  #first: StateSet | undefined;
+  /** States beyond those of the globs: a part that must not match, and how far it has come. */
+  #pending: { readonly state: number; readonly inner: StateSet }[] = [];
+  #pendingStates = new Map<StateSet, Map<number, number>>();
+  #marks: number[] = [];
+  #mark = 0;
+  /** The set that is being made: its states, the ranks of what matches, and the last loops by glob. */
+  #made: number[] = [];
+  #ranks: readonly [file: number, folder: number] = [-1, -1];
+  #ahead: (Place | undefined)[] = [];
+  readonly #closures: (readonly number[] | undefined)[] = [];
+  /** Of the states of globs without branches. */
+  readonly #places: (Place | undefined)[] = [];
+  #place: Place | undefined;
+  #globs = 0;
+  /** The glob that is being read. */
+  #text = "";
+
+  constructor(options: GlobOptions) {
+    this.#options = options;
+  }
+
+  add({ glob, tail, rank = 0, foldersOnly = false }: GlobForm): void {
+    this.#place = undefined;
+    const end = this.#state(END, rank * 2 + (foldersOnly ? 1 : 0));
+    const below = tail === undefined ? end : this.#state(CHAR, SLASH);
+    if (tail === "within") this.#next[below] = this.#loop(ANY, end);
+    if (tail === "below") this.#next[below] = this.#state(ANY, 0, this.#loop(ANY, end));
+    const exit = tail === "within" ? this.#state(FORK, 0, below, end) : below;
+    const index = this.#globs++;
+    this.#text = glob;
+    const start = new GlobReader(glob, this.#options.dialect, {
+      locate: (at) => void (this.#place = { glob: index, at }),
+      state: (...parts) => this.#state(...parts),
+      loop: (kind, next) => this.#loop(kind, next),
+      connect: (state, next) => void (this.#next[state] = next),
+      charClass: (has) => this.#classes.push(has) - 1,
+      not: (inner) => {
+        const part = new Automaton(this.#options);
+        part.add({ glob: inner });
+        return this.#parts.push(part) - 1;
+      },
+    }).read(exit);
+    this.#place = undefined;
+    this.#starts.push(start);
+    if (!this.#options.anywhere) return;
+    this.#starts.push(this.#loop(ANY, this.#state(CHAR, SLASH, start)));
+  }
+
+  /** The set that a whole text leads to. */
+  match(text: string): StateSet {
+    if (this.full) this.#forget();
+    let set = this.first();
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      const column = code < 128 ? this.#asciiColumns[code] ?? -1 : -1;
+      set = (column < 0 ? undefined : set.next[column]) ?? this.follow(set, code);
+      if (set.states.length === 0) return i === text.length - 1 ? set : NOWHERE;
+    }
+    return set;
+  }
+
+  get full(): boolean {
+    return this.#kept >= MAX_KEPT || this.#parts.some((part) => part.full);
+  }
+
+  /** Only between two texts: what a set of one part holds is known to others by its number. */
+  #forget(): void {
+    this.#sets = new Map();
+    this.#pending = [];
+    this.#pendingStates = new Map();
+    this.#kept = 0;
+    this.#first = undefined;
+    for (const part of this.#parts) part.#forget();
+  }
+
+  /** The set before any character. */
+  first(): StateSet {
+    if (this.#first) return this.#first;
+    this.#begin();
+    for (const start of this.#starts) this.#enter(start);
+    return this.#first = this.#collected();
+  }
+
+  /** The set after one more character. */
+  follow(set: StateSet, code: number): StateSet {
+    const column = this.#column(code);
+    const known = set.next[column];
+    if (known) return known;
+    const folded = this.#folded(code);
+    this.#begin();
+    for (const state of set.states) {
+      if (state >= this.#kinds.length) this.#followPart(state, code);
+      else if (this.#takes(state, code, folded)) this.#enter(this.#next[state] ?? -1);
+    }
+    const next = this.#collected();
+    if (this.#kept < MAX_KEPT) set.next[column] = next;
+    return next;
+  }
+
+  #followPart(id: number, code: number): void {
+    const waiting = this.#pending[id - this.#kinds.length];
+    const part = waiting && this.#parts[this.#values[waiting.state] ?? 0];
+    if (!part || code === SLASH) return;
+    const inner = part.follow(waiting.inner, code);
+    this.#hold(this.#waiting(waiting.state, inner));
+    if (inner.folder < 0) this.#enter(this.#next[waiting.state] ?? -1);
+  }
+
+  #takes(state: number, code: number, folded: number): boolean {
+    switch (this.#kinds[state]) {
+      case CHAR:
+        return folded === this.#values[state];
+      case CLASS:
+        return this.#inClass(this.#values[state] ?? 0, code);
+      case ANY:
+        return true;
+      default:
+        return code !== SLASH;
+    }
+  }
+
+  #inClass(index: number, code: number): boolean {
+    const has = this.#classes[index] ?? (() => false);
+    if (!this.#options.ignoreCase) return has(code);
+    const char = String.fromCharCode(code);
+    return [char, char.toLowerCase(), char.toUpperCase()].some((each) =>
+      each.length === 1 && has(each.charCodeAt(0))
+    );
+  }
+
+  #folded(code: number): number {
+    if (!this.#options.ignoreCase) return code;
+    const upper = String.fromCharCode(code).toUpperCase();
+    return upper.length === 1 ? upper.charCodeAt(0) : code;
+  }
+
+  /** Characters that no state tells apart share a column. */
+  #column(code: number): number {
+    const known = this.#columns.get(code);
+    if (known !== undefined) return known;
+    const folded = this.#folded(code);
+    const name = (this.#characters.has(folded) ? folded : "") + ":" +
+      this.#classes.map((_, i) => this.#inClass(i, code) ? 1 : 0).join("");
+    // What is in a part that must not match is told apart by that part alone.
+    const shared = this.#parts.length > 0 ? `${code}` : name;
+    const column = this.#columnNames.get(shared) ?? this.#columnNames.size;
+    this.#columnNames.set(shared, column);
+    this.#columns.set(code, column);
+    if (code < 128) this.#asciiColumns[code] = column;
+    return column;
+  }
+
+  /** Starts a set: {@linkcode #enter} adds states and all that they lead to without a character. */
+  #begin(): void {
+    this.#mark++;
+    this.#made = [];
+    this.#ranks = [-1, -1];
+    if (this.#ahead.length > 0) this.#ahead = [];
+  }
+
+  #hold(state: number): void {
+    if (this.#marks[state] === this.#mark) return;
+    this.#marks[state] = this.#mark;
+    this.#made.push(state);
+  }
+
+  #enter(state: number): void {
+    for (const each of this.#closure(state)) {
+      if (this.#marks[each] === this.#mark) continue;
+      const value = this.#values[each] ?? 0;
+      if (this.#kinds[each] === END) {
+        this.#marks[each] = this.#mark;
+        const [file, folder] = this.#ranks;
+        this.#ranks = [value % 2 === 0 ? Math.max(file, value >> 1) : file, Math.max(folder, value >> 1)];
+      } else if (this.#kinds[each] === NOT) {
+        this.#marks[each] = this.#mark;
+        const inner = this.#parts[value]?.first();
+        if (!inner) continue;
+        this.#hold(this.#waiting(each, inner));
+        if (inner.folder < 0) this.#enter(this.#next[each] ?? -1);
+      } else {
+        this.#hold(each);
+        this.#noteLoop(each);
+      }
+    }
+  }
+
+  /** What a state leads to without a character. */
+  #closure(from: number): readonly number[] {
+    const known = this.#closures[from];
+    if (known || from < 0) return known ?? [];
+    const found: number[] = [];
+    const seen = new Set<number>();
+    const open = [from];
+    for (let state = open.pop(); state !== undefined; state = open.pop()) {
+      if (state < 0 || seen.has(state)) continue;
+      seen.add(state);
+      if (this.#kinds[state] === FORK) open.push(this.#other[state] ?? -1, this.#next[state] ?? -1);
+      else found.push(state);
+    }
+    return this.#closures[from] = found;
+  }
+
+  /**
+   * In a glob without branches all ways lead through its later stars, and whatever matches from an earlier
+   * place matches from the last star that was reached: the earlier places are left out, so that many stars
+   * take no longer than one. A star that stops at `/` speaks for its own part of the path alone.
+   */
+  #noteLoop(state: number): void {
+    const place = this.#places[state];
+    if (place?.from === undefined) return;
+    const key = place.glob * 2 + (this.#kinds[state] === ANY ? 1 : 0);
+    const last = this.#ahead[key];
+    if (!last || last.at < place.at) this.#ahead[key] = place;
+  }
+
+  #isOvertaken(state: number): boolean {
+    const place = this.#places[state];
+    if (!place) return false;
+    const part = this.#ahead[place.glob * 2];
+    const any = this.#ahead[place.glob * 2 + 1];
+    return (any !== undefined && place.at < any.at) ||
+      (part !== undefined && place.at < part.at && place.at >= (part.from ?? 0));
+  }
+
+  #collected(): StateSet {
+    const states = this.#ahead.length === 0 ? this.#made : this.#made.filter((state) => {
+      const overtaken = this.#isOvertaken(state);
+      if (overtaken) this.#marks[state] = 0;
+      return !overtaken;
+    });
+    let hash = 0;
+    for (const state of states) hash = (hash + mixed(state)) | 0;
+    const [file, folder] = this.#ranks;
+    return this.#shared({ states, file, folder, next: [] }, hash);
+  }
+
+  /** The same set as one that was met before, where there is one. Its states are the marked ones. */
+  #shared(made: StateSet, hash: number): StateSet {
+    const alike = this.#sets.get(hash) ?? [];
+    const known = alike.find(({ states, file, folder }) =>
+      file === made.file && folder === made.folder && states.length === made.states.length &&
+      states.every((state) => this.#marks[state] === this.#mark)
+    );
+    if (known) return known;
+    if (this.#kept < MAX_KEPT) {
+      this.#kept += made.states.length + 8;
+      this.#sets.set(hash, [...alike, made]);
+    }
+    return made;
+  }
+
+  #waiting(state: number, inner: StateSet): number {
+    let states = this.#pendingStates.get(inner);
+    if (!states) this.#pendingStates.set(inner, states = new Map());
+    let known = states.get(state);
+    if (known === undefined) {
+      known = this.#kinds.length + this.#pending.push({ state, inner }) - 1;
+      states.set(state, known);
+      this.#kept += 8;
+    }
+    return known;
+  }
+
+  #state(kind: number, value: number, next = -1, other = -1): number {
+    const folded = kind === CHAR ? this.#folded(value) : value;
+    if (kind === CHAR) this.#characters.add(folded);
+    this.#values.push(folded);
+    this.#next.push(next);
+    this.#other.push(other);
+    this.#places.push(this.#place);
+    return this.#kinds.push(kind) - 1;
+  }
+
+  /** Any number of characters of a kind, and then `next`. */
+  #loop(kind: number, next: number): number {
+    const step = this.#state(kind, 0);
+    if (this.#place) {
+      const from = this.#text.lastIndexOf("/", this.#place.at - 1) + 1;
+      this.#places[step] = { ...this.#place, from };
+    }
+    return this.#next[step] = this.#state(FORK, 0, step, next);
+  }
+}
+
+/** A number for a state by which sums of several are unlikely to be the same. */
+function mixed(state: number): number {
+  const spread = Math.imul(state + 1, 0x9e3779b1);
+  return Math.imul(spread ^ (spread >>> 15), 0x85ebca6b);
+}
+
+/** How a reader makes states. */
+interface StateMaker {
+  /** The states that are made from now on are at this position of a glob without branches. */
+  readonly locate: (at: number) => void;
+  readonly state: (kind: number, value: number, next?: number, other?: number) => number;
+  readonly loop: (kind: number, next: number) => number;
+  readonly connect: (state: number, next: number) => void;
+  readonly charClass: (has: (code: number) => boolean) => number;
+  readonly not: (glob: string) => number;
+}
+
+/** Turns one glob into states: one for each position in it and each way to have come there. */
+class GlobReader {
+  readonly #glob: string;
+  readonly #dialect: GlobDialect;
+  readonly #make: StateMaker;
+  readonly #groups = new Map<number, Group>();
+  /** Positions that lead to others without a character. */
+  readonly #jumps = new Map<number, readonly number[]>();
+  readonly #beginnings: readonly number[];
+  readonly #closing = new Set<number>();
+  /** All of its texts come by all of its positions. */
+  readonly #isStraight: boolean;
+  readonly #known = new Map<number, number>();
+  #todo: (readonly [state: number, at: number, mode: number])[] = [];
+  #exit = -1;
+
+  constructor(glob: string, dialect: GlobDialect, make: StateMaker) {
+    this.#glob = glob;
+    this.#dialect = dialect;
+    this.#make = make;
+    const groups = groupsIn(glob, dialect).filter(({ depth }) => depth < MAX_DEPTH);
+    for (const group of groups) {
+      this.#groups.set(group.start, group);
+      const { kind, end, separators } = group;
+      const repeats = kind === "*" || kind === "+";
+      for (const at of [...separators, end]) {
+        this.#jumps.set(at, repeats ? [...partsOf(group).map(([from]) => from), end + 1] : [end + 1]);
+      }
+      if (kind === "(" && separators.length === 0) this.#closing.add(end);
+    }
+    this.#beginnings = dialect === "search" ? this.#barsOutside(groups) : [];
+    this.#isStraight = groups.length + this.#beginnings.length === 0 &&
+      !(dialect === "search" && glob.includes("["));
+  }
+
+  /** Bars outside of all groups part the whole glob. */
+  #barsOutside(groups: readonly Group[]): number[] {
+    const found: number[] = [];
+    let inside = -1;
+    for (let at = 0; at < this.#glob.length; at++) {
+      const char = this.#glob[at];
+      inside = Math.max(inside, groups.find(({ start }) => start === at)?.end ?? -1);
+      if (char === "\\") at++;
+      else if (char === "[") at = (readClass(this.#glob, at)?.end ?? at + 1) - 1;
+      else if (char === "|" && at > inside) {
+        found.push(at + 1);
+        this.#jumps.set(at, [this.#glob.length]);
+      }
+    }
+    return found;
+  }
+
+  read(exit: number): number {
+    this.#exit = exit;
+    const mode = this.#dialect === "rule" ? INSIDE : START;
+    const start = this.#all([0, ...this.#beginnings], mode);
+    for (let next = this.#todo.pop(); next; next = this.#todo.pop()) {
+      const [state, at, how] = next;
+      if (this.#isStraight) this.#make.locate(at);
+      this.#make.connect(state, this.#from(at, how));
+    }
+    return start;
+  }
+
+  /** The state at a position; what it leads to is found later, so that long globs need no deep stack. */
+  #at(at: number, mode: number): number {
+    const key = at * 16 + mode;
+    let state = this.#known.get(key);
+    if (state === undefined) {
+      this.#known.set(key, state = this.#make.state(FORK, 0));
+      this.#todo.push([state, at, mode]);
+    }
+    return state;
+  }
+
+  #all(positions: readonly number[], mode: number): number {
+    return positions.map((at) => this.#at(at, mode)).reduce((a, b) => this.#make.state(FORK, 0, a, b));
+  }
+
+  #from(at: number, mode: number): number {
+    const how = mode & ~IN_PARENTHESIS;
+    const inside = INSIDE | (mode & IN_PARENTHESIS);
+    const char = this.#glob[at];
+    const jumps = this.#jumps.get(at);
+    if (jumps && !(mode & IN_PARENTHESIS && this.#closing.has(at))) return this.#all(jumps, mode);
+    const group = this.#groups.get(at);
+    if (how === START_STARS || how === PART_STARS) {
+      if (!group || group.kind === "*") return this.#afterTwoStars(at, mode);
+    } else if (how === START_STAR || how === PART_STAR) {
+      if (char === "*" && group?.kind !== "*") return this.#at(at + 1, mode + 2);
+      if (group?.kind !== "{") return this.#make.loop(this.#star, this.#at(at, inside));
+    }
+    if (group) return this.#group(group, mode);
+    if (char === undefined) return this.#exit;
+    if (char === "*") {
+      return how === INSIDE
+        ? this.#make.loop(this.#star, this.#at(at + 1, mode))
+        : this.#at(at + 1, mode + 2);
+    }
+    return this.#character(at, inside);
+  }
+
+  get #star(): number {
+    return this.#dialect === "rule" ? ANY : NO_SLASH;
+  }
+
+  #character(at: number, inside: number): number {
+    const char = this.#glob.charAt(at);
+    const code = this.#glob.charCodeAt(at);
+    if (char === "?") return this.#make.state(this.#star, 0, this.#at(at + 1, inside));
+    if (char === "\\") {
+      const escaped = at + 1 < this.#glob.length ? this.#glob.charCodeAt(at + 1) : code;
+      return this.#make.state(CHAR, escaped, this.#at(Math.min(at + 2, this.#glob.length), inside));
+    }
+    const mode = char === "/" ? PART | (inside & IN_PARENTHESIS) : this.#closing.has(at) ? INSIDE : inside;
+    const itself = () => this.#make.state(CHAR, code, this.#at(at + 1, mode));
+    const found = char === "[" ? readClass(this.#glob, at) : undefined;
+    if (!found) return itself();
+    const inClass = this.#make.state(CLASS, this.#make.charClass(found.has), this.#at(found.end, inside));
+    return this.#dialect === "search" ? this.#make.state(FORK, 0, inClass, itself()) : inClass;
+  }
+
+  #group(group: Group, mode: number): number {
+    const { kind, open, end } = group;
+    const parts = partsOf(group).map(([from]) => from);
+    const inside = INSIDE | (mode & IN_PARENTHESIS);
+    if (kind === "!") {
+      const inner = this.#make.not(`@${this.#glob.slice(open, end + 1)}`);
+      return this.#make.state(NOT, inner, this.#at(end + 1, inside));
+    }
+    const choice = this.#all(kind === "?" || kind === "*" ? [...parts, end + 1] : parts, mode);
+    if (!this.#closing.has(end)) return choice;
+    const itself = this.#make.state(CHAR, "(".charCodeAt(0), this.#at(open + 1, INSIDE | IN_PARENTHESIS));
+    return this.#make.state(FORK, 0, choice, itself);
+  }
+
+  /** Two stars that begin a part: what follows tells whether they are all of it. */
+  #afterTwoStars(at: number, mode: number): number {
+    const char = this.#glob[at];
+    const isStart = (mode & ~IN_PARENTHESIS) === START_STARS;
+    const parenthesis = mode & IN_PARENTHESIS;
+    const rule = this.#dialect === "rule";
+    if (char === "/") {
+      const next = this.#at(at + 1, (rule ? INSIDE : isStart ? START : PART) | parenthesis);
+      const slash = this.#make.state(CHAR, SLASH, next);
+      return this.#make.state(FORK, 0, next, this.#make.loop(ANY, slash));
+    }
+    if (char === undefined) {
+      const rest = this.#make.loop(ANY, this.#exit);
+      return isStart || rule ? rest : this.#make.state(ANY, 0, rest);
+    }
+    const crosses = rule || (this.#dialect === "search" && char !== "*");
+    return this.#make.loop(crosses ? ANY : NO_SLASH, this.#at(at, INSIDE | parenthesis));
+  }
 }

@@ -1,9 +1,15 @@
-import { escapeRegExp, expandBraces, ignoreGlobSource } from "./glob.ts";
+import { compileRanked } from "./glob.ts";
+
+/** Longer lines of an ignore file are left out: no path is as long. */
+const MAX_LINE = 4096;
+/** Characters of lines with wildcards that count in one file; every name is compared with all of them. */
+const MAX_WILD = 64 * 1024;
 
 /** Returns what the last matching line of an ignore file says; undefined when no line matches. */
 export type IgnoreVerdict = "ignore" | "keep" | undefined;
 
 interface Rule {
+  readonly glob: string;
   readonly keep: boolean;
   readonly foldersOnly: boolean;
   /**
@@ -11,31 +17,24 @@ interface Rule {
    * directory.
    */
   readonly byName: boolean;
-  readonly test: (subject: string) => boolean;
-  /** Exact name, or extension with its dot, that a subject must have; both absent: anything may match. */
-  readonly name?: string;
-  readonly extension?: string;
 }
 
 /**
  * The rules of one ignore file (gitignore(5); braces are alternatives as in ripgrep).
  *
- * Compiled here, not with a package: a walk asks for every entry of the tree, and most answers must come from
- * a look-up and a few comparisons. Parents are not consulted, because a walker never descends into what is
- * ignored.
+ * Compiled here, not with a package: a walk asks for every entry of the tree, and all lines are looked at in
+ * one pass over its name and one over its path. Parents are not consulted, because a walker never descends
+ * into what is ignored.
  */
 export class IgnoreRules {
   readonly #rules: readonly Rule[];
-  readonly #names = new Set<string>();
-  readonly #extensions: readonly string[];
-  /** Rules that the two sets cannot rule out. */
-  readonly #others: readonly Rule[];
+  readonly #byName: RankTest | undefined;
+  readonly #byPath: RankTest | undefined;
 
   constructor(text: string) {
-    this.#rules = text.split(/\r?\n/).flatMap(parseLine).reverse();
-    for (const rule of this.#rules) if (rule.name !== undefined) this.#names.add(rule.name);
-    this.#extensions = [...new Set(this.#rules.flatMap((rule) => rule.extension ?? []))];
-    this.#others = this.#rules.filter((rule) => rule.name === undefined && rule.extension === undefined);
+    this.#rules = text.split(/\r?\n/).flatMap(parseLine);
+    this.#byName = rankTest(this.#rules, true);
+    this.#byPath = rankTest(this.#rules, false);
   }
 
   get empty(): boolean {
@@ -44,24 +43,39 @@ export class IgnoreRules {
 
   /** `path` counts from the directory of the ignore file and ends with `name`. */
   match(path: string, name: string, isFolder: boolean): IgnoreVerdict {
-    const rules = this.#names.has(name) || this.#hasExtension(name) ? this.#rules : this.#others;
-    for (const rule of rules) {
-      if (rule.foldersOnly && !isFolder) continue;
-      if (rule.test(rule.byName ? name : path)) return rule.keep ? "keep" : "ignore";
-    }
-    return undefined;
+    const last = Math.max(this.#byName?.(name, isFolder) ?? -1, this.#byPath?.(path, isFolder) ?? -1);
+    const rule = this.#rules[last];
+    return rule && (rule.keep ? "keep" : "ignore");
   }
+}
 
-  #hasExtension(name: string): boolean {
-    for (const extension of this.#extensions) if (name.endsWith(extension)) return true;
-    return false;
+type RankTest = ReturnType<typeof compileRanked>;
+
+/** The index of the last rule of a kind that matches; undefined when there are none. */
+function rankTest(rules: readonly Rule[], byName: boolean): RankTest | undefined {
+  const ranked = rules.map((rule, rank) => ({ ...rule, rank })).filter((rule) => rule.byName === byName);
+  if (ranked.length === 0) return undefined;
+  const plain = { file: new Map<string, number>(), folder: new Map<string, number>() };
+  const wild: typeof ranked = [];
+  let room = MAX_WILD;
+  for (const rule of ranked) {
+    if (!/[*?[\]\\{}]/.test(rule.glob)) {
+      plain.folder.set(rule.glob, rule.rank);
+      if (!rule.foldersOnly) plain.file.set(rule.glob, rule.rank);
+    } else if ((room -= rule.glob.length) >= 0) wild.push(rule);
   }
+  const wildRank = wild.length === 0 ? undefined : compileRanked(wild, { dialect: "ignore" });
+  return (text, isFolder) =>
+    Math.max(
+      plain[isFolder ? "folder" : "file"].get(text) ?? -1,
+      wildRank?.(text, isFolder) ?? -1,
+    );
 }
 
 function parseLine(line: string): Rule[] {
   if (line.startsWith("#")) return [];
-  // Trailing blanks count only when they are escaped.
-  let text = line.replace(/((?:\\.|[^\\\s])?)\s+$/, "$1");
+  if (line.length > MAX_LINE) return [];
+  let text = withoutTrailingBlanks(line);
   if (text === "") return [];
   const keep = text.startsWith("!");
   if (keep) text = text.slice(1);
@@ -71,23 +85,12 @@ function parseLine(line: string): Rule[] {
   if (anchored) text = text.slice(1);
   if (text === "") return [];
   const byName = !anchored && !text.includes("/");
-  return expandBraces(text).map((glob) => ({ keep, foldersOnly, byName, ...matcher(glob, byName) }))
-    .reverse();
+  return [{ glob: text, keep, foldersOnly, byName }];
 }
 
-function matcher(glob: string, byName: boolean): Pick<Rule, "test" | "name" | "extension"> {
-  const plain = /^[^*?[\]\\{}]+$/.test(glob);
-  if (plain) return { test: (subject) => subject === glob, name: glob.slice(glob.lastIndexOf("/") + 1) };
-  const suffix = /^\*(\.[^*?[\]\\{}/]+)$/.exec(glob)?.[1];
-  if (byName && suffix !== undefined) {
-    return { test: (subject) => subject.endsWith(suffix), extension: suffix };
-  }
-  let expression: RegExp;
-  try {
-    expression = new RegExp(`^${ignoreGlobSource(glob)}$`, "s");
-  } catch {
-    // A class such as [z-a]: the line stands for its own text.
-    expression = new RegExp(`^${escapeRegExp(glob)}$`);
-  }
-  return { test: (subject) => expression.test(subject) };
+/** A line without the blanks at its end; the first of them may be escaped, and counts then. */
+function withoutTrailingBlanks(line: string): string {
+  const text = line.trimEnd();
+  const backslashes = text.length - text.replace(/(?<!\\)\\+$/, "").length;
+  return backslashes % 2 === 1 ? line.slice(0, text.length + 1) : text;
 }

@@ -114,7 +114,7 @@ function repositoryExcludes(folder: string): RuleSet[] | undefined {
     return undefined;
   }
   // A worktree: `.git` is a file that names its own directory, which names the common one.
-  const own = /^gitdir:\s*(.+?)\s*$/m.exec(readSmallText(dotGit) ?? "")?.[1];
+  const own = /^gitdir:(.*)$/m.exec(readSmallText(dotGit) ?? "")?.[1]?.trim() || undefined;
   if (own === undefined) return [];
   const gitFolder = own.startsWith("/") ? own : `${folder}/${own}`;
   const common = readSmallText(`${gitFolder}/commondir`)?.trim();

@@ -5,7 +5,7 @@
  */
 import type { ProtectedKind } from "../core/mod.ts";
 import { contains, foldPath } from "./contains.ts";
-import { expandBraces, ignoreGlobSource } from "./glob.ts";
+import { compileGlobs, expandBraces, type GlobForm, type GlobTest } from "./glob.ts";
 import { relativeTo } from "./lexical.ts";
 
 /**
@@ -102,7 +102,7 @@ export interface ProtectedContext {
 interface CompiledRow extends ProtectedPath {
   /** The pattern without braces and `/**`. */
   readonly forms: readonly string[];
-  readonly path: RegExp;
+  readonly path: GlobTest;
 }
 
 let compiled: readonly CompiledRow[] | undefined;
@@ -111,22 +111,19 @@ function table(): readonly CompiledRow[] {
   return compiled ??= PROTECTED_PATHS.map(compile);
 }
 
-/** The rows of one scope in one expression: nearly every path is none of them, and one look tells. */
+/** The rows of one scope in one test: nearly every path is none of them, and one look tells. */
 interface CompiledScope {
-  readonly path: RegExp;
+  readonly path: GlobTest;
   /** The directories above what the patterns name. */
-  readonly holder: RegExp;
+  readonly holder: GlobTest;
 }
 
 let joined: Readonly<Record<ProtectedScope, CompiledScope>> | undefined;
 
 function scopes(): Readonly<Record<ProtectedScope, CompiledScope>> {
   const join = (scope: ProtectedScope): CompiledScope => {
-    const rows = PROTECTED_PATHS.filter((row) => row.scope === scope).map(sourcesOf);
-    return {
-      path: wholeOf(scope, rows.flatMap(({ paths }) => paths)),
-      holder: wholeOf(scope, rows.flatMap(({ holders }) => holders)),
-    };
+    const forms = PROTECTED_PATHS.filter((row) => row.scope === scope).flatMap(formsOf);
+    return { path: wholeOf(scope, forms.map(named)), holder: wholeOf(scope, forms.flatMap(holdersOf)) };
   };
   return joined ??= {
     anywhere: join("anywhere"),
@@ -138,33 +135,29 @@ function scopes(): Readonly<Record<ProtectedScope, CompiledScope>> {
 
 /** Reports whether any pattern fits a path, as the patterns of each scope see it. */
 function fits(what: keyof CompiledScope, seen: ReturnType<typeof relativeNames>): boolean {
-  return SCOPES.some((scope) => seen[scope].some((relative) => scopes()[scope][what].test(relative)));
+  return SCOPES.some((scope) => seen[scope].some((relative) => scopes()[scope][what](relative)));
 }
 
 function compile(row: ProtectedPath): CompiledRow {
-  const { forms, paths } = sourcesOf(row);
+  const forms = formsOf(row);
   return {
     ...row,
     forms: forms.map((form) => form.replace(/\/\*\*$/, "")),
-    path: wholeOf(row.scope, paths),
+    path: wholeOf(row.scope, forms.map(named)),
   };
 }
 
-/** Expressions for what a row names, and for the directories above it. */
-function sourcesOf({ pattern }: ProtectedPath) {
-  const forms = expandBraces(pattern);
-  return {
-    forms,
-    paths: forms.map((form) =>
-      form.endsWith("/**") ? `${ignoreGlobSource(form.slice(0, -3))}(?:/.*)?` : ignoreGlobSource(form)
-    ),
-    holders: forms.flatMap(holdersOf).map(ignoreGlobSource),
-  };
+/** The pattern of a row without braces. */
+function formsOf({ pattern }: ProtectedPath): string[] {
+  return expandBraces(pattern) ?? [pattern];
 }
 
-function wholeOf(scope: ProtectedScope, alternatives: readonly string[]): RegExp {
-  const start = scope === "anywhere" ? "(?:^|/)" : "^";
-  return new RegExp(`${start}(?:${alternatives.join("|") || "(?!)"})$`, "s");
+function named(form: string): GlobForm {
+  return form.endsWith("/**") ? { glob: form.slice(0, -3), tail: "within" } : { glob: form };
+}
+
+function wholeOf(scope: ProtectedScope, globs: readonly (string | GlobForm)[]): GlobTest {
+  return compileGlobs(globs, { dialect: "ignore", anywhere: scope === "anywhere" });
 }
 
 function holdersOf(form: string): string[] {
@@ -181,7 +174,7 @@ export function protectedPath(names: Iterable<string>, context: ProtectedContext
     if (context.protectedFiles?.includes(name)) return "own";
     const seen = relativeNames(name, context);
     if (!fits("path", seen)) continue;
-    const row = table().find(({ scope, path }) => seen[scope].some((relative) => path.test(relative)));
+    const row = table().find(({ scope, path }) => seen[scope].some((relative) => path(relative)));
     if (row) return row.kind;
   }
   return undefined;
@@ -250,8 +243,9 @@ export function protectedCandidates(directory: string, scopes: readonly Protecte
 }
 
 function expand(directory: string, [first = "", ...rest]: readonly string[]): string[] {
-  const test = new RegExp(`^${ignoreGlobSource(first)}$`, "s");
-  const names = first.includes("*") ? [...namesIn(directory)].filter((name) => test.test(name)) : [first];
+  const names = first.includes("*")
+    ? [...namesIn(directory)].filter(compileGlobs([first], { dialect: "ignore" }))
+    : [first];
   const paths = names.map((name) => `${directory === "/" ? "" : directory}/${name}`);
   return rest.length === 0 ? paths : paths.flatMap((path) => expand(path, rest));
 }

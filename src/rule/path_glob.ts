@@ -1,7 +1,18 @@
-import { escapeGlob, expandBraces, literalHead, pathGlobSource, unescapeGlob } from "../path/glob.ts";
+import {
+  compileGlobs,
+  escapeGlob,
+  expandBraces,
+  type GlobTest,
+  literalHead,
+  unescapeGlob,
+} from "../path/glob.ts";
 import { join, slashed } from "../path/lexical.ts";
 import { exists } from "../path/probe.ts";
 import { ANY, ONE } from "./pattern.ts";
+
+/** The most names that the braces of one rule may stand for, and their length in all. */
+const MAX_SPELLED = 1024;
+const MAX_SPELLED_LENGTH = 32 * 1024;
 
 /** What the globs of path rules count from. */
 export interface GlobContext {
@@ -47,8 +58,19 @@ export function absoluteGlobs(written: string, context: GlobContext, refuses: bo
   return [...found.values()];
 }
 
+/**
+ * The names that a glob with braces stands for. Each is looked up where it begins, so that they are spelled
+ * out; undefined when they are too many to be held.
+ */
+export function spelledOut(glob: string): string[] | undefined {
+  const spelled = expandBraces(glob, MAX_SPELLED);
+  const length = spelled?.reduce((sum, each) => sum + each.length, 0) ?? Infinity;
+  return length <= MAX_SPELLED_LENGTH ? spelled : undefined;
+}
+
 function readings(glob: string): string[] {
-  const spelled = expandBraces(glob);
+  // readRule refuses a rule with more; should one come by another way, its braces are matched as they are.
+  const spelled = spelledOut(glob) ?? [glob];
   const plain = spelled.length === 1 && spelled[0] === glob ? [glob] : [...spelled, escaped(glob, /[{}]/)];
   return plain.flatMap((form) => form.includes("[") ? [form, escaped(form, /[[\]]/)] : [form]);
 }
@@ -105,13 +127,13 @@ export function literalPath({ glob }: PathGlob): string | undefined {
   return literalHead(glob) === glob ? unescapeGlob(glob) : undefined;
 }
 
-/** A regular expression for whole paths that are named by one of the globs; `fold` is applied to both. */
-export function namedBy(globs: readonly PathGlob[], fold: (text: string) => string): RegExp {
-  return wholePaths(
-    globs.map(({ glob, contentOnly }) =>
-      `${pathGlobSource(fold(glob === "/" ? "" : glob))}${contentOnly ? "/.+" : "(?:/.*)?"}`
-    ),
-  );
+/** A test of whole paths that are named by one of the globs; `fold` is applied to both. */
+export function namedBy(globs: readonly PathGlob[], fold: (text: string) => string): GlobTest {
+  const forms = globs.map(({ glob, contentOnly }) => ({
+    glob: fold(glob === "/" ? "" : glob),
+    tail: contentOnly ? "below" as const : "within" as const,
+  }));
+  return compileGlobs(forms, { dialect: "rule" });
 }
 
 /**
@@ -122,7 +144,7 @@ export function namedBy(globs: readonly PathGlob[], fold: (text: string) => stri
 export function holdersOf(
   globs: readonly PathGlob[],
   fold: (text: string) => string,
-): { readonly plain: RegExp; readonly possible: RegExp } {
+): { readonly plain: GlobTest; readonly possible: GlobTest } {
   const likely = globs.filter((each) => !each.unlikely);
   const above = likely.flatMap(({ glob, floating }) => {
     const names = glob.split("/");
@@ -131,16 +153,12 @@ export function holdersOf(
       .filter((directory) => directory !== everywhere);
   });
   const isPlain = (directory: string) => literalHead(directory) === directory;
-  const matching = (directories: readonly string[]) =>
-    wholePaths(directories.map((directory) => directory === "" ? "/" : pathGlobSource(fold(directory))));
+  const plain = new Set(above.filter(isPlain).map((directory) => unescapeGlob(fold(directory)) || "/"));
+  const open = [...above.filter((each) => !isPlain(each)), ...likely.map(({ glob }) => glob)].map(fold);
   return {
-    plain: matching(above.filter(isPlain)),
-    possible: matching([...above.filter((each) => !isPlain(each)), ...likely.map(({ glob }) => glob)]),
+    plain: (path) => plain.has(path),
+    possible: compileGlobs([...new Set(open)], { dialect: "rule" }),
   };
-}
-
-function wholePaths(sources: readonly string[]): RegExp {
-  return new RegExp(`^(?:${[...new Set(sources)].join("|") || "(?!)"})$`, "s");
 }
 
 /**

@@ -1,4 +1,5 @@
 import { foldPath } from "../path/contains.ts";
+import type { GlobTest } from "../path/glob.ts";
 import { absolutePath, baseName, join, normalize, parentOf } from "../path/lexical.ts";
 import { absoluteGlobs, holdersOf, markedForms, namedBy } from "./path_glob.ts";
 import { ANY, firstMark, isKnown, type Match, matchPattern } from "./pattern.ts";
@@ -38,8 +39,8 @@ export interface PathMatcher {
 }
 
 interface CompiledGlob {
-  readonly named: RegExp;
-  readonly holders: { readonly plain: RegExp; readonly possible: RegExp };
+  readonly named: GlobTest;
+  readonly holders: { readonly plain: GlobTest; readonly possible: GlobTest };
   readonly marked: readonly { readonly pattern: string; readonly exact: boolean }[];
 }
 
@@ -77,7 +78,7 @@ export function createPathMatcher(context: PathContext): PathMatcher {
       const { named, marked } = compiled(glob, list);
       const texts = list === "allow" ? [forms.real] : [...new Set<string>(Object.values(forms))];
       const matches = texts.map(fold).flatMap((text): Match[] => {
-        if (isKnown(text)) return named.test(text) ? ["yes"] : [];
+        if (isKnown(text)) return named(text) ? ["yes"] : [];
         return marked.map(({ pattern, exact }) => {
           const match = matchPattern(pattern, text);
           return match === "yes" && !exact ? "maybe" : match;
@@ -88,8 +89,8 @@ export function createPathMatcher(context: PathContext): PathMatcher {
     holds(glob, path, isDirectory) {
       const { plain, possible } = compiled(glob, "deny").holders;
       const names = Object.values(path).filter(isKnown).map(fold);
-      return names.some((name) => plain.test(name)) ||
-        (names.some((name) => possible.test(name)) && isDirectory());
+      return names.some((name) => plain(name)) ||
+        (names.some((name) => possible(name)) && isDirectory());
     },
   };
 }

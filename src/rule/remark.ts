@@ -50,7 +50,7 @@ const ODDITIES: readonly Oddity[] = [
     remedy: () => "leave it out",
   },
   {
-    form: /[^/]{256}/,
+    form: /[^/,{}]{256}/,
     what: "can match no path: file names have at most 255 bytes",
     remedy: () => "shorten it, or write *",
   },

@@ -4,6 +4,7 @@
  */
 import type { Saying, ToolFamily } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { spelledOut } from "./path_glob.ts";
 
 /** The subject of a rule: a family of tools, or tools by name, with `*` as wildcard. */
 export type RuleTarget = { readonly family: ToolFamily } | { readonly tool: string };
@@ -23,6 +24,8 @@ export interface RuleFault {
   readonly message: string;
   /** The form to write instead. */
   readonly remedy: string;
+  /** It is a rule, but more than can be held: an error in every list, since part of it would be lost. */
+  readonly isTooWide?: true;
   /** Both for other languages. */
   readonly said?: readonly Saying[];
 }
@@ -84,11 +87,37 @@ export function readRule(written: string): RuleParts | RuleFault {
   if (literal !== undefined) return { name, target, literal: literal + (/\s*$/.exec(written)?.[0] ?? "") };
   const inner = between?.trim();
   if (inner === undefined || inner === "*") return { name, target };
-  if (inner !== "") return { name, target, inner };
+  if (inner !== "") return isHeld(target, inner) ? { name, target, inner } : tooWide(text, name);
   return {
     message: `Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
     remedy: `write ${name} alone for every call`,
     said: [["emptyParentheses", quote(text)], ["writeNameAlone", name]],
+  };
+}
+
+/** The number of names that the braces of a rule stand for; 0: no braces, or no rule that can be held. */
+export function bracedNames(rule: unknown): number {
+  if (typeof rule !== "string" || !rule.includes("{")) return 0;
+  const read = readRule(rule);
+  if (isFault(read) || read.inner === undefined || isCommandOrServer(read.target)) return 0;
+  return spelledOut(read.inner)?.length ?? 0;
+}
+
+function isCommandOrServer(target: RuleTarget): boolean {
+  return "family" in target && /^(?:Bash|Mcp)$/.test(target.family);
+}
+
+/** Reports whether all that the braces of a path rule stand for can be compared with. */
+function isHeld(target: RuleTarget, inner: string): boolean {
+  return isCommandOrServer(target) || spelledOut(inner) !== undefined;
+}
+
+function tooWide(text: string, name: string): RuleFault {
+  return {
+    message: `Cannot hold permission rule ${quote(text)}: its braces stand for too many names`,
+    remedy: `write several rules for ${name}, or a wildcard in place of braces`,
+    isTooWide: true,
+    said: [["wideRule", quote(text)], ["writeSeveralRules", name]],
   };
 }
 

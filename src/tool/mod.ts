@@ -39,5 +39,8 @@ export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 /** The tool that renames a symbol by what a language server says, and the patch that it applies. */
 export const loadRenameTool = lazy(() => import("./edit/rename_tool.ts"));
 
+/** Checks of values against JSON Schemas, within a limit of time. */
+export const loadSchemaCheck = lazy(() => import("./host/schema_check.ts"));
+
 /** Running tools in a process of their own. */
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));

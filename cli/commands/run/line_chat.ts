@@ -150,7 +150,7 @@ class LineChat {
       const outcome = await carryOut(message, { commands: this.#commands(), session, texts }, turn.signal);
       if (!outcome) return;
       const assembly = await session();
-      const result = resultOf(outcome, assembly, { metrics: this.#metrics });
+      const result = await resultOf(outcome, assembly, { metrics: this.#metrics });
       const shown = message.text.startsWith("!") ? { ...result, report: true as const } : result;
       await this.#printer?.result(redacted(shown, assembly));
       this.#code = result.exitCode;

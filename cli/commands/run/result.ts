@@ -24,13 +24,13 @@ export interface TurnFacts {
   readonly schema?: AnswerSchema | undefined;
 }
 
-export function resultOf(
+export async function resultOf(
   outcome: TurnOutcome,
   assembly: Assembly,
   { metrics, schema }: TurnFacts,
-): RunResult {
+): Promise<RunResult> {
   const exit = REASONS[outcome.reason];
-  const structured = outcome.reason === "done" ? schema?.read(outcome.answer) : undefined;
+  const structured = outcome.reason === "done" ? await schema?.read(outcome.answer) : undefined;
   const result: RunResult = {
     exit,
     exitCode: EXIT[exit],

@@ -130,9 +130,7 @@ async function readInstructions({ paths, loaded, workspace }: PromptInputSources
   return loadInstructions({
     cwd: paths.cwd,
     home: paths.home,
-    extra: patterns
-      ? await (await loadInstructionGlobs()).expandInstructionGlobs(instructions)
-      : instructions,
+    extra: patterns ? (await loadInstructionGlobs()).expandInstructionGlobs(instructions) : instructions,
     fromRoot: instructions_from === "root",
     maxBytes: instructions_max_bytes || Infinity,
     hidden: (path) => workspace.hidden(path),

@@ -1,5 +1,5 @@
 import type { EventOf, Saying } from "../../core/mod.ts";
-import { expandBraces, ignoreGlobSource } from "../../path/glob.ts";
+import { compileGlobs } from "../../path/glob.ts";
 
 /** A command line that tests what a turn changed. */
 export interface VerifyCommand {
@@ -58,10 +58,10 @@ export function filesFor(
   { globs, defined }: Pick<VerifyCommand, "globs" | "defined">,
   changed: readonly string[],
 ): string[] {
-  const tests = globs.flatMap((glob) => expandBraces(glob)).map((glob) => {
-    const inside = glob.replace(/^\//, "");
-    const pattern = new RegExp(`^${ignoreGlobSource(inside)}$`);
-    return (path: string) => pattern.test(glob.includes("/") ? path : path.slice(path.lastIndexOf("/") + 1));
-  });
-  return changed.filter((path) => !(defined && NO_CODE.test(path)) && tests.some((asks) => asks(path)));
+  const paths = globs.filter((glob) => glob.includes("/")).map((glob) => glob.replace(/^\//, ""));
+  const [asksByPath, asksByName] = [paths, globs].map((each) => compileGlobs(each, { dialect: "ignore" }));
+  return changed.filter((path) =>
+    !(defined && NO_CODE.test(path)) &&
+    (asksByPath?.(path) || asksByName?.(path.slice(path.lastIndexOf("/") + 1)))
+  );
 }

@@ -1,5 +1,5 @@
 import { suggestNames } from "../../util/suggest.ts";
-import { isFault, readRule, ruleRemark } from "../../rule/mod.ts";
+import { bracedNames, isFault, readRule, ruleRemark } from "../../rule/mod.ts";
 import { effortLevels } from "../query/models.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
@@ -20,10 +20,32 @@ export function checkEntries(table: TomlTable): Finding[] {
  */
 function checkPermissions(permissions: unknown): Finding[] {
   if (!isTable(permissions)) return [];
+  let names = 0;
   return (["deny", "ask", "allow"] as const).flatMap((list) => {
     const rules = permissions[list];
-    return Array.isArray(rules) ? rules.flatMap((rule, index) => checkRule(rule, list, index)) : [];
+    return Array.isArray(rules)
+      ? rules.flatMap((rule, index) => {
+        const braces = bracedNames(rule);
+        if (braces === 0 || (names += braces) <= MAX_BRACED_NAMES) return checkRule(rule, list, index);
+        return [tooManyNames(["permissions", list, index])];
+      })
+      : [];
   });
+}
+
+/** The most names that the braces of all rules of one file may stand for. */
+const MAX_BRACED_NAMES = 4096;
+
+function tooManyNames(path: KeyPath): Finding {
+  return {
+    level: "error",
+    path,
+    at: "value",
+    message: `Cannot hold the permission rules of this file: their braces stand for more than ` +
+      `${MAX_BRACED_NAMES} names`,
+    remedy: "write wildcards in place of braces",
+    said: [["wideRules", String(MAX_BRACED_NAMES)], ["writeWildcards"]],
+  };
 }
 
 function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number): Finding[] {
@@ -34,8 +56,8 @@ function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number)
     const remark = ruleRemark(read);
     return remark ? [{ level: "warning", path, at: "value", ...remark }] : [];
   }
-  const { message, remedy } = read;
-  return list === "allow"
+  const { message, remedy, isTooWide } = read;
+  return list === "allow" && !isTooWide
     ? [{ level: "warning", path, at: "value", message: `${message}; it allows nothing`, remedy }]
     : [{ level: "error", path, at: "value", message, remedy }];
 }

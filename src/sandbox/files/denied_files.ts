@@ -2,7 +2,7 @@ import { contains } from "../../path/contains.ts";
 import type { MountPath } from "../command/backend.ts";
 import { literalPath, namedBy } from "../../rule/mod.ts";
 import { type DeniedGlobs, deniedGlobs, foldName } from "./denied_globs.ts";
-import { literalHead, unescapeGlob } from "../../path/glob.ts";
+import { type GlobTest, literalHead, unescapeGlob } from "../../path/glob.ts";
 import { realPath } from "../../path/real_path.ts";
 
 /** Directories looked into, and files hidden, before the rest is left to the rules alone. */
@@ -42,9 +42,9 @@ export class DeniedFiles {
   readonly #plain: readonly string[];
   /** The same by the root they are in, where one look at it tells that most are not there. */
   readonly #parents: ReadonlyMap<string, readonly string[]>;
-  readonly #pattern: RegExp | undefined;
+  readonly #pattern: GlobTest | undefined;
   /** What a rule means by its name alone, in whatever directory. */
-  readonly #names: RegExp | undefined;
+  readonly #names: GlobTest | undefined;
   readonly #bases: readonly string[];
   readonly #listings = new Map<string, Listing>();
   #capped = false;
@@ -81,7 +81,7 @@ export class DeniedFiles {
       try {
         Deno.lstatSync(path);
         const real = realPath(path);
-        const loose = this.#names?.test(foldName(real)) ? { loose: true } as const : {};
+        const loose = this.#names?.(foldName(real)) ? { loose: true } as const : {};
         found.set(real, { path: real, directory: Deno.statSync(real).isDirectory, ...loose });
       } catch {
         // Not there, or a link to nothing.
@@ -132,7 +132,7 @@ export class DeniedFiles {
       for (const { name, isDirectory } of Deno.readDirSync(directory)) {
         const path = `${directory === "/" ? "" : directory}/${name}`;
         if (keepsNames) names.add(name.toLowerCase());
-        if (this.#pattern?.test(foldName(path))) matches.push(path);
+        if (this.#pattern?.(foldName(path))) matches.push(path);
         else if (isDirectory && !SKIPPED.has(name)) directories.push(path);
       }
       const listing = { changed, listed, names, directories, matches };

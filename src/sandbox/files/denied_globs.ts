@@ -15,8 +15,8 @@ export interface DeniedGlobs {
 export function deniedTest(denied: DeniedGlobs): ((path: string) => boolean) | undefined {
   const globs = deniedGlobs(denied);
   if (globs.length === 0) return undefined;
-  const pattern = namedBy(globs, foldName);
-  return (path) => pattern.test(foldName(path));
+  const isNamed = namedBy(globs, foldName);
+  return (path) => isNamed(foldName(path));
 }
 
 /** The absolute globs that these stand for. */

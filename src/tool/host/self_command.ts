@@ -7,6 +7,8 @@ export const WORKER_FLAG = "--worker=";
 export const TOOL_ROLE = "tools";
 /** The process that searches where there is no ripgrep. */
 export const SEARCH_ROLE = "search";
+/** The process that checks an answer against a JSON Schema. */
+export const SCHEMA_ROLE = "schema";
 
 export interface SelfCommand {
   readonly command: string;

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { WorkspacePolicy } from "../tool.ts";
 import type { LinePort } from "./json_lines.ts";
-import { SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
+import { SCHEMA_ROLE, SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
 
 export interface WorkerParts {
   readonly port: LinePort;
@@ -25,6 +25,9 @@ export async function runWorkerProcess(
   } else if (role === SEARCH_ROLE) {
     const { runSearchProcess } = await import("../search/fallback/search_process.ts");
     await runSearchProcess(port);
+  } else if (role === SCHEMA_ROLE) {
+    const { runSchemaProcess } = await import("./schema_check.ts");
+    await runSchemaProcess(port);
   } else throw new ReasonixError(`Cannot start as "${role}": no such worker`, { exit: "usage" });
   return true;
 }

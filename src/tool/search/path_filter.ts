@@ -1,5 +1,5 @@
-import { compileGlobs } from "./glob/compile_globs.ts";
-import { expandBraces } from "../../path/glob.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { compileGlobs } from "../../path/glob.ts";
 import { IgnoreRules } from "../../path/ignore_rules.ts";
 import { splitList } from "./roots.ts";
 
@@ -16,9 +16,17 @@ export interface PathFilter {
   readonly exclude: readonly string[];
 }
 
+/** The longest list of patterns that is read. */
+const MAX_LENGTH = 4096;
+
 /** Splits what models write (`*.ts,*.tsx`, `!*.test.ts`, a list) into a filter. */
 export function readFilter(include: readonly string[], exclude: readonly string[]): PathFilter {
-  const wanted = include.flatMap(splitList).flatMap(expandBraces);
+  if ([...include, ...exclude].some((patterns) => patterns.length > MAX_LENGTH)) {
+    throw new ReasonixError(`Cannot use a pattern of more than ${MAX_LENGTH} characters`, {
+      remedy: "shorten it, or search several times",
+    });
+  }
+  const wanted = include.flatMap(splitList);
   const unwanted = exclude.flatMap(splitList).map((pattern) => pattern.replace(/^!/, ""));
   return {
     include: wanted.filter((pattern) => !pattern.startsWith("!")).map((pattern) =>
@@ -35,18 +43,14 @@ export function readFilter(include: readonly string[], exclude: readonly string[
 export type PathTest = (path: string) => boolean;
 
 /** The test for `include`; paths count from the search root or from the working directory. */
-export async function includeTest(
-  filter: PathFilter,
-  root: string,
-  cwd: string,
-): Promise<PathTest | undefined> {
+export function includeTest(filter: PathFilter, root: string, cwd: string): PathTest | undefined {
   if (filter.include.length === 0) return undefined;
-  const names = filter.include.filter((pattern) => !pattern.includes("/"));
   const paths = filter.include.filter((pattern) => pattern.includes("/"));
-  const byName = names.length > 0 ? await compileGlobs(names) : undefined;
-  const byPath = paths.length > 0 ? await compileGlobs(paths) : undefined;
+  // Of `{*.md,src/**}` the first alternative is for names.
+  const byName = compileGlobs(filter.include, { dialect: "search" });
+  const byPath = paths.length > 0 ? compileGlobs(paths, { dialect: "search" }) : undefined;
   return (path) => {
-    if (byName?.(path.slice(path.lastIndexOf("/") + 1))) return true;
+    if (byName(path.slice(path.lastIndexOf("/") + 1))) return true;
     return byPath !== undefined && (byPath(below(path, root)) || byPath(below(path, cwd)));
   };
 }

@@ -8,7 +8,8 @@ export function searchRoot(path: unknown): string {
 /** The directories in which a glob pattern can find files, counted from `path`. */
 export function globRoots(pattern: string, path: unknown): string[] {
   const { folder, rest } = splitRoot(pattern.trim(), path);
-  const wanted = splitList(rest).filter((part) => !part.startsWith("!")).flatMap(expandBraces);
+  const wanted = splitList(rest).filter((part) => !part.startsWith("!"))
+    .flatMap((part) => expandBraces(part) ?? [part]);
   const heads = wanted.map((part) => plainHead(part).filter((name) => name !== "").join("/"));
   const base = searchRoot(folder);
   const roots = heads.map((head) => head === "" ? base : base === "." ? head : `${base}/${head}`);

@@ -56,7 +56,7 @@ export async function searchContent(search: ContentSearch): Promise<SearchReport
   };
   const place = {
     ...search,
-    included: await includeTest(search.filter, search.root, search.cwd),
+    included: includeTest(search.filter, search.root, search.cwd),
     deadline: Date.now() + search.deadlineMs,
   };
   const command = normal.needsBacktracking ? undefined : findRipgrep(search.cwd, search.writable);

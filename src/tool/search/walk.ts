@@ -29,10 +29,17 @@ export interface WalkReport {
 
 /** The event loop gets its turn after this many milliseconds of walking. */
 const SLICE_MS = 25;
+/** Entries between two looks at the clock, which costs as much as an entry; hostile rules cost more. */
+const STEP = 8;
 
 interface Folder {
   readonly path: string;
   readonly scope: IgnoreScope;
+}
+
+interface WalkOutput {
+  readonly stack: Folder[];
+  readonly found: (path: string) => void;
 }
 
 /**
@@ -44,70 +51,102 @@ export async function walkFiles(options: WalkOptions, found: (path: string) => v
   let unreadable = 0;
   let sliceEnd = performance.now() + SLICE_MS;
   for (let folder = stack.pop(); folder; folder = stack.pop()) {
-    if (!visit(folder, options, stack, found)) unreadable++;
-    if (performance.now() < sliceEnd) continue;
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    options.signal.throwIfAborted();
-    if (Date.now() > (options.deadline ?? Infinity)) return { unreadable, timedOut: true };
-    sliceEnd = performance.now() + SLICE_MS;
+    const visit = new Visit(folder, options, { stack, found });
+    while (!visit.proceed(sliceEnd) || performance.now() >= sliceEnd) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      options.signal.throwIfAborted();
+      if (Date.now() > (options.deadline ?? Infinity)) return { unreadable, timedOut: true };
+      sliceEnd = performance.now() + SLICE_MS;
+      if (visit.done) break;
+    }
+    if (visit.unreadable) unreadable++;
   }
   return { unreadable, timedOut: false };
 }
 
-function visit(
-  folder: Folder,
-  options: WalkOptions,
-  stack: Folder[],
-  found: (path: string) => void,
-): boolean {
-  const prefix = folder.path.endsWith("/") ? folder.path : `${folder.path}/`;
-  const listed = list(folder.path, prefix, options.wanted);
-  if (!listed) return false;
-  const scope = options.all || !listed.telling
-    ? folder.scope
-    : folder.scope.enter(folder.path, listed.telling);
-  const shows = (path: string, name: string, isFolder: boolean) =>
-    (options.all || !scope.ignores(path, name, isFolder)) && !options.hidden(path);
-  for (const name of listed.files) {
-    const path = prefix + name;
-    if (shows(path, name, false)) found(path);
-  }
-  for (const name of listed.folders) {
-    const path = prefix + name;
-    if (shows(path, name, true) && !options.prune?.(path, name)) stack.push({ path, scope });
-  }
-  return true;
-}
-
-/** Names in one directory. */
-interface Listed {
-  readonly folders: readonly string[];
-  /** Those that are wanted. */
-  readonly files: readonly string[];
+/** The visit of one directory. It can be interrupted: there may be many names, and rules take their time. */
+class Visit {
+  done = false;
+  unreadable = false;
+  readonly #folder: Folder;
+  readonly #options: WalkOptions;
+  readonly #out: WalkOutput;
+  readonly #prefix: string;
+  readonly #entries: Iterator<Deno.DirEntry> | undefined;
+  #listed = false;
+  #shown = 0;
+  #scope: IgnoreScope;
+  /** Names in the directory: of files those that are wanted. */
+  readonly #folders: string[] = [];
+  readonly #files: string[] = [];
   /** Names that change what is ignored here and below. */
-  readonly telling: ReadonlySet<string> | undefined;
-}
+  #telling: Set<string> | undefined;
 
-/** One pass over the entries: in a large tree it is most of the work. Undefined for what cannot be listed. */
-function list(path: string, prefix: string, wanted: WalkOptions["wanted"]): Listed | undefined {
-  let entries: Iterable<Deno.DirEntry>;
-  try {
-    entries = Deno.readDirSync(path);
-  } catch {
-    return undefined;
-  }
-  const folders: string[] = [];
-  const files: string[] = [];
-  let telling: Set<string> | undefined;
-  for (const entry of entries) {
-    const { name } = entry;
-    if (name.charCodeAt(0) === 46) {
-      if (isTelling(name)) (telling ??= new Set()).add(name);
-      if (name === ".git") continue;
+  constructor(folder: Folder, options: WalkOptions, out: WalkOutput) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#out = out;
+    this.#scope = folder.scope;
+    this.#prefix = folder.path.endsWith("/") ? folder.path : `${folder.path}/`;
+    try {
+      this.#entries = Deno.readDirSync(folder.path)[Symbol.iterator]();
+    } catch {
+      this.unreadable = true;
     }
-    if (entry.isFile) {
-      if (!wanted || wanted(prefix, name)) files.push(name);
-    } else if (entry.isDirectory) folders.push(name);
   }
-  return { folders, files, telling };
+
+  /** Continues until the time is over; true: it is finished. */
+  proceed(end: number): boolean {
+    if (this.done) return true;
+    this.#listed ||= this.#list(end);
+    return this.done = this.#listed && this.#show(end);
+  }
+
+  /** One pass over the entries: in a large tree it is most of the work. */
+  #list(end: number): boolean {
+    const { wanted } = this.#options;
+    if (!this.#entries) return true;
+    for (let left = STEP;; left--) {
+      if (left === 0) {
+        if (performance.now() >= end) return false;
+        left = STEP;
+      }
+      const next = this.#entries.next();
+      if (next.done) break;
+      const entry = next.value;
+      const { name } = entry;
+      if (name.charCodeAt(0) === 46) {
+        if (isTelling(name)) (this.#telling ??= new Set()).add(name);
+        if (name === ".git") continue;
+      }
+      if (entry.isFile) {
+        if (!wanted || wanted(this.#prefix, name)) this.#files.push(name);
+      } else if (entry.isDirectory) this.#folders.push(name);
+    }
+    if (!this.#options.all && this.#telling) {
+      this.#scope = this.#folder.scope.enter(this.#folder.path, this.#telling);
+    }
+    return true;
+  }
+
+  /** Reports files, and notes directories that are to be visited. */
+  #show(end: number): boolean {
+    const { stack, found } = this.#out;
+    const files = this.#files.length;
+    for (let left = STEP; this.#shown < files + this.#folders.length; left--) {
+      if (left === 0) {
+        if (performance.now() >= end) return false;
+        left = STEP;
+      }
+      const at = this.#shown++;
+      const isFolder = at >= files;
+      const name = (isFolder ? this.#folders[at - files] : this.#files[at]) ?? "";
+      const path = this.#prefix + name;
+      if (!this.#options.all && this.#scope.ignores(path, name, isFolder)) continue;
+      if (this.#options.hidden(path)) continue;
+      if (!isFolder) found(path);
+      else if (!this.#options.prune?.(path, name)) stack.push({ path, scope: this.#scope });
+    }
+    return true;
+  }
 }

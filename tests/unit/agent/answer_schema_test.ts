@@ -7,7 +7,7 @@ const { AnswerSchema } = await loadAnswerSchema();
 const problem = (schema: JsonSchema, answer: unknown) =>
   new AnswerSchema(schema).problem(typeof answer === "string" ? answer : JSON.stringify(answer));
 
-Deno.test("AnswerSchema takes one JSON value, with blanks or a code fence around it", () => {
+Deno.test("AnswerSchema takes one JSON value, with blanks or a code fence around it", async () => {
   const schema = new AnswerSchema({ type: ["object", "number"] });
   for (
     const answer of [
@@ -17,17 +17,17 @@ Deno.test("AnswerSchema takes one JSON value, with blanks or a code fence around
       '```\r\n{"a":"是🦊"}\r\n```',
     ]
   ) {
-    assertEquals(schema.read(answer)?.value, { a: "是🦊" });
-    assertEquals(schema.read(answer)?.text, '{"a":"是🦊"}');
+    assertEquals((await schema.read(answer))?.value, { a: "是🦊" });
+    assertEquals((await schema.read(answer))?.text, '{"a":"是🦊"}');
   }
-  assertEquals(schema.read("7")?.value, 7);
+  assertEquals((await schema.read("7"))?.value, 7);
   for (const answer of ["", "Here: {}", "{} {}", "```json\n{}\n```\nDone.", "'a'"]) {
-    assertEquals(schema.read(answer), undefined);
-    assertStringIncludes(schema.problem(answer) ?? "", "not one JSON value");
+    assertEquals(await schema.read(answer), undefined);
+    assertStringIncludes(await schema.problem(answer) ?? "", "not one JSON value");
   }
 });
 
-Deno.test("AnswerSchema names each place that does not fit, and nothing that only follows from it", () => {
+Deno.test("AnswerSchema names each place that does not fit, and nothing that only follows from it", async () => {
   const schema = {
     type: "object",
     properties: {
@@ -36,31 +36,35 @@ Deno.test("AnswerSchema names each place that does not fit, and nothing that onl
     required: ["name"],
     additionalProperties: false,
   };
-  const lines = problem(schema, { list: [{ n: 1 }, { n: "2" }], other: 1 })?.split("\n").slice(1) ?? [];
+  const found = await problem(schema, { list: [{ n: 1 }, { n: "2" }], other: 1 });
+  const lines = found?.split("\n").slice(1) ?? [];
   assertEquals(lines.length, 3, lines.join("\n"));
   for (const part of ["the answer: ", "/list/1/n: ", "/other: is not allowed here"]) {
     assert(lines.some((line) => line.startsWith(`- ${part}`)), lines.join("\n"));
   }
-  const many = problem({ type: "array", items: { type: "string" } }, Array.from({ length: 50 }, (_, n) => n));
+  const many = await problem(
+    { type: "array", items: { type: "string" } },
+    Array.from({ length: 50 }, (_, n) => n),
+  );
   assertStringIncludes(many ?? "", "- and 40 more");
 });
 
-Deno.test("AnswerSchema knows references and the drafts that differ", () => {
+Deno.test("AnswerSchema knows references and the drafts that differ", async () => {
   const tree = {
     $ref: "#/$defs/node",
     $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
   };
-  assertEquals(problem(tree, { next: { next: {} } }), undefined);
-  assertStringIncludes(problem(tree, { next: { next: 1 } }) ?? "", "/next/next");
+  assertEquals(await problem(tree, { next: { next: {} } }), undefined);
+  assertStringIncludes(await problem(tree, { next: { next: 1 } }) ?? "", "/next/next");
   const pair = [{ type: "string" }, { type: "number" }];
-  assertEquals(problem({ prefixItems: pair }, ["a", 1]), undefined);
-  assert(problem({ prefixItems: pair }, [1, "a"]) !== undefined);
+  assertEquals(await problem({ prefixItems: pair }, ["a", 1]), undefined);
+  assert(await problem({ prefixItems: pair }, [1, "a"]) !== undefined);
   const old = { $schema: "http://json-schema.org/draft-07/schema#", items: pair };
-  assert(problem(old, [1, "a"]) !== undefined);
-  assertEquals(problem(old, ["a", 1]), undefined);
+  assert(await problem(old, [1, "a"]) !== undefined);
+  assertEquals(await problem(old, ["a", 1]), undefined);
 });
 
-Deno.test("AnswerSchema refuses what could never be met or only fails later, but reads no data as schema", () => {
+Deno.test("AnswerSchema refuses what could never be met or only fails later, but reads no data as schema", async () => {
   for (
     const schema of [
       { type: "strng" },
@@ -73,7 +77,25 @@ Deno.test("AnswerSchema refuses what could never be met or only fails later, but
     enum: [{ type: "strng" }],
     properties: { type: { type: "string" }, pattern: { const: "(" } },
   };
-  assertEquals(problem(data, { type: "strng" }), undefined);
+  assertEquals(await problem(data, { type: "strng" }), undefined);
   const named = { $ref: "#somewhere" };
-  assertStringIncludes(problem(named, {}) ?? "", "$ref");
+  assertStringIncludes(await problem(named, {}) ?? "", "$ref");
+});
+
+Deno.test("AnswerSchema says so when a pattern takes too long, and stops when it is aborted", async () => {
+  const schema = { properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+  const hostile = JSON.stringify({ a: `${"a".repeat(40)}!` });
+  assertEquals(await problem(schema, { a: "aaa" }), undefined);
+  assertStringIncludes(await problem(schema, { a: "b" }) ?? "", "/a: ");
+  const start = performance.now();
+  const checked = new AnswerSchema(schema);
+  assertStringIncludes(await checked.problem(hostile) ?? "", "could not be checked");
+  assertEquals(await checked.read(hostile), undefined);
+  assert(performance.now() - start < 20_000);
+  const stop = new AbortController();
+  const pending = new AnswerSchema(schema).problem(hostile, stop.signal);
+  setTimeout(() => stop.abort(), 300);
+  const aborted = performance.now();
+  assertEquals(await pending, undefined);
+  assert(performance.now() - aborted < 4000);
 });

@@ -195,3 +195,27 @@ Deno.test("a missing program is found where a line begins with one", () => {
     assertEquals(missingCommand(line, around), undefined, line);
   }
 });
+
+Deno.test("a matcher that could take for ever is a fault, and usual ones are not", () => {
+  const slow = [
+    "(a+)+",
+    "(a|a)*b",
+    "(a?a?)*",
+    "((a)|b)+",
+    "(?<x>a*)*",
+    "(a)\\1",
+    ".*a.*a.*a.*a.*b",
+    "(a{1,9}){9}",
+  ];
+  for (const matcher of slow) assertEquals([matcher, typeof readMatcher(matcher)], [matcher, "object"]);
+  const usual = [
+    "Edit|Write",
+    "mcp__.*__(get|list)_.*",
+    "(Bash|Edit)",
+    "^Notebook.*$",
+    "(?:Web.*|Bash)",
+    "[(+*]+",
+    "x?",
+  ];
+  for (const matcher of usual) assertEquals([matcher, typeof readMatcher(matcher)], [matcher, "function"]);
+});

@@ -15,8 +15,12 @@ import {
   type Nested,
   type SimpleCommand,
 } from "../types.ts";
+import { Unparsable } from "../parse.ts";
 import { unwrap, type Unwrapped } from "./unwrap.ts";
 import { codeReason, namesProgram, riskyAssignment, riskyPrefix, setsCode } from "../variables.ts";
+
+/** The most programs that the words of one command may be looked at as: each is compared with every rule. */
+const MAX_RUNS = 256;
 
 /** Effects while they are gathered. */
 interface Draft {
@@ -98,7 +102,7 @@ function addProgram(value: string, draft: Draft): void {
 function readWords(draft: Draft): void {
   let { argv } = draft.command;
   for (let at = 0;;) {
-    draft.runs.push({ argv, at });
+    if (draft.runs.push({ argv, at }) > MAX_RUNS) throw new Unparsable("it has too many wrappers");
     const word = argv[0] ?? "";
     if (!isKnown(word)) {
       draft.dynamic = "only the shell will know which command this is";
@@ -122,6 +126,7 @@ function readWords(draft: Draft): void {
     }
     if (inner.kind === "dynamic") {
       draft.dynamic = inner.reason;
+      if (argv.length > MAX_RUNS) throw new Unparsable(`${inner.reason}, and its words are too many`);
       // The command is one of the endings, so a refusal can still name it.
       for (let i = 1; i < argv.length; i++) addEnding({ argv: argv.slice(i), at: at + i }, draft);
       return;

@@ -20,9 +20,13 @@ export function child(scope: Scope): Scope {
   return { ...scope, straight: false };
 }
 
-/** Returns all directories of both; undefined as soon as one is unknown. */
+/** The most directories that are followed: each move that may fail doubles them. */
+const MAX_CWDS = 32;
+
+/** Returns all directories of both; undefined as soon as one is unknown, or when they are too many. */
 export function join(a: Scope["cwds"], b: Scope["cwds"]): Scope["cwds"] {
-  return a && b ? [...new Set([...a, ...b])] : undefined;
+  const all = a && b ? [...new Set([...a, ...b])] : undefined;
+  return all && all.length <= MAX_CWDS ? all : undefined;
 }
 
 interface Surroundings {

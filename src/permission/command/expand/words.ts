@@ -20,6 +20,10 @@ interface Chunk {
 }
 
 const MAX_FIELDS = 256;
+/** Characters that a word may become before it counts as unknown: `a=$a$a` doubles a value. */
+const MAX_EXPANDED = 64 * 1024;
+/** Braces within braces that are followed. */
+const MAX_BRACES_DEEP = 16;
 
 /** How the name of what `mktemp` makes ends; nobody else can have meant that file or directory. */
 export const MKTEMP_NAME = `tmp.${ONE.repeat(10)}`;
@@ -38,7 +42,8 @@ export function expandWord(word: Word, variables: Variables): string[] {
     else if (forms.length * choices.length > MAX_FIELDS) forms = [[{ text: ANY }]];
     else forms = forms.flatMap((form) => choices.map((choice) => [...form, ...choice]));
   });
-  return forms.flatMap(toFields);
+  const length = forms.reduce((sum, form) => form.reduce((all, { text }) => all + text.length, sum), 0);
+  return length > MAX_EXPANDED ? [ANY] : forms.flatMap(toFields);
 }
 
 /** A word that is not split, such as an assignment's value or a redirection's target. */
@@ -157,14 +162,14 @@ function toFields(chunks: readonly Chunk[]): string[] {
 }
 
 /** Brace expansion of a word part without quotes or expansions inside. What is odd becomes unknown. */
-function expandBraces(text: string): string[] {
-  if (/["'\\$`]/.test(text)) return [ANY];
+function expandBraces(text: string, depth = 0): string[] {
+  if (depth > MAX_BRACES_DEEP || /["'\\$`]/.test(text)) return [ANY];
   const inner = text.slice(1, -1);
   const sequence = /^(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$/.exec(inner);
   if (sequence) return expandSequence(sequence[1] ?? "", sequence[2] ?? "", sequence[3]);
   const items = splitBraceList(inner);
   if (items.length < 2) return [ANY];
-  const expanded = items.flatMap(expandBraceItem);
+  const expanded = items.flatMap((item) => expandBraceItem(item, depth));
   return expanded.length > MAX_FIELDS ? [ANY] : expanded;
 }
 
@@ -197,10 +202,12 @@ function splitBraceList(inner: string): string[] {
   return [...items, item];
 }
 
-function expandBraceItem(item: string): string[] {
+function expandBraceItem(item: string, depth: number): string[] {
   const nested = /^([^{}]*)(\{.*\})([^{}]*)$/.exec(item);
   if (!nested) return /[{}]/.test(item) ? [ANY] : [item.replaceAll("*", STAR).replaceAll("?", ONE)];
   const [, head = "", braces = "", tail = ""] = nested;
   // Two groups side by side would need another round; such items are rare enough to stay unknown.
-  return /\}[^{}]*\{/.test(braces) ? [ANY] : expandBraces(braces).map((each) => head + each + tail);
+  return /\}[^{}]*\{/.test(braces)
+    ? [ANY]
+    : expandBraces(braces, depth + 1).map((each) => head + each + tail);
 }

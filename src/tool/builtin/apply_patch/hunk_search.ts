@@ -27,6 +27,8 @@ export function statedLine(hunk: Hunk): number | undefined {
 export class HunkSearch {
   readonly #patched: PatchedFile;
   readonly #file: FileLines;
+  /** The lines by their text without the blanks around it. */
+  #trimmed: Map<string, number[]> | undefined;
 
   constructor(patched: PatchedFile) {
     this.#patched = patched;
@@ -131,15 +133,31 @@ export class HunkSearch {
   #anchorLines(anchor: string, from: number): number[] {
     const wanted = anchor.trim();
     const { lines } = this.#file;
-    const where = (test: (index: number) => boolean) =>
-      [...lines.keys()].filter((index) => index >= from && test(index));
-    const exact = where((index) => lines[index]?.text.trim() === wanted);
+    const exact = this.#byTrimmed(wanted).filter((index) => index >= from);
     if (exact.length > 0) return exact;
+    const where = (test: (index: number) => boolean) => {
+      const found: number[] = [];
+      for (let index = from; index < lines.length; index++) if (test(index)) found.push(index);
+      return found;
+    };
     const holding = where((index) => lines[index]?.text.includes(wanted) ?? false);
     if (holding.length > 0) return holding;
     const keys = this.#file.index("bare", BLANK_RUNS).keys;
     const alike = new FileLines([{ text: wanted, eol: "" }]).index("bare", BLANK_RUNS).keys[0] ?? wanted;
     return where((index) => keys[index]?.includes(alike) ?? false);
+  }
+
+  #byTrimmed(text: string): readonly number[] {
+    if (!this.#trimmed) {
+      this.#trimmed = new Map();
+      for (const [index, line] of this.#file.lines.entries()) {
+        const key = line.text.trim();
+        const known = this.#trimmed.get(key);
+        if (known) known.push(index);
+        else this.#trimmed.set(key, [index]);
+      }
+    }
+    return this.#trimmed.get(text) ?? [];
   }
 }
 

@@ -9,15 +9,18 @@ export interface Misfit {
   readonly problem?: string;
 }
 
+/** The most places of all hunks that are compared with each other. */
+const MAX_PLACES = 500_000;
+
 /**
  * Places all hunks of a file together: they are placed if and only if there is exactly one way to place them
  * all in order, each by the strictest comparison that finds it at all. An anchor stands somewhere above its
- * hunk, also above the hunk before.
+ * hunk, also above the hunk before. Where hunks fit in too many places to look at all ways, there is none.
  */
 export function placeHunks(file: PatchedFile, hunks: readonly Hunk[]): readonly Placement[] | Misfit {
   const search = new HunkSearch(file);
   const candidates: (readonly Placement[])[] = [];
-  let drift = 0;
+  let [drift, all] = [0, 0];
   for (const [index, hunk] of hunks.entries()) {
     const found = search.candidates(hunk, drift);
     if (typeof found === "string") return { hunk: index, problem: found };
@@ -25,6 +28,8 @@ export function placeHunks(file: PatchedFile, hunks: readonly Hunk[]): readonly 
     if (!only) return { hunk: index };
     const stated = statedLine(hunk);
     if (stated !== undefined && found.length === 1) drift = only.line - stated;
+    all += found.length;
+    if (all > MAX_PLACES) return { hunk: index, problem: several("fits in", found) };
     candidates.push(found);
   }
   return unique(candidates, apart) ?? unique(candidates, sharingContext) ?? outOfOrder(candidates);
@@ -104,17 +109,17 @@ function isAppended(place: Placement | undefined): boolean {
 
 /** Every hunk has a place, but not behind the one before it. */
 function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
-  for (let index = 1; index < candidates.length; index++) {
-    const before = candidates.slice(0, index).flat();
-    const first = Math.max(0, ...before.map((place) => place.line));
-    const last = candidates[index]?.at(-1);
-    if (last && last.line < first) {
+  let first = 0;
+  for (const [index, places] of candidates.entries()) {
+    const last = places.at(-1);
+    if (index > 0 && last && last.line < first) {
       return {
         hunk: index,
         problem: `stands at line ${last.line + 1}, above the hunk before it (line ${first + 1}); ` +
           "give the hunks in the order of the file",
       };
     }
+    for (const { line } of places) first = Math.max(first, line);
   }
   return {
     hunk: candidates.length - 1,

@@ -124,7 +124,7 @@ class Scanner {
       role: SEARCH_ROLE,
       module: import.meta.url,
       cpuSeconds: 60,
-      sourceEntry: new URL("./search_entry.ts", import.meta.url),
+      sourceEntry: new URL("../../host/worker_entry.ts", import.meta.url),
       flags: ["--allow-read"],
     });
     this.#process = new LineProcess(command, {

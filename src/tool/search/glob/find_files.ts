@@ -1,5 +1,4 @@
-import { compileGlobs } from "./compile_globs.ts";
-import { expandBraces } from "../../../path/glob.ts";
+import { compileGlobs, expandBraces } from "../../../path/glob.ts";
 import { below, readFilter } from "../path_filter.ts";
 import { walkFiles } from "../walk.ts";
 
@@ -25,13 +24,16 @@ export async function findFiles(
 ): Promise<{ readonly files: string[]; readonly timedOut: boolean }> {
   const filter = readFilter([pattern.replace(/^(?:\.\/)+/, "")], []);
   const patterns = filter.include.length > 0 ? filter.include : ["**"];
-  const matches = await compileGlobs(patterns, options);
-  const unwanted = filter.exclude.length > 0 ? await compileGlobs(filter.exclude) : undefined;
+  const matches = compileGlobs(patterns, { dialect: "search", ignoreCase: options.ignoreCase });
+  const unwanted = filter.exclude.length > 0
+    ? compileGlobs(filter.exclude, { dialect: "search" })
+    : undefined;
   const { root } = options;
-  const start = options.ignoreCase ? root || "/" : startFolder(patterns, root);
+  const spelled = patterns.flatMap((each) => expandBraces(each) ?? ["**"]);
+  const start = options.ignoreCase ? root || "/" : startFolder(spelled, root);
   const skip = root.endsWith("/") ? root.length : root.length + 1;
-  const deepest = deepestLevel(patterns);
-  const mayMatch = options.ignoreCase ? undefined : nameTest(patterns);
+  const deepest = deepestLevel(spelled);
+  const mayMatch = options.ignoreCase ? undefined : nameTest(spelled);
   const files: { readonly path: string; readonly modified: number }[] = [];
   const { timedOut } = await walkFiles(
     {
@@ -75,7 +77,7 @@ function nameTest(patterns: readonly string[]): ((name: string) => boolean) | un
 function startFolder(patterns: readonly string[], root: string): string {
   const heads = patterns.map((pattern) => {
     const parts = pattern.split("/");
-    const special = parts.findIndex((part) => /[*?[\]{}()!+@\\]/.test(part) || part === "..");
+    const special = parts.findIndex((part) => /[*?[\]{}()!+@|\\]/.test(part) || part === "..");
     return parts.slice(0, special < 0 ? parts.length - 1 : special);
   });
   const first = heads[0] ?? [];
@@ -94,7 +96,7 @@ function startFolder(patterns: readonly string[], root: string): string {
 
 /** Returns how many names the longest match can have. */
 function deepestLevel(patterns: readonly string[]): number {
-  const levels = patterns.flatMap(expandBraces).map((pattern) =>
+  const levels = patterns.map((pattern) =>
     pattern.includes("**") || pattern.includes("(") ? Infinity : pattern.split("/").length
   );
   return Math.max(...levels);

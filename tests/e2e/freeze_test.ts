@@ -1,0 +1,176 @@
+/** Nothing that a repository or the model writes keeps the program busy for ever, or deaf to Ctrl-C. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { type ModelServer, startModelServer } from "../support/model_server.ts";
+import { type Finished, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+
+/** The machine may be busy; what this is about takes minutes, or for ever. */
+const LIMIT_MS = 25_000;
+
+/** Runs the program; one that does not end in time is killed, and has no exit code of its own. */
+async function ends(world: World, args: readonly string[]): Promise<Finished> {
+  const child = await world.spawn(args);
+  const timer = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
+  const done = await finished(child);
+  clearTimeout(timer);
+  assert(done.code !== 137, `${args.join(" ").slice(0, 80)} did not end within ${LIMIT_MS} ms`);
+  return done;
+}
+
+type Call = { readonly name: string; readonly args: Readonly<Record<string, unknown>> };
+
+/** Has the model make one call, and returns what it got for it. */
+async function resultOf(call: Call, prepare: (world: World) => Promise<void> = async () => {}) {
+  await using server = startModelServer([{ calls: [call] }, { text: "done" }]);
+  await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"\n'));
+  await prepare(world);
+  const done = await ends(world, ["run", "go"]);
+  assertEquals([done.code, done.stdout.trim()], [0, "done"], done.stderr);
+  return { done, result: lastResult(server) };
+}
+
+function lastResult(server: ModelServer): string {
+  return String(server.requests.at(-1)?.json.messages.at(-1).content);
+}
+
+const BRACES = "{a,b}".repeat(26);
+const LONG = "a".repeat(180);
+
+Deno.test("a rule of a project with millions of alternatives is an error with its place, whatever runs", async () => {
+  await using server = startModelServer([], { fallback: { text: "done" } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(".claude/settings.json", `{"permissions":{"deny":["Read(${BRACES})"]}}`);
+  for (const args of [["run", "go"], ["hooks", "list"], ["permissions", "check", "ls"]]) {
+    const done = await ends(world, args);
+    if (args[0] === "hooks") continue;
+    assertEquals([args[0], done.code], [args[0], 6]);
+    assertMatch(done.stderr, /settings\.json:1:\d+: Cannot hold permission rule .*too many names/);
+  }
+  await ends(world, ["doctor"]);
+  await world.write(".claude/settings.json", "{}");
+  for (const list of ["deny", "ask", "allow"]) {
+    await world.write("reasonix.toml", `[permissions]\n${list} = ["Edit(x)", "Edit(${BRACES})"]\n`);
+    const done = await ends(world, ["run", "go"]);
+    assertEquals([list, done.code], [list, 6]);
+    assertMatch(done.stderr, /reasonix\.toml:2:\d+: Cannot hold permission rule/);
+  }
+  const many = Array.from({ length: 5 }, (_, i) => `"Edit(${i}${"{a,b}".repeat(10)})"`).join(", ");
+  await world.write("reasonix.toml", `[permissions]\ndeny = [${many}]\n`);
+  assertStringIncludes((await ends(world, ["run", "go"])).stderr, "stand for more than 4096 names");
+  assertEquals(server.requests.length, 0);
+});
+
+Deno.test("what a refusal names beyond 256 alternatives is refused as well, to tools and to commands", async () => {
+  const names = Array.from({ length: 300 }, (_, i) => `p${i}`).join(",");
+  const binary = "{a,b}{c,d}{e,f}{g,h}{i,j}{k,l}{m,n}{o,p}{q,r}.txt";
+  const rules =
+    `[permissions]\ndeny = ["Edit(${binary})", "Edit({${names}}.txt)", "Read({s${names}}.txt)"]\n`;
+  await using server = startModelServer([
+    ...["bdfhjlnpr.txt", "p299.txt"].map((path) => ({
+      calls: [{ name: "write_file", args: { path, content: "x" } }],
+    })),
+    { calls: [{ name: "read_file", args: { path: "p298.txt" } }] },
+    { calls: [{ name: "bash", args: { command: "cat p298.txt" } }] },
+    { text: "done" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"\n'));
+  await world.write("reasonix.toml", rules);
+  await world.write("p298.txt", "SECRET");
+  const done = await ends(world, ["run", "--permission-mode", "workspace-write", "go"]);
+  assertEquals(done.code, 0, done.stderr);
+  assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name).sort(), [
+    "p298.txt",
+    "reasonix.toml",
+  ]);
+  assert(!JSON.stringify(server.requests.at(-1)?.json).includes("SECRET"));
+});
+
+Deno.test("stars of a rule and of an ignore file take no time on long names", async () => {
+  const path = `${"a".repeat(200)}.txt`;
+  const written = await resultOf({ name: "write_file", args: { path, content: "x" } }, async (world) => {
+    await world.write("reasonix.toml", '[permissions]\ndeny = ["Edit(*a*a*a*a*a*a*a*ab)"]\n');
+  });
+  assertStringIncludes(written.result, "aaa");
+  const listed = await resultOf({ name: "glob", args: { pattern: "**/*" } }, async (world) => {
+    await world.write(".gitignore", "*a*a*a*a*a*a*a*ab\n");
+    for (let i = 0; i < 50; i++) await world.write(`${LONG}${i}`, "");
+  });
+  assertStringIncludes(listed.result, `${LONG}49`);
+});
+
+Deno.test("patterns of the model with millions of alternatives are matched like any other", async () => {
+  const name = "ab".repeat(13);
+  const prepare = (world: World) => world.write(name, "needle\n");
+  assertStringIncludes((await resultOf({ name: "glob", args: { pattern: BRACES } }, prepare)).result, name);
+  const grep = { name: "grep", args: { pattern: "needle", include: BRACES } };
+  assertStringIncludes((await resultOf(grep, prepare)).result, "needle");
+});
+
+Deno.test("a directory with brackets in its name is found by it, in glob and in include", async () => {
+  const file = "src/app/[[...slug]]/page.tsx";
+  const prepare = (world: World) => world.write(file, "needle\n");
+  assertStringIncludes((await resultOf({ name: "glob", args: { pattern: file } }, prepare)).result, file);
+  const grep = { name: "grep", args: { pattern: "needle", include: "src/app/[[...slug]]/*.tsx" } };
+  assertStringIncludes((await resultOf(grep, prepare)).result, "needle");
+});
+
+Deno.test("command lines of thousands of parts are judged at once", async () => {
+  const lines = [
+    `${"eval ".repeat(3000)}true`,
+    Array(3000).fill("cat").join(" | "),
+    Array.from({ length: 3000 }, (_, i) => `cd d${i}`).join("; "),
+    `a=xxxxxxxxxxxxxxxx;${"a=$a$a;".repeat(40)} : "$a$a"`,
+    `echo ${"{a,".repeat(9000)}b${"}".repeat(9000)}`,
+  ];
+  await using world = await makeWorld('[permissions]\ndeny = ["Bash(rm:*)", "Edit(x)"]\n');
+  for (const line of lines) {
+    const start = performance.now();
+    await ends(world, ["permissions", "check", "--", line]);
+    assert(performance.now() - start < 10_000, line.slice(0, 40));
+  }
+});
+
+Deno.test("a patch of thousands of hunks over equal lines is answered at once", async () => {
+  const hunks = "@@\n x\n-x\n+y\n".repeat(3000);
+  const patch = `*** Begin Patch\n*** Update File: f.txt\n${hunks}*** End Patch\n`;
+  const { result } = await resultOf(
+    { name: "apply_patch", args: { patch } },
+    (world) => world.write("f.txt", "x\n".repeat(30_000)),
+  );
+  assertMatch(result, /hunk \d+ of 3000 fits in \d+ places/);
+});
+
+Deno.test("a pattern of --json-schema that takes for ever ends in words, and Ctrl-C ends the check", async () => {
+  const schema = JSON.stringify({ type: "string", pattern: "^(a+)+$" });
+  await using server = startModelServer([], {
+    fallback: { text: `"${"a".repeat(40)}!"` },
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const done = await ends(world, ["run", "--json-schema", schema, "go"]);
+  assertEquals(done.code, 4, done.stderr);
+  assertStringIncludes(done.stderr, "could not be checked against the JSON Schema within 5 s");
+  const child = await world.spawn(["run", "--json-schema", schema, "go"]);
+  const requests = server.requests.length;
+  while (server.requests.length === requests) await new Promise((resolve) => setTimeout(resolve, 50));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const start = performance.now();
+  child.kill("SIGINT");
+  assertEquals((await finished(child)).code, 130);
+  assert(performance.now() - start < 4000);
+});
+
+Deno.test("Ctrl-C ends a search through rules and names that are made to be slow", async () => {
+  await using server = startModelServer([{ calls: [{ name: "glob", args: { pattern: "**/*" } }] }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const line = (i: number) => `{${"*a,?b,".repeat(100)}${i}}{${"*a,?b,".repeat(100)}c}`;
+  await world.write(".gitignore", Array.from({ length: 50 }, (_, i) => line(i)).join("\n"));
+  const letters = (i: number) => i.toString(2).padStart(14, "0").replaceAll("0", "a").replaceAll("1", "b");
+  for (let i = 0; i < 5000; i++) await world.write(letters((i * 7919) % 16384).repeat(14), "");
+  const child = await world.spawn(["run", "go"]);
+  while (server.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  const start = performance.now();
+  child.kill("SIGINT");
+  assertEquals((await finished(child)).code, 130);
+  assert(performance.now() - start < 4000, `${performance.now() - start} ms`);
+});
