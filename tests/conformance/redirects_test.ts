@@ -113,7 +113,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ...(name === "vllm" ? {} : { answer: withModels }),
     run: async ({ port }) => {
       const { findLocalServers } = await loadLocalServers();
-      return await findLocalServers([{ name, label: name, port }], 60_000);
+      return await findLocalServers([{ name, label: name, port, start: name }], 60_000);
     },
   })),
   "src/provider/managed/server_answers.ts": [{

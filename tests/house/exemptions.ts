@@ -48,7 +48,7 @@ const EXEMPTIONS: readonly Exemption[] = [
   {
     rule: "imports do nothing",
     path: "src/tool/host/worker_entry.ts",
-    reason: "The module that searches and checks of answers are started from when the program runs from its sources",
+    reason: "The module that searches and answer checks start from when the program runs from its sources",
   },
 ];
 

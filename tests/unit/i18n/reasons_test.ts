@@ -33,6 +33,7 @@ const DEEDS: Readonly<Record<DeedCode, readonly string[]>> = {
   forkBomb: [],
   hidden: ['"rm -r"'],
   unreadable: ["rm"],
+  unseen: [],
   strictProgram: ["mv"],
   strictOverwrite: ["a.txt"],
 };
@@ -84,7 +85,7 @@ Deno.test("every reason to ask is said in Chinese, and details of the parser are
     { code: "mayBeRuled", rule: "deny Bash(rm:*)", detail: "a word is only known later" },
     { code: "protected", what: "git" },
     { code: "alwaysAsk", detail: "it would forget x" },
-    { code: "trust", tool: "mcp__a__b" },
+    { code: "trust", tool: "mcp__a__b", inPlan: true },
   ];
   for (const why of reasons) {
     const text = chinese.asked(why, "english");

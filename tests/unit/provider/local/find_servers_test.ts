@@ -24,7 +24,7 @@ const PATIENCE_MS = 60_000;
 
 async function find(name: string, port: number, limitMs = PATIENCE_MS) {
   const { findLocalServers } = await loadLocalServers();
-  return await findLocalServers([{ name, label: name, port }], limitMs);
+  return await findLocalServers([{ name, label: name, port, start: name }], limitMs);
 }
 
 Deno.test("findLocalServers asks Ollama what each model can do and how much it takes", async () => {
