@@ -10,7 +10,12 @@ export function globRoots(pattern: string, path: unknown): string[] {
   const { folder, rest } = splitRoot(pattern.trim(), path);
   const wanted = splitList(rest).filter((part) => !part.startsWith("!"))
     .flatMap((part) => expandBraces(part) ?? [part]);
-  const heads = wanted.map((part) => plainHead(part).filter((name) => name !== "").join("/"));
+  const heads = wanted.map((part) => {
+    const names = plainHead(part).filter((name) => name !== "");
+    // A walk never goes up: it ends in front of `..`.
+    const up = names.indexOf("..");
+    return (up < 0 ? names : names.slice(0, up)).join("/");
+  });
   const base = searchRoot(folder);
   const roots = heads.map((head) => head === "" ? base : base === "." ? head : `${base}/${head}`);
   return roots.length > 0 ? [...new Set(roots)] : [base];
