@@ -28,9 +28,10 @@ export class Restarts {
     clearTimeout(this.#timer);
   }
 
-  /** The server did not start: it is tried again after a while, and not before. */
-  failed(): void {
+  /** The server did not start: it is tried again after a while, and not before; by itself when `plan`. */
+  failed(plan: boolean): void {
     this.#notBefore = performance.now() + this.#schedule();
+    if (!plan) clearTimeout(this.#timer);
   }
 
   /** The server was lost while it ran. The next call may start it at once; only the start by itself waits. */

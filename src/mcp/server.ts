@@ -2,7 +2,13 @@ import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { unlessAborted } from "../util/timer.ts";
 import type { Connection, ConnectionOptions } from "./connection/connection.ts";
-import { SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./connection/refusals.ts";
+import {
+  MissingProgramError,
+  SIGN_IN,
+  SignInNeeded,
+  statusOf,
+  UndeliveredError,
+} from "./connection/refusals.ts";
 import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
 import { knownEra, type ListingCache, type ServerRecord } from "./listing/listing_cache.ts";
 import { Restarts } from "./restarts.ts";
@@ -240,7 +246,7 @@ export class McpServer {
     await this.#remember({ ...this.#record, failure: why });
     // A sign-in may be made at any time, elsewhere.
     if (error instanceof SignInNeeded) return this.#change("needs-auth", { detail: error.remedy ?? "" });
-    this.#restarts.failed();
+    this.#restarts.failed(!(error instanceof MissingProgramError));
     this.#change("failed", { detail });
   }
 

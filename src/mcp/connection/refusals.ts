@@ -44,3 +44,6 @@ export function causes(error: unknown): Error[] {
 export function isRefusal(error: Error): error is HttpRefusal {
   return "status" in error && typeof error.status === "number";
 }
+
+/** The program of a server is not installed: only the user can change that, so it is not started again. */
+export class MissingProgramError extends ReasonixError {}

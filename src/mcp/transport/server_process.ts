@@ -1,5 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
+import { MissingProgramError } from "../connection/refusals.ts";
 import { loadServerProcess, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 
@@ -39,12 +40,14 @@ function programOf({ command, cwd }: McpServerSpec, searchPath: string): string 
   if (command.includes("/") || WINDOWS) {
     const path = command.startsWith("/") || WINDOWS ? command : `${cwd}/${command}`;
     if (WINDOWS || isFile(path)) return path;
-    throw new ReasonixError(`There is no program ${path}`, { remedy: "correct the command of the server" });
+    throw new MissingProgramError(`There is no program ${path}`, {
+      remedy: "correct the command of the server",
+    });
   }
   const found = searchPath.split(":").filter((folder) => folder.startsWith("/"))
     .map((folder) => `${folder}/${command}`).find(isFile);
   if (found !== undefined) return found;
-  throw new ReasonixError(`There is no program "${command}" on PATH`, {
+  throw new MissingProgramError(`There is no program "${command}" on PATH`, {
     remedy: `install ${command}, or give its full path as the command of the server`,
   });
 }
