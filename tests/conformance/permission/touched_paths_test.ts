@@ -15,7 +15,7 @@ import {
 } from "../../../src/tool/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeToolContext } from "../../support/tool_context.ts";
-import { Random, SEED } from "../../support/seed.ts";
+import { Random } from "../../support/seed.ts";
 import { anyPatch, ARGUMENTS, TREE } from "./touched_calls.ts";
 
 const RECORDS = 10_000;
@@ -247,7 +247,7 @@ Deno.test("what the gate judges of a call is what its tool touches, for 10,000 c
   const bench = new Bench(base);
   const counts = new Map<string, { made: number; effective: number }>();
   for (let seed = 0; seed < RECORDS; seed++) {
-    const r = new Random(SEED + seed);
+    const r = new Random(seed);
     const name = r.pick(seed % 4 === 0 ? Object.keys(ARGUMENTS) : seed % 4 === 1 ? EDITORS : ["apply_patch"]);
     const made = name === "apply_patch" ? anyPatch(r) : undefined;
     const record = made ? { [r.pick(["patch", "input", "diff"])]: made.text } : ARGUMENTS[name]?.(r) ?? {};
@@ -260,7 +260,7 @@ Deno.test("what the gate judges of a call is what its tool touches, for 10,000 c
       count.effective += seen && seen.changes.length > 0 ? 1 : 0;
       counts.set(name, count);
     } catch (error) {
-      throw new Error(`REASONIX_SEED=${SEED}, record ${seed}: ${name} ${args}`, { cause: error });
+      throw new Error(`record ${seed}: ${name} ${args}`, { cause: error });
     }
   }
   await bench.close();
