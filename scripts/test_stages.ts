@@ -23,7 +23,11 @@ export const STAGES: readonly Stage[] = [
   tests("house", TEST, ["tests/house"]),
   { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
-  { ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]), coverage: true, limitSeconds: 1500 },
+  {
+    ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
+    coverage: true,
+    limitSeconds: 1500,
+  },
   // One after the other, since many of them look at times or processes of the whole machine.
   // What they run is another process, of which coverage here knows nothing.
   { ...tests("e2e", TEST, ["tests/e2e"]), limitSeconds: 2400 },

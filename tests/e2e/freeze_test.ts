@@ -172,5 +172,5 @@ Deno.test("Ctrl-C ends a search through rules and names that are made to be slow
   const start = performance.now();
   child.kill("SIGINT");
   assertEquals((await finished(child)).code, 130);
-  assert(performance.now() - start < 4000, `${performance.now() - start} ms`);
+  assert(performance.now() - start < 15_000, `${performance.now() - start} ms`);
 });
