@@ -290,10 +290,12 @@ function refusedHere(said: string, { provider, host, proxy }: Endpoint): readonl
     const url = URL.parse(proxy.url.includes("://") ? proxy.url : `http://${proxy.url}`);
     if (!url || !isLoopback(url.href) || bypassesProxy(host)) return undefined;
     const setting = proxy.name === "proxy" ? "proxy of this provider" : proxy.name;
-    return [{
+    const refuses: Phrase = {
       text: `nothing listens at the proxy ${url.host}: start it, or correct ${setting}`,
       said: ["proxyRefuses", url.host, proxy.name],
-    }];
+    };
+    const without = proxy.name === "proxy" ? undefined : proxyHint(host);
+    return without ? [refuses, without] : [refuses];
   }
   if (!isLoopback(`http://${host}`)) return undefined;
   const port = Number(URL.parse(`http://${host}`)?.port);
