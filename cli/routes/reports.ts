@@ -7,6 +7,7 @@ export const doctorCommand = buildCommand({
   parameters: {
     flags: {
       json: flag("Print JSON"),
+      verbose: flag("Also list what is in order"),
       online: flag("Also try the providers over the network"),
       dir: option("Check the configuration of this directory"),
     },

@@ -105,6 +105,44 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   assert(!(text.stdout + JSON.stringify(report)).includes(secret));
 });
 
+/** An agent and a skill as collections on the web have them: the colon should be in quotes. */
+const PUBLIC_FILES = {
+  ".claude/agents/debugger.md": "---\nname: debugger\ndescription: Debugs: the hard ones\n---\nDebug.\n",
+  ".claude/skills/pdf-tools/SKILL.md": "---\nname: pdf-tools\ndescription: Reads: PDF files\n---\nRead.\n",
+};
+
+Deno.test("faults in files of agents and skills are listed by doctor, agents list and skills list, not by runs", async () => {
+  await using server = startModelServer([{ text: "ok" }, { text: "ok" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  for (const [path, text] of Object.entries(PUBLIC_FILES)) await world.write(path, text);
+  for (const args of [["hello"], ["--output-format", "jsonl", "hello"]]) {
+    const { stdout, stderr } = await world.run(["run", ...args]);
+    assert(!/colon|debugger|pdf-tools/.test(stderr + (args.length > 1 ? "" : stdout)), stderr);
+    assert(!/"notice".*(?:debugger|pdf-tools)/.test(stdout), stdout);
+  }
+  const doctor = await world.run(["doctor"]);
+  assertMatch(doctor.stdout, /\nWarnings\n/);
+  assertMatch(doctor.stdout, /! \S*debugger\.md:3: the text has a colon/);
+  assertMatch(doctor.stdout, /! \S*SKILL\.md: line 3: the text has a colon/);
+  assertStringIncludes((await world.run(["agents", "list"])).stderr, "debugger.md:3:");
+  assertStringIncludes((await world.run(["skills", "list"])).stdout, "has a colon");
+});
+
+Deno.test("doctor shows what is wrong first and the rest with --verbose, and names a missing window", async () => {
+  await using world = await makeWorld(
+    '[[providers]]\nname = "own"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "made-up-1"\n',
+  );
+  const { stdout } = await world.run(["doctor"]);
+  assertMatch(stdout, /^(?:No problems found|Problems)\n/);
+  assertStringIncludes(stdout, "own: the context window of made-up-1 is unknown");
+  assert(stdout.split("\n").length <= 24, stdout);
+  for (const title of ["Versions", "Language servers", "danger-full-access"]) assert(!stdout.includes(title));
+  const all = (await world.run(["doctor", "--verbose"])).stdout;
+  for (const title of ["Versions", "Paths", "Sandbox", "danger-full-access"]) {
+    assertStringIncludes(all, title);
+  }
+});
+
 Deno.test("doctor --online says when a server gives a model less room than the configuration believes", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },

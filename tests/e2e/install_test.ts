@@ -90,7 +90,7 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   const installed = await machine.sh(FILE, { cwd: machine.files });
   assertEquals(installed.code, 0, installed.text);
   await finishTask(machine);
-  assertMatch((await machine.sh(`${machine.command} doctor`)).text, /denied +ffi, import\n/);
+  assertMatch((await machine.sh(`${machine.command} doctor --verbose`)).text, /denied +ffi, import\n/);
   await uninstall(machine);
   const open = await machine.sh(`deno run -A --no-config ${machine.files}/dist/reasonix.js doctor`);
   assertMatch(open.text, /✗ This program was started with permission to load native code \(ffi\)/);
@@ -190,7 +190,7 @@ Deno.test({
     assertEquals((await machine.sh(`${machine.command} --version`, cron)).text, "reasonix 99.0.0\n");
     await finishTask(machine, cron);
     assertMatch(
-      (await machine.sh(`${machine.command} doctor`, cron)).text,
+      (await machine.sh(`${machine.command} doctor --verbose`, cron)).text,
       /limited +import\n.*denied +ffi\n/s,
     );
     await uninstall(machine, UNINSTALL, { DENO_DIR: env.DENO_DIR });

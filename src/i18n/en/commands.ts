@@ -63,7 +63,7 @@ export const texts = {
     settings: "[key [value]]",
     theme: "[name]",
     lang: "[language]",
-    doctor: "[online]",
+    doctor: "[online|verbose]",
     mcp: "[name | login|restart|off|on <name>]",
     bug: "[file]",
   },

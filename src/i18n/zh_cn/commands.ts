@@ -64,7 +64,7 @@ export const texts: typeof en = {
     settings: "[键 [值]]",
     theme: "[名称]",
     lang: "[语言]",
-    doctor: "[online]",
+    doctor: "[online|verbose]",
     mcp: "[名称 | login|restart|off|on <名称>]",
     bug: "[文件]",
   },
