@@ -31,6 +31,37 @@ Deno.test("every help page fits into 80 columns", async () => {
   }
 });
 
+Deno.test("the first help page has at most 40 lines, and run --help has its flags in groups", async () => {
+  await using world = await makeWorld();
+  const first = (await world.run(["--help"])).stdout;
+  assert(first.trimEnd().split("\n").length <= 40, first);
+  for (const text of ["reasonix -c", "reasonix -p", "config.toml", "reasonix COMMAND --help", "uninstall"]) {
+    assertStringIncludes(first, text);
+  }
+  const run = (await world.run(["run", "--help"])).stdout;
+  assertMatch(run, /\nUsage\n {2}reasonix run \[flags\] \[task\.\.\.\]\n/);
+  assertEquals(run.match(/^[A-Z][A-Za-z ]*$/gm), [
+    "Usage",
+    "Arguments",
+    "Model",
+    "Session",
+    "What it may do",
+    "Output",
+    "Limits",
+    "Goals and plans",
+    "Batch",
+    "More",
+  ]);
+  assertMatch(run, / {2}-m, --model NAME {2,}/);
+  assertMatch(run, /\nMore\n {2}-h, --help .*\n.*\n {6}-- /, "every flag has its group");
+  assert(!run.includes("--max-turns"), run);
+  const all = (await world.run(["run", "--help-all"])).stdout;
+  assertMatch(all, /--max-turns N {2,}Claude Code's name of --max-steps/);
+  assertEquals((await world.run(["run", "--max-turns", "0", "x"])).code, 2, "a hidden flag still counts");
+  const group = await world.run(["config"]);
+  assertMatch(group.stdout + group.stderr, /Usage\n {2}reasonix config COMMAND/);
+});
+
 Deno.test("setup writes a configuration that loads, and never overwrites one", async () => {
   await using world = await makeWorld();
   const first = await world.run(["setup", "--yes"]);
