@@ -41,7 +41,7 @@ export const texts = {
     quit: "Leave; the session is kept",
   },
   hints: {
-    help: "[command]",
+    help: "[command | all]",
     new: "[message]",
     resume: "[id]",
     fork: "[turn]",

@@ -42,7 +42,7 @@ export const texts: typeof en = {
     quit: "退出，会话会保留",
   },
   hints: {
-    help: "[命令]",
+    help: "[命令 | all]",
     new: "[消息]",
     resume: "[id]",
     fork: "[轮次]",
