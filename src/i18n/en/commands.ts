@@ -60,7 +60,7 @@ export const texts = {
     memory: "[name | forget <name>]",
     init: "[wishes]",
     review: "[what]",
-    settings: "[key [value]]",
+    settings: "[all | key [value]]",
     theme: "[name]",
     lang: "[language]",
     doctor: "[online|verbose]",

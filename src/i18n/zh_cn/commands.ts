@@ -61,7 +61,7 @@ export const texts: typeof en = {
     memory: "[名称 | forget <名称>]",
     init: "[要求]",
     review: "[范围]",
-    settings: "[键 [值]]",
+    settings: "[all | 键 [值]]",
     theme: "[名称]",
     lang: "[语言]",
     doctor: "[online|verbose]",
