@@ -62,6 +62,14 @@ Deno.test("the first help page has at most 40 lines, and run --help has its flag
   assertMatch(group.stdout + group.stderr, /Usage\n {2}reasonix config COMMAND/);
 });
 
+Deno.test("trust --list says when nothing is trusted, and --max-goal-turns needs a goal", async () => {
+  await using world = await makeWorld();
+  assertMatch((await world.run(["trust", "--list"])).stdout, /^Nothing in \S+ is trusted\n$/);
+  const { code, stderr } = await world.run(["run", "--max-goal-turns", "3", "x"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "--max-goal-turns belongs to a goal");
+});
+
 Deno.test("setup writes a configuration that loads, and never overwrites one", async () => {
   await using world = await makeWorld();
   const first = await world.run(["setup", "--yes"]);
