@@ -94,7 +94,7 @@ export function errorText(error: unknown, word = "error: ", columns = word.lengt
   return `${word}${place}${error.message}${remedy}`;
 }
 
-/** Reports whether a file of the program is missing: the loader of the bundle has said which, and the remedy. */
+/** Reports whether a file of the program is missing; the loader of the bundle names it and the remedy. */
 export function isIncomplete(error: unknown): error is Error {
   return error instanceof Error && error.name === "IncompleteInstallation";
 }

@@ -107,7 +107,7 @@ for (const [agent, files] of AGENTS) {
     await using _world = world;
     const shown = await world.run(["config", "import", agent, "--dry-run"]);
     assertEquals([shown.code, shown.stderr], [0, ""]);
-    await golden(agent, shown.stdout.replaceAll(home, "HOME"));
+    await golden(agent, shown.stdout.replaceAll(home, "HOME").replaceAll("~/home/", "OURS/"));
     assertEquals([...Deno.readDirSync(world.home)].map(({ name }) => name), [], "a dry run writes nothing");
 
     const asked = await world.run(["config", "import", agent]);

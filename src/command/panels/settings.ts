@@ -3,7 +3,7 @@ import { formatPlace, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, LOCALES, type Texts } from "../../i18n/mod.ts";
 import type { Choice, CommandHost } from "../command.ts";
 
-/** Lets the user change settings, one after the other, until they leave: those that people change, or `all`. */
+/** Lets the user change settings until they leave: those that people change, or `all`. */
 export async function changeSettings(
   host: CommandHost,
   save: (key: string, value: unknown) => Promise<void>,

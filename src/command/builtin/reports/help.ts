@@ -4,7 +4,6 @@ import { suggestNames } from "../../../util/suggest.ts";
 import { displayWidth, padDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "../../command.ts";
-import type { BuiltinName } from "../../builtins.ts";
 import { commandsOf } from "../../markdown/mod.ts";
 
 export const command: CommandBody = {
@@ -36,7 +35,7 @@ export const command: CommandBody = {
 };
 
 /** Commands that most sessions use. */
-const FIRST: readonly BuiltinName[] = [
+const FIRST: readonly string[] = [
   "new",
   "resume",
   "compact",
@@ -54,7 +53,7 @@ const FIRST: readonly BuiltinName[] = [
 type Group = keyof Texts["report_commands"]["groups"];
 
 /** The other commands by what they are about; those that stand nowhere here come last. */
-const GROUPS: readonly (readonly [Group, readonly BuiltinName[]])[] = [
+const GROUPS: readonly (readonly [Group, readonly string[]])[] = [
   ["session", ["clear", "fork", "rename", "rewind", "redo", "export", "copy"]],
   ["work", ["todo", "goal", "review", "verify", "init"]],
   ["reports", ["status", "cost", "doctor", "bug"]],
