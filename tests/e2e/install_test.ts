@@ -55,7 +55,10 @@ async function uninstall(
   assertEquals(code, 0, text);
   if (line === UNINSTALL) {
     assertStringIncludes(text, `Removed ${machine.command}\n`);
-    assertStringIncludes(text, `Configuration, keys and sessions remain in ${machine.home}/.reasonix. To remove them too: rm -r `);
+    assertStringIncludes(
+      text,
+      `Configuration, keys and sessions remain in ${machine.home}/.reasonix. To remove them too: rm -r `,
+    );
   }
   assertEquals([...Deno.readDirSync(`${machine.home}/.deno/bin`)], []);
   const left = [...Deno.readDirSync(machine.home)].map(({ name }) => name).filter((name) => name !== ".npm");
