@@ -17,7 +17,7 @@ import { VERSION } from "../src/util/version.ts";
 const setup = buildCommand({
   loader: async () => (await import("./commands/setup.ts")).setup,
   parameters: {
-    flags: { yes: flag("Ask nothing, write the default file") },
+    flags: { yes: flag("Write the default file without questions") },
     positional: {
       kind: "tuple",
       parameters: [{ ...argument("File to write (default: your user config)", "path"), optional: true }],
@@ -40,7 +40,7 @@ const replay = buildCommand({
     },
     positional: { kind: "tuple", parameters: [argument("Session id or file", "file")] },
   },
-  docs: { brief: "Show a recorded session again, without a model" },
+  docs: { brief: "Show a recorded session without a model" },
 });
 
 const version = buildCommand({
@@ -52,7 +52,7 @@ const version = buildCommand({
 const install = buildCommand({
   loader: async () => (await import("./commands/install/install.ts")).install,
   parameters: NONE,
-  docs: { brief: "Make the command reasonix for this program" },
+  docs: { brief: "Install this program as the command reasonix" },
 });
 
 const uninstall = buildCommand({
@@ -76,7 +76,7 @@ const completion = buildCommand({
   },
   docs: {
     brief: "Print a shell completion script",
-    fullDescription: "Prints a shell completion script. To install it, once:\n" +
+    fullDescription: "Print a shell completion script. To install it, once:\n" +
       "  bash        reasonix completion bash \\\n" +
       "                > ~/.local/share/bash-completion/completions/reasonix\n" +
       "  zsh         echo 'eval \"$(reasonix completion zsh)\"' >> ~/.zshrc\n" +
@@ -129,9 +129,6 @@ const root = buildRouteMap({
   routes: ROUTES,
   docs: {
     brief: "A coding agent for the terminal",
-    fullDescription:
-      'A coding agent for the terminal.\nStart with: reasonix, or reasonix run "…" for one task\n' +
-      "Documentation: reasonix docs, reasonix docs start",
     hideRoute: { complete: true },
   },
 });
@@ -160,8 +157,12 @@ export async function main(args: readonly string[]): Promise<number> {
   if (line && line.ignored.length > 0) {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }
-  if (words.some(isHelp)) {
-    const { fitHelp } = await import("./terminal/narrow.ts");
+  if (words.some(isHelp) || isGroup(words)) {
+    const [{ fitHelp }, { installHelp }] = await Promise.all([
+      import("./terminal/narrow.ts"),
+      import("./routes/help.ts"),
+    ]);
+    installHelp(app);
     fitHelp(context);
   }
   await run(app, words, context);
@@ -174,6 +175,12 @@ function withEmptyValues(words: readonly string[]): readonly string[] {
   return words.flatMap((word, at) =>
     /^--[a-z][\w-]*=$/i.test(word) && (end < 0 || at < end) ? [word.slice(0, -1), ""] : [word]
   );
+}
+
+/** A group of commands without one of them prints its help. */
+function isGroup([first = "", ...more]: readonly string[]): boolean {
+  return more.length === 0 && Object.hasOwn(ROUTES, first) &&
+    "getAllEntries" in ROUTES[first as keyof typeof ROUTES];
 }
 
 function isHelp(arg: string): boolean {

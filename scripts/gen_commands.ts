@@ -4,6 +4,7 @@
  */
 import { generateHelpTextForAllCommands } from "@stricli/core";
 import { app } from "../cli/app.ts";
+import { installHelp } from "../cli/routes/help.ts";
 import { allCommands } from "../src/command/mod.ts";
 
 const PAGE = new URL("../docs/commands.md", import.meta.url);
@@ -11,13 +12,14 @@ const CHAT_PAGE = new URL("../docs/commands-chat.md", import.meta.url);
 
 const HEAD = `# Commands
 
-The help of every command, as \`reasonix COMMAND --help\` prints it. \`reasonix -p\` is \`reasonix run\`. This page
-is written by \`deno task gen\`; the commands that begin with a slash are in
-[commands-chat.md](commands-chat.md).
+The help of every command, as \`reasonix COMMAND --help-all\` prints it; \`--help\` leaves out the flags that only
+scripts for Claude Code use. \`reasonix -p\` is \`reasonix run\`. This page is written by \`deno task gen\`; the
+commands that begin with a slash are in [commands-chat.md](commands-chat.md).
 `;
 
 /** The whole page. */
 export function commandsPage(): string {
+  installHelp(app, { all: true });
   const hidden = /^reasonix complete\b/;
   const sections = generateHelpTextForAllCommands(app as never).filter(([name]) => !hidden.test(name)).map(
     ([name, help]) => `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`,

@@ -11,6 +11,7 @@ import { runPaths } from "../terminal/working_directory.ts";
 interface DoctorFlags {
   readonly json?: boolean;
   readonly online?: boolean;
+  readonly verbose?: boolean;
   readonly dir?: string;
 }
 
@@ -33,7 +34,7 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
   });
   const { stdout } = this.process;
   if (flags.json) stdout.json(report);
-  else stdout.write(forReader(await reportText(report, texts)));
+  else stdout.write(forReader(await reportText(report, texts, { verbose: flags.verbose === true })));
   this.process.exitCode = report.problems.length === 0
     ? EXIT.done
     : report.config.error

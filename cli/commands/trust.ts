@@ -33,7 +33,9 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
     return;
   }
   if (flags.list) {
-    for (const { kind, name, time } of await store.list()) {
+    const trusted = await store.list();
+    if (trusted.length === 0) this.process.stdout.write(`Nothing in ${paths.cwd} is trusted\n`);
+    for (const { kind, name, time } of trusted) {
       this.process.stdout.write(`${time.slice(0, 10)}  ${kind}  ${name}\n`);
     }
     return;

@@ -9,8 +9,8 @@ export const permissionRoutes = buildRouteMap({
       parameters: {
         flags: {
           json: flag("Print JSON"),
-          explain: flag("Also print what each pass over a command line understood"),
-          tool: option("Another tool than bash"),
+          explain: flag("Also print how the command line was parsed"),
+          tool: option("Judge a call of this tool; default: bash", "name"),
           permissionMode: {
             kind: "enum",
             values: PERMISSION_MODES,
@@ -28,7 +28,7 @@ export const permissionRoutes = buildRouteMap({
     list: buildCommand({
       loader: async () => (await import("../commands/permissions.ts")).list,
       parameters: NONE,
-      docs: { brief: "List the rules and where they stand" },
+      docs: { brief: "List the rules and their files" },
     }),
   },
   docs: { brief: "Explain permission decisions" },
@@ -50,7 +50,7 @@ export const sandboxRoutes = buildRouteMap({
     status: buildCommand({
       loader: async () => (await import("../commands/sandbox.ts")).status,
       parameters: NONE,
-      docs: { brief: "Say what is confined here" },
+      docs: { brief: "Show what is confined here" },
     }),
     forward: buildCommand({
       loader: async () => (await import("../commands/sandbox.ts")).forward,
@@ -77,5 +77,5 @@ export const trustCommand = buildCommand({
     },
     ...NONE,
   },
-  docs: { brief: "Trust what this project brings" },
+  docs: { brief: "Trust hooks, servers and agents of this project" },
 });

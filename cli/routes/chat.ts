@@ -14,14 +14,14 @@ const CHAT_FLAGS: FlagParametersForType<ChatFlags, CliContext> = {
     optional: true,
     inferEmpty: true,
     placeholder: "id",
-    brief: "Go on with this session; choose one without an id",
+    brief: "Continue this session; without an id, pick one from a list",
   },
   copy: RUN_FLAGS.copy,
   approvalMode: {
     kind: "enum",
     values: ["ask", "auto", "yolo"],
     optional: true,
-    brief: "Who approves: you (ask), rules (auto), nobody (yolo)",
+    brief: "Set who approves: you (ask), rules (auto), nobody (yolo)",
   },
   permissionMode: RUN_FLAGS.permissionMode,
   autoPlan: RUN_FLAGS.autoPlan,
@@ -40,7 +40,7 @@ const CHAT_FLAGS: FlagParametersForType<ChatFlags, CliContext> = {
   ignoreUntrusted: RUN_FLAGS.ignoreUntrusted,
   showThinking: RUN_FLAGS.showThinking,
   noColor: RUN_FLAGS.noColor,
-  linear: flag("Plain lines only, for screen readers"),
+  linear: flag("Print plain lines only, for screen readers"),
   sessionId: RUN_FLAGS.sessionId,
   forkSession: RUN_FLAGS.forkSession,
   systemPrompt: RUN_FLAGS.systemPrompt,
@@ -59,8 +59,8 @@ export const chatCommand = buildCommand({
   },
   docs: {
     brief: "Open the chat (also: reasonix alone)",
-    fullDescription: 'Opens the chat; `reasonix` alone and `reasonix "message"` do the same. Without a\n' +
-      "terminal that can show it each line of standard input is a message.",
+    fullDescription: 'Open the chat; `reasonix` alone and `reasonix "message"` do the same. Without a\n' +
+      "terminal that can show it, each line of standard input is a message.",
   },
 });
 

@@ -4,10 +4,10 @@ import { argument, flag, NONE, option } from "./parameters.ts";
 /** What an import from other agents takes. */
 export const importParameters = {
   flags: {
-    from: option("File or directory to read instead of the usual ones", "path"),
+    from: option("Read this file or directory instead of the usual ones", "path"),
     dryRun: flag("Only show what would be written"),
     yes: flag("Write without asking"),
-    keys: flag("Put keys that stand in the files into .env of the Reasonix home"),
+    keys: flag("Save keys that the files contain in .env of the Reasonix home"),
     json: flag("Print JSON; writes only with --yes"),
   },
   positional: {
@@ -27,8 +27,8 @@ export const configRoutes = buildRouteMap({
       parameters: {
         flags: {
           json: flag("Print JSON"),
-          origin: flag("Say where each value comes from"),
-          preset: option("With this preset"),
+          origin: flag("Show where each value comes from"),
+          preset: option("Apply this preset", "name"),
         },
         ...NONE,
       },
@@ -49,7 +49,7 @@ export const configRoutes = buildRouteMap({
     set: buildCommand({
       loader: async () => (await import("../commands/config.ts")).set,
       parameters: {
-        flags: { local: flag("In ./reasonix.toml instead of your user config") },
+        flags: { local: flag("Write ./reasonix.toml instead of your user config") },
         positional: { kind: "tuple", parameters: [argument("Key", "key"), argument("TOML value", "value")] },
       },
       docs: { brief: "Change one value, keeping comments" },
@@ -57,7 +57,7 @@ export const configRoutes = buildRouteMap({
     import: buildCommand({
       loader: async () => (await import("../commands/import/import.ts")).importSettings,
       parameters: importParameters,
-      docs: { brief: "Take over settings of another agent" },
+      docs: { brief: "Import settings of another agent" },
     }),
     presets: buildCommand({
       loader: async () => (await import("../commands/config.ts")).presets,

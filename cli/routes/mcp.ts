@@ -6,8 +6,8 @@ const many = (brief: string, placeholder: string) =>
   ({ ...option(brief, placeholder), variadic: true }) as const;
 
 const WHOSE = {
-  project: flag("In the files of this project"),
-  user: flag("In your own files (default)"),
+  project: flag("Use the files of this project"),
+  user: flag("Use your own files (default)"),
 };
 
 const NAME = argument("Name of the server", "name");
@@ -54,7 +54,7 @@ export const mcpRoutes = buildRouteMap({
       },
       docs: {
         brief: "Add a server",
-        fullDescription: "Adds a server to your own files, or to those of this project.\n" +
+        fullDescription: "Add a server to your own files, or to those of this project.\n" +
           "  reasonix mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
           "  reasonix mcp add tracker https://tracker.example/mcp --header 'X-Team: a'",
       },
@@ -77,7 +77,7 @@ export const mcpRoutes = buildRouteMap({
     test: buildCommand({
       loader: async () => (await import("../commands/mcp/test.ts")).test,
       parameters: { positional: { kind: "tuple", parameters: [NAME] } },
-      docs: { brief: "Start a server and say how that went" },
+      docs: { brief: "Start a server and show the result" },
     }),
     status: buildCommand({
       loader: async () => (await import("../commands/mcp/show.ts")).status,
@@ -111,7 +111,7 @@ export const mcpRoutes = buildRouteMap({
       },
       docs: {
         brief: "Call a tool without a model",
-        fullDescription: "Calls a tool without a model and prints what comes back.\n" +
+        fullDescription: "Call a tool without a model and print what comes back.\n" +
           "  reasonix mcp call files read_file path=README.md\n" +
           '  reasonix mcp call files read_file \'{"path": "README.md"}\'',
       },
@@ -132,7 +132,7 @@ export const mcpRoutes = buildRouteMap({
     import: buildCommand({
       loader: async () => (await import("../commands/import/import.ts")).importServers,
       parameters: importParameters,
-      docs: { brief: "Take over the servers of another agent" },
+      docs: { brief: "Import the servers of another agent" },
     }),
   },
   docs: { brief: "List, add and try MCP servers" },

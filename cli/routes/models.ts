@@ -35,5 +35,5 @@ export const modelRoutes = buildRouteMap({
       docs: { brief: "Fetch new tables of models, in the format of models.dev" },
     }),
   },
-  docs: { brief: "What is known of models: windows, efforts, prices" },
+  docs: { brief: "Show context windows, effort levels and prices of models" },
 });

@@ -65,6 +65,7 @@ export const PARSER_TEXTS: typeof text_en = {
   ...text_en,
   briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
   formatException: (error) => error instanceof Error ? error.message : String(error),
+  exceptionWhileLoadingCommandFunction: (error) => errorText(error),
   exceptionWhileRunningCommand: (error) => errorText(error),
   exceptionWhileParsingArguments: (error) => {
     const own = error instanceof Error && "exception" in error ? error.exception : undefined;

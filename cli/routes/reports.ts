@@ -7,8 +7,9 @@ export const doctorCommand = buildCommand({
   parameters: {
     flags: {
       json: flag("Print JSON"),
+      verbose: flag("Also list what is in order"),
       online: flag("Also try the providers over the network"),
-      dir: option("Check the configuration of this directory"),
+      dir: option("Check the configuration of this directory", "dir"),
     },
     ...NONE,
   },
@@ -21,12 +22,12 @@ export const contextCommand = buildCommand({
   parameters: {
     flags: {
       json: flag("Print JSON"),
-      continue: flag("Of the latest session, not of a new one"),
+      continue: flag("Show the latest session, not a new one"),
       exact: flag("Ask the server to count the next request"),
     },
     ...NONE,
   },
-  docs: { brief: "Show what the model is told, by category" },
+  docs: { brief: "Show what is sent to the model, by category" },
 });
 
 /** `reasonix stats`, also `reasonix session stats`: what sessions cost. */
@@ -38,11 +39,11 @@ export const statsCommand = buildCommand({
         kind: "enum",
         values: ["day", "model", "project", "session"],
         default: "day",
-        brief: "Group by",
+        brief: "Group the sums",
       },
-      all: flag("Sessions of every directory"),
-      since: option("First day, YYYY-MM-DD", "day"),
-      cache: flag("Where and why the prompt cache was lost"),
+      all: flag("Include the sessions of every directory"),
+      since: option("Begin with this day, YYYY-MM-DD", "day"),
+      cache: flag("Show where and why the prompt cache was lost"),
       json: flag("Print JSON"),
     },
     ...NONE,

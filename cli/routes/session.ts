@@ -32,7 +32,7 @@ const limit = (most: string) => ({ ...required("--limit", 1, "Show at most N"), 
 const list = buildCommand({
   loader: async () => (await import("../commands/session/session.ts")).list,
   parameters: {
-    flags: { all: flag("Of every directory"), json: flag("Print JSON"), limit: limit("20") },
+    flags: { all: flag("List those of every directory"), json: flag("Print JSON"), limit: limit("20") },
     ...NONE,
   },
   docs: { brief: "List this directory's sessions, newest first" },
@@ -47,7 +47,11 @@ const show = buildCommand({
 const search = buildCommand({
   loader: async () => (await import("../commands/session/session.ts")).search,
   parameters: {
-    flags: { all: flag("In every directory's sessions"), json: flag("Print JSON"), limit: limit("10") },
+    flags: {
+      all: flag("Search the sessions of every directory"),
+      json: flag("Print JSON"),
+      limit: limit("10"),
+    },
     positional: { kind: "array", parameter: argument("Words to find", "word"), minimum: 1 },
   },
   docs: { brief: "Find messages in this directory's sessions" },
@@ -73,7 +77,7 @@ const exportRoute = buildCommand({
         kind: "enum",
         values: ["markdown", "html", "json"],
         optional: true,
-        brief: "Default: by the file's ending",
+        brief: "Set the form; default: by the ending of the file",
       },
       output: option("Write here instead of standard output", "file"),
       force: flag("Overwrite the file"),
@@ -103,12 +107,12 @@ const prune = buildCommand({
         kind: "parsed",
         parse: ageInDays,
         optional: true,
-        brief: "Not changed for this time: 12h, 30d, 6w",
+        brief: "Delete those not changed for this time: 12h, 30d, 6w",
         placeholder: "age",
       },
       keep: number("--keep", 0, "Keep the latest N"),
-      all: flag("Of every directory"),
-      dryRun: flag("Only say what would be deleted"),
+      all: flag("Delete those of every directory"),
+      dryRun: flag("Only list what would be deleted"),
       yes: flag("Do not ask"),
     },
     ...NONE,
@@ -120,17 +124,17 @@ const rewind = buildCommand({
   loader: async () => (await import("../commands/session/rewind.ts")).rewindTo,
   parameters: {
     flags: {
-      to: number("--to", 0, "To the end of this turn; 0: before the first", "turn"),
-      code: flag("Files only"),
-      conversation: flag("Conversation only"),
+      to: number("--to", 0, "Restore the end of this turn; 0: before the first", "turn"),
+      code: flag("Restore files only"),
+      conversation: flag("Restore the conversation only"),
       preview: flag("Only show what would change"),
     },
     ...LATEST,
   },
   docs: {
-    brief: "Bring files and conversation back to a turn",
-    fullDescription: "Brings files and conversation back to the end of a turn, without --to to before\n" +
-      "the last one. Files that only you changed stay as they are. Nothing is lost:\n" +
+    brief: "Restore files and conversation to an earlier turn",
+    fullDescription: "Restore files and conversation to the end of a turn; without --to, to before the\n" +
+      "last one. Files that only you changed stay as they are. Nothing is lost:\n" +
       "`session redo` takes it back.",
   },
 });

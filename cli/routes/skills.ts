@@ -15,10 +15,10 @@ export const agentRoutes = buildRouteMap({
         flags: { json: flag("Print JSON") },
         positional: { kind: "tuple", parameters: [argument("Name of the agent", "name")] },
       },
-      docs: { brief: "Show what an agent may do and is told" },
+      docs: { brief: "Show the rights and the prompt of an agent" },
     }),
   },
-  docs: { brief: "List and show agents that work on parts of a task" },
+  docs: { brief: "List and show agents for parts of a task" },
 });
 
 /** `reasonix skills`. */

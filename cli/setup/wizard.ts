@@ -24,6 +24,8 @@ interface KeyAnswer {
 }
 
 const NO_KEY: KeyAnswer = { name: "", value: "", isNew: false };
+/** The window that most models of today have at least. */
+const USUAL_WINDOW = "128k";
 /** A longer list of models is searched by typing. */
 const LONG_LIST = 20;
 const TRIAL_LIMIT_MS = 30_000;
@@ -229,7 +231,8 @@ async function chooseWindow(
   const given = answered(
     await text({
       message: guided(texts.askWindow),
-      placeholder: texts.windowExample,
+      placeholder: USUAL_WINDOW,
+      defaultValue: USUAL_WINDOW,
       validate: (value) =>
         !value || readTokens(value) !== undefined ? undefined : closing(texts.wrong.window),
     }),

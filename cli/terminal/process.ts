@@ -84,6 +84,7 @@ export function processContext(): CliContext {
  * the user is a defect and says so. The lines stand behind a word that takes so many columns.
  */
 export function errorText(error: unknown, word = "error: ", columns = word.length): string {
+  if (isIncomplete(error)) return `${word}${error.message}`;
   if (!(error instanceof ReasonixError)) {
     const text = error instanceof Error ? error.stack ?? error.message : String(error);
     return `${word}Internal error; please report it\n${text}`;
@@ -91,6 +92,11 @@ export function errorText(error: unknown, word = "error: ", columns = word.lengt
   const remedy = error.remedy ? `\n${" ".repeat(columns)}${error.remedy}` : "";
   const place = error.place ? `${formatPlace(error.place)}: ` : "";
   return `${word}${place}${error.message}${remedy}`;
+}
+
+/** Reports whether a file of the program is missing; the loader of the bundle names it and the remedy. */
+export function isIncomplete(error: unknown): error is Error {
+  return error instanceof Error && error.name === "IncompleteInstallation";
 }
 
 /** Returns the exit code of an error; a defect counts as a failure. */

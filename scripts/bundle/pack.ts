@@ -90,7 +90,8 @@ async function addPart(name) {
     const remedy = part.cause && isRemote(beside(file))
       ? "it comes from there when it is first used: try again with a network, or install the program again"
       : "put it beside the program, or install it again";
-    throw new Error("Cannot load " + beside(file) + ": " + why + "; " + remedy, part);
+    const error = new Error("Cannot load " + beside(file) + ": " + why + "; " + remedy, part);
+    throw Object.assign(error, { name: "IncompleteInstallation" });
   }
   part.use(load);
   for (const id in part.chunks) {
@@ -140,6 +141,12 @@ function beside(id) {
   if (isRemote(url.href)) url.search = build;
   return url.href;
 }
+/* A file that is missing is no defect: one line says so, without a trace. */
+function leave(error) {
+  if (error?.name !== "IncompleteInstallation") throw error;
+  console.error("error: " + error.message);
+  Deno.exit(1);
+}
 function load(specifier) {
   const id = specifier.replace(/^\\.\\//, "");
   let loading = started.get(id);
@@ -171,7 +178,7 @@ export function pack(
   const head = `const build = ${JSON.stringify(build.name)};\nconst sums = ${JSON.stringify(build.sums)};\n` +
     `const chunks = ${listOf(here)};\n` +
     `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n`;
-  return `${head}${LOADER}\nawait load(${JSON.stringify(entry)});\n`;
+  return `${head}${LOADER}\nawait load(${JSON.stringify(entry)}).catch(leave);\n`;
 }
 
 /** The file of a part. */

@@ -11,17 +11,11 @@ interface Remarkable {
   readonly scope: RunScope;
   readonly session: RunSession;
   readonly registry: ToolRegistry;
-  readonly inputs: PromptInputs;
+  readonly inputs: Pick<PromptInputs, "instructions">;
 }
 
 /** Returns what the user is told before the first turn. */
 export function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): Remark[] {
-  const texts = [
-    ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
-    ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
-    ...inputs.agents.warnings.map(({ path, line, text }) => `${path}:${line}: ${text}`),
-    ...untrustedAgents(inputs.agents.untrusted.map(({ name }) => name)),
-  ].map((text) => ({ text }));
   return [
     ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
     ...scope.notices,
@@ -39,7 +33,7 @@ export function remarks({ paths, loaded, scope, session, registry, inputs }: Rem
           "only MCP tools can be named, as mcp__server__tool",
         said: [["notForPlanMode", name]],
       })),
-    ...texts,
+    ...inputs.instructions.notices.map(({ path, problem }): Remark => ({ text: `${path} ${problem}` })),
     ...elsewhere(session.state.cwd, paths.cwd),
   ];
 }
@@ -51,11 +45,4 @@ function elsewhere(began: string | undefined, cwd: string): Remark[] {
     text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
     said: [["elsewhere", began, cwd]],
   }];
-}
-
-function untrustedAgents(names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  return [
-    `Agents of this project that count once you look at them with \`reasonix trust\`: ${names.join(", ")}`,
-  ];
 }

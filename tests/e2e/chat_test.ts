@@ -62,8 +62,8 @@ onTerminal(
 
     await chat.enter("/rewind");
     await terminal.shows("Go back to which moment?");
-    // After turn 2, after turn 1, before the first.
-    await terminal.press("Down", "Down");
+    // After turn 1, before the first; the end of turn 2 is where the session is.
+    await terminal.press("Down");
     await terminal.shows("hello.txt");
     await terminal.press("Enter");
     await terminal.shows("Bring back what?");

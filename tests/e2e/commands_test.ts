@@ -31,6 +31,45 @@ Deno.test("every help page fits into 80 columns", async () => {
   }
 });
 
+Deno.test("the first help page has at most 40 lines, and run --help has its flags in groups", async () => {
+  await using world = await makeWorld();
+  const first = (await world.run(["--help"])).stdout;
+  assert(first.trimEnd().split("\n").length <= 40, first);
+  for (const text of ["reasonix -c", "reasonix -p", "config.toml", "reasonix COMMAND --help", "uninstall"]) {
+    assertStringIncludes(first, text);
+  }
+  const run = (await world.run(["run", "--help"])).stdout;
+  assertMatch(run, /\nUsage\n {2}reasonix run \[flags\] \[task\.\.\.\]\n/);
+  assertEquals(run.match(/^[A-Z][A-Za-z ]*$/gm), [
+    "Usage",
+    "Arguments",
+    "Model",
+    "Session",
+    "What it may do",
+    "Output",
+    "Limits",
+    "Goals and plans",
+    "Batch",
+    "More",
+  ]);
+  assertMatch(run, / {2}-m, --model NAME {2,}/);
+  assertMatch(run, /\nMore\n {2}-h, --help .*\n.*\n {6}-- /, "every flag has its group");
+  assert(!run.includes("--max-turns"), run);
+  const all = (await world.run(["run", "--help-all"])).stdout;
+  assertMatch(all, /--max-turns N {2,}Claude Code's name of --max-steps/);
+  assertEquals((await world.run(["run", "--max-turns", "0", "x"])).code, 2, "a hidden flag still counts");
+  const group = await world.run(["config"]);
+  assertMatch(group.stdout + group.stderr, /Usage\n {2}reasonix config COMMAND/);
+});
+
+Deno.test("trust --list says when nothing is trusted, and --max-goal-turns needs a goal", async () => {
+  await using world = await makeWorld();
+  assertMatch((await world.run(["trust", "--list"])).stdout, /^Nothing in \S+ is trusted\n$/);
+  const { code, stderr } = await world.run(["run", "--max-goal-turns", "3", "x"]);
+  assertEquals(code, 2);
+  assertStringIncludes(stderr, "--max-goal-turns belongs to a goal");
+});
+
 Deno.test("setup writes a configuration that loads, and never overwrites one", async () => {
   await using world = await makeWorld();
   const first = await world.run(["setup", "--yes"]);
@@ -103,6 +142,44 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   assertEquals(report.permissions.denied, ["ffi", "import"]);
   assertEquals(report.config.files.map((file: { found: boolean }) => file.found), [false, true]);
   assert(!(text.stdout + JSON.stringify(report)).includes(secret));
+});
+
+/** An agent and a skill as collections on the web have them: the colon should be in quotes. */
+const PUBLIC_FILES = {
+  ".claude/agents/debugger.md": "---\nname: debugger\ndescription: Debugs: the hard ones\n---\nDebug.\n",
+  ".claude/skills/pdf-tools/SKILL.md": "---\nname: pdf-tools\ndescription: Reads: PDF files\n---\nRead.\n",
+};
+
+Deno.test("faults in files of agents and skills are listed by doctor, agents list and skills list, not by runs", async () => {
+  await using server = startModelServer([{ text: "ok" }, { text: "ok" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  for (const [path, text] of Object.entries(PUBLIC_FILES)) await world.write(path, text);
+  for (const args of [["hello"], ["--output-format", "jsonl", "hello"]]) {
+    const { stdout, stderr } = await world.run(["run", ...args]);
+    assert(!/colon|debugger|pdf-tools/.test(stderr + (args.length > 1 ? "" : stdout)), stderr);
+    assert(!/"notice".*(?:debugger|pdf-tools)/.test(stdout), stdout);
+  }
+  const doctor = await world.run(["doctor"]);
+  assertMatch(doctor.stdout, /\nWarnings\n/);
+  assertMatch(doctor.stdout, /! \S*debugger\.md:3: the text has a colon/);
+  assertMatch(doctor.stdout, /! \S*SKILL\.md: line 3: the text has a colon/);
+  assertStringIncludes((await world.run(["agents", "list"])).stderr, "debugger.md:3:");
+  assertStringIncludes((await world.run(["skills", "list"])).stdout, "has a colon");
+});
+
+Deno.test("doctor shows what is wrong first and the rest with --verbose, and names a missing window", async () => {
+  await using world = await makeWorld(
+    '[[providers]]\nname = "own"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "made-up-1"\n',
+  );
+  const { stdout } = await world.run(["doctor"]);
+  assertMatch(stdout, /^(?:No problems found|Problems)\n/);
+  assertStringIncludes(stdout, "own: the context window of made-up-1 is unknown");
+  assert(stdout.split("\n").length <= 24, stdout);
+  for (const title of ["Versions", "Language servers", "danger-full-access"]) assert(!stdout.includes(title));
+  const all = (await world.run(["doctor", "--verbose"])).stdout;
+  for (const title of ["Versions", "Paths", "Sandbox", "danger-full-access"]) {
+    assertStringIncludes(all, title);
+  }
 });
 
 Deno.test("doctor --online says when a server gives a model less room than the configuration believes", async () => {

@@ -16,7 +16,7 @@ const CLAUDE = `{
     "defaultMode": "dontAsk"
   },
   "env": { "ANTHROPIC_API_KEY": "${KEY}" },
-  "hooks": {}
+  "hooks": { "PostToolUse": [{ "matcher": "Edit|Write", "hooks": [{ "type": "command", "command": "fmt" }] }] }
 }
 `;
 
@@ -52,6 +52,8 @@ const OPENCODE = `{
     },
   },
   "permission": { "bash": { "*": "ask", "git status *": "allow", "rm *": "deny" }, "webfetch": "deny" },
+  "agent": { "docs": { "description": "Writes the docs", "prompt": "Be brief.", "tools": { "bash": false } } },
+  "command": { "test": { "template": "Run the tests of $ARGUMENTS", "agent": "build" } },
 }
 `;
 
@@ -105,7 +107,7 @@ for (const [agent, files] of AGENTS) {
     await using _world = world;
     const shown = await world.run(["config", "import", agent, "--dry-run"]);
     assertEquals([shown.code, shown.stderr], [0, ""]);
-    await golden(agent, shown.stdout.replaceAll(home, "HOME"));
+    await golden(agent, shown.stdout.replaceAll(home, "HOME").replaceAll("~/home/", "OURS/"));
     assertEquals([...Deno.readDirSync(world.home)].map(({ name }) => name), [], "a dry run writes nothing");
 
     const asked = await world.run(["config", "import", agent]);
@@ -121,6 +123,12 @@ for (const [agent, files] of AGENTS) {
     }
     const checked = await world.run(["config", "show"], { env: { DOCS_TOKEN: "x" } });
     assertEquals([checked.code, checked.stderr], [0, ""], "the file that comes out is free of diagnostics");
+    if (agent === "claude") {
+      assertStringIncludes((await world.run(["hooks", "list"])).stdout, "PostToolUse");
+    } else if (agent === "opencode") {
+      assertStringIncludes((await world.run(["agents", "show", "docs"])).stdout, "Be brief.");
+      assert(Deno.readTextFileSync(`${world.home}/commands/test.md`).includes("$ARGUMENTS"));
+    }
 
     const again = await world.run(["config", "import", agent, "--yes", "--keys"]);
     assertStringIncludes(again.stdout, "Nothing to write");

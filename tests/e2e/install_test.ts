@@ -55,7 +55,10 @@ async function uninstall(
   assertEquals(code, 0, text);
   if (line === UNINSTALL) {
     assertStringIncludes(text, `Removed ${machine.command}\n`);
-    assertStringIncludes(text, `Configuration, keys and sessions stay in ${machine.home}/.reasonix`);
+    assertStringIncludes(
+      text,
+      `Configuration, keys and sessions remain in ${machine.home}/.reasonix. To remove them too: rm -r `,
+    );
   }
   assertEquals([...Deno.readDirSync(`${machine.home}/.deno/bin`)], []);
   const left = [...Deno.readDirSync(machine.home)].map(({ name }) => name).filter((name) => name !== ".npm");
@@ -90,7 +93,7 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   const installed = await machine.sh(FILE, { cwd: machine.files });
   assertEquals(installed.code, 0, installed.text);
   await finishTask(machine);
-  assertMatch((await machine.sh(`${machine.command} doctor`)).text, /denied +ffi, import\n/);
+  assertMatch((await machine.sh(`${machine.command} doctor --verbose`)).text, /denied +ffi, import\n/);
   await uninstall(machine);
   const open = await machine.sh(`deno run -A --no-config ${machine.files}/dist/reasonix.js doctor`);
   assertMatch(open.text, /✗ This program was started with permission to load native code \(ffi\)/);
@@ -190,7 +193,7 @@ Deno.test({
     assertEquals((await machine.sh(`${machine.command} --version`, cron)).text, "reasonix 99.0.0\n");
     await finishTask(machine, cron);
     assertMatch(
-      (await machine.sh(`${machine.command} doctor`, cron)).text,
+      (await machine.sh(`${machine.command} doctor --verbose`, cron)).text,
       /limited +import\n.*denied +ffi\n/s,
     );
     await uninstall(machine, UNINSTALL, { DENO_DIR: env.DENO_DIR });

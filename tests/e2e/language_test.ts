@@ -8,8 +8,8 @@ const CHINESE = { REASONIX_LANG: "", LC_ALL: "zh_CN.UTF-8" };
 Deno.test("doctor speaks the language of the system, and JSON is the same in every language", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
   const [english, chinese] = [
-    await world.run(["doctor"], { env: ENGLISH }),
-    await world.run(["doctor"], { env: CHINESE }),
+    await world.run(["doctor", "--verbose"], { env: ENGLISH }),
+    await world.run(["doctor", "--verbose"], { env: CHINESE }),
   ];
   for (const title of ["Versions\n", "Providers\n", "Sandbox\n"]) assertStringIncludes(english.stdout, title);
   for (const title of ["版本\n", "供应商\n", "沙箱\n"]) assertStringIncludes(chinese.stdout, title);

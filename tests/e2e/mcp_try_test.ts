@@ -34,11 +34,8 @@ Deno.test("mcp test names each step with its time, what the server can do, and l
   assertEquals(code, 0, stdout + stderr);
   assertStringIncludes(stderr, "Starting (at most 30 s)");
   assertMatch(stdout, /✓ +\d[\d.]* m?s {2}scripted 1\.0\.0 answers, protocol 2026-07-28/);
-  assertMatch(stdout, /✓ +\d[\d.]* m?s {2}11 tools, 2 prompts, 4 resources; it can completions, /);
-  assertStringIncludes(
-    stdout,
-    "\n  echo(text: string)  Scripted tool echo (read-only, declared by the server)\n",
-  );
+  assertMatch(stdout, /✓ +\d[\d.]* m?s {2}11 tools, 2 prompts, 4 resources; supports completions, /);
+  assertMatch(stdout, /\n {2}echo {2,}ro {2}Scripted tool echo \(text: string\)\n/);
   assertMatch(stdout, /✓ +\d[\d.]* m?s {2}ended/);
   await nothingLeft(record);
 });
@@ -108,10 +105,8 @@ Deno.test("mcp status, tools, prompts and resources show every server, the broke
     ["missing", "left out"],
   ]);
   const tools = await world.run(["mcp", "tools", "good"]);
-  assertStringIncludes(
-    tools.stdout,
-    "  echo(text: string)  Scripted tool echo (read-only, declared by the server)  mcp__good__echo\n",
-  );
+  assertMatch(tools.stdout, /^ {2}echo {2,}ro {2}Scripted tool echo \(text: string\)$/m);
+  assert(!tools.stdout.includes("mcp__good__"), tools.stdout);
   assert(!tools.stdout.includes("die"), tools.stdout);
   const [{ tools: listed }] = JSON.parse((await world.run(["mcp", "tools", "good", "--json"])).stdout);
   assertEquals([listed.length, listed[0].calledBy], [10, "mcp__good__ask"]);
@@ -221,7 +216,8 @@ Deno.test("a server of any name: its tools, prompts and rules have the names tha
   );
   const { stdout } = await world.run(["mcp", "tools", "my.server"]);
   assertStringIncludes(stdout, "! disabled_tools names ech, which it does not offer; did you mean echo?\n");
-  const name = /mcp__my_server__echo_\w{6}/.exec(stdout)?.[0] ?? "";
+  const listed = (await world.run(["mcp", "tools", "my.server", "--json"])).stdout;
+  const name = /mcp__my_server__echo_\w{6}/.exec(listed)?.[0] ?? "";
   assertMatch((await world.run(["mcp", "prompts"])).stdout, /^ {2}\/mcp__my_server__greet_\w{6} <name> /m);
   const check = await world.run(["permissions", "check", "--tool", name, '{"text": "x"}']);
   assertEquals(check.code, 3, check.stdout + check.stderr);

@@ -262,7 +262,7 @@ Deno.test("permissions and doctor show each rule with its place and whether it c
   const toml = `${await Deno.realPath(world.dir)}/reasonix.toml`;
   const file = `${await Deno.realPath(world.dir)}/.claude/settings.json`;
   const shows = async (...lines: string[]) => {
-    for (const command of [["permissions", "list"], ["doctor"]]) {
+    for (const command of [["permissions", "list"], ["doctor", "--verbose"]]) {
       const { stdout } = await world.run(command);
       for (const line of lines) assertStringIncludes(stdout, line);
     }
@@ -295,7 +295,7 @@ Deno.test("what a hostile rule holds for the terminal does not reach it", async 
   const { stderr } = await it.attempt(["true"]);
   const trust = await it.world.run(["trust", "--yes"]);
   const list = await it.world.run(["permissions", "list"]);
-  const doctor = await it.world.run(["doctor"]);
+  const doctor = await it.world.run(["doctor", "--verbose"]);
   for (const text of [stderr, trust.stdout, list.stdout, doctor.stdout]) {
     assertStringIncludes(text, "Bash(echo");
     assert(!text.includes("\u001b"), JSON.stringify(text));

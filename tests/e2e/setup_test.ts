@@ -148,7 +148,7 @@ async function playSetup(screen: Screen & { readonly locale: Locale }): Promise<
   await terminal.press("Enter");
   assertLaidOut(await terminal.shows(beginning(texts.askWindow)));
   await enter(terminal, "128k");
-  await terminal.shows('reasonix run "');
+  await terminal.shows("&& reasonix");
   await assertSaved(world, server);
   await start(terminal, `reasonix run 'what is six by seven?'; echo "ended $?"`);
   const answer = await terminal.shows("ended 0");
@@ -315,12 +315,12 @@ onTerminal(
     await choose(terminal, "large-1");
     await terminal.shows(beginning(texts.askWindow));
     await terminal.press("Enter");
-    await terminal.shows('reasonix run "');
+    await terminal.shows("&& reasonix");
     const changed = await Deno.readTextFile(`${world.home}/config.toml`);
     assertEquals(
       changed,
       `# mine\ndefault_model = "mine"\n\n[[providers]]\nname = "mine" # first\nbase_url = "${server.url}"\n` +
-        'model = "large-1"\napi_key_env = "MINE_API_KEY"\n',
+        'model = "large-1"\napi_key_env = "MINE_API_KEY"\ncontext_window = 128000\n',
     );
     await start(terminal, "reasonix setup");
     await terminal.shows(texts.whichProvider);
@@ -337,11 +337,11 @@ onTerminal(
     await terminal.press("Enter");
     await terminal.shows(texts.useAlways("second"));
     await terminal.press("Right", "Enter");
-    await terminal.shows('reasonix run "');
+    await terminal.shows("&& reasonix");
     assertEquals(
       await Deno.readTextFile(`${world.home}/config.toml`),
       `${changed}\n[[providers]]\nname = "second"\nbase_url = "${server.url}"\nmodel = "small-1"\n` +
-        'api_key_env = "SECOND_API_KEY"\n',
+        'api_key_env = "SECOND_API_KEY"\ncontext_window = 128000\n',
     );
     assertEquals(await Deno.readTextFile(`${world.home}/.env`), `SECOND_API_KEY=${KEY}\n`);
   },
@@ -376,7 +376,7 @@ onTerminal("setup lists a server that runs on this machine, and asks for no key 
   await terminal.press("Enter");
   await terminal.shows(beginning(texts.askWindow));
   await enter(terminal, "32k");
-  await terminal.shows('reasonix run "');
+  await terminal.shows("&& reasonix");
   assertMatch(
     await Deno.readTextFile(`${world.home}/config.toml`),
     new RegExp(`base_url = "${server.url}"\nmodel = "qwen3"\ncontext_window = 32000\n$`),

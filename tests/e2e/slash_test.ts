@@ -113,8 +113,14 @@ Deno.test("/help and /skills are answered without the model", async () => {
   await world.write(".agents/skills/release/SKILL.md", SKILL);
   const help = await world.run(["run", "/help"]);
   assertEquals(help.code, 0, help.stderr);
-  for (const line of ["- `/compact [hint]`: ", "- `/skills`: ", "- `/release`: How to release\n"]) {
-    assertStringIncludes(help.stdout, line);
+  assert(/^Most used\n(?: {2}\/\S+ {2,}\S.*\n){9}\nSession {5}\/fork /.test(help.stdout), help.stdout);
+  assert(help.stdout.split("\n").length <= 24, help.stdout);
+  assertStringIncludes(help.stdout, "\nSkills      /release\n");
+  const all = await world.run(["run", "/help all"]);
+  for (
+    const line of ["\n  /compact      ", "\nExtensions\n  /mcp          ", "\n  /release  How to release\n"]
+  ) {
+    assertStringIncludes(all.stdout, line);
   }
   assertEquals((await world.run(["run", "/skills"])).stdout, "- `/release` (project): How to release\n");
   assertEquals(server.requests.length, 0);

@@ -64,7 +64,7 @@ for (const { name, args, stopped } of MODES) {
 
 Deno.test("doctor lists what stands without a jail, and what would in danger-full-access", async () => {
   await using world = await makeWorld('[sandbox]\nbash = "off"\n');
-  const { stdout } = await world.run(["doctor"]);
+  const { stdout } = await world.run(["doctor", "--verbose"]);
   const [, off = "", full = ""] =
     /Still in force without a jail:\n([^]*?)In force with --permission-mode danger-full-access:\n([^]*?)\n\n/
       .exec(stdout) ?? [];

@@ -34,7 +34,9 @@ Deno.test("an agent of a file has its tools, its words and its limits once it is
   const before = await world.run(["run", "--output-format", "jsonl", "use the scout"]);
   const refused = eventsOf(before.stdout).find(({ type }) => type === "tool.end");
   assert(refused.content.includes("the user has not trusted it yet"), refused.content);
-  assert(before.stdout.includes("count once you look at them with `reasonix trust`: scout"), before.stdout);
+  assert(!(before.stdout + before.stderr).includes("Not active"), "a run does not repeat what doctor says");
+  const doctor = await world.run(["doctor"]);
+  assert(doctor.stdout.includes("! Not active until trusted (`reasonix trust`): scout"), doctor.stdout);
   assert(!JSON.stringify(server.requests[0]?.json.tools).includes("scout"), "it is not offered");
   assertEquals((await world.run(["trust", "--yes"])).code, 0);
   server.expectReset();
@@ -71,7 +73,9 @@ Deno.test("a broken agent file is named with its line, and the others are there"
     `${world.home}/agents/odd.md`,
     "---\ndescription: Odd\nmax_steps: many\npermission:\n  edit: deny\n  bash: allow\n---\nBe.\n",
   );
-  const { stderr } = await world.run(["run", "hi"]);
+  const run = await world.run(["run", "hi"]);
+  assert(!/bad\.md|odd\.md/.test(run.stderr), run.stderr);
+  const { stderr } = await world.run(["agents", "list"]);
   assert(/bad\.md:1: left out: it has no description/.test(stderr), stderr);
   assert(/odd\.md:3: max_steps "many" is passed over; write a whole number above 0/.test(stderr), stderr);
   assert(/odd\.md:4: permission bash: allow has no effect; only your own rules allow/.test(stderr), stderr);

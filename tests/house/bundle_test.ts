@@ -5,6 +5,7 @@ import { Tracer } from "../../scripts/bundle/trace.ts";
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
   assertThrows,
@@ -104,7 +105,10 @@ Deno.test("a part holds what nobody else needs, and is loaded when somebody impo
       .output();
     return new TextDecoder().decode(done.stdout) + new TextDecoder().decode(done.stderr);
   };
-  assertStringIncludes(await run(), "reasonix.chat.js: it is not there; put it beside the program");
+  assertMatch(
+    await run(),
+    /^main 1\nerror: [^\n]*reasonix\.chat\.js: it is not there; put it beside the program[^\n]*\n$/,
+  );
   await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "2"));
   assertStringIncludes(await run(), "reasonix.chat.js: it is of another build");
   await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "1"));

@@ -126,6 +126,10 @@ function rowText(
 
 function targetText(change: Outcome["change"]): string {
   if (change.kind === "entry") return `[[${change.list}]] ${change.entry.name}`;
+  if (change.kind === "file") return change.path;
+  if (change.kind === "item" && typeof change.item !== "string") {
+    return `[[${change.key}]] ${[change.item.event, change.item.matcher].filter(Boolean).join(" ")}`;
+  }
   const value = change.kind === "set" ? change.value : change.item;
   return `${change.key} ${JSON.stringify(value)}`;
 }

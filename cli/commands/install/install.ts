@@ -48,7 +48,11 @@ export async function uninstall(this: CliContext): Promise<void> {
   const home = this.process.env.REASONIX_HOME ?? `${userHome(this.process.env)}/.reasonix`;
   this.process.stdout.write(`Removed ${file}\n`);
   if (exists(home)) {
-    this.process.stdout.write(`Configuration, keys and sessions stay in ${home}: delete it for good\n`);
+    this.process.stdout.write(
+      `Configuration, keys and sessions remain in ${home}. To remove them too: ${
+        WINDOWS ? "rd /s" : "rm -r"
+      } ${home}\n`,
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 import type { McpToolInfo, ServerStatus } from "../../../src/mcp/mod.ts";
 import { isRecord } from "../../../src/util/json.ts";
+import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 
 /** What a server offers, counted: `2 tools, 1 prompt, 3 resources`. */
@@ -11,12 +12,16 @@ export function counted(
   return some.join(", ") || "no tools";
 }
 
-/** `add_note(text: string, tag?: string)  Adds a note`, and whether it only reads. */
-export function signatureLine({ name, description, schema, claimsToRead }: McpToolInfo): string {
-  const reads = claimsToRead ? " (read-only, declared by the server)" : "";
-  return `${oneLine(name, 100)}(${parametersOf(schema)})  ${
-    oneLine(firstSentence(description), 200)
-  }${reads}`;
+/** Tools in columns: name, `ro` where the server declares that it only reads, what it does, its arguments. */
+export function toolLines(tools: readonly McpToolInfo[]): string[] {
+  const names = tools.map(({ name }) => oneLine(name, 100));
+  const width = Math.max(0, ...names.map(displayWidth));
+  return tools.map(({ description, schema, claimsToRead }, at) => {
+    const text = oneLine(firstSentence(description), 200);
+    const parameters = parametersOf(schema);
+    const what = [text, ...(parameters === "" ? [] : [`(${parameters})`])].filter(Boolean).join(" ");
+    return `${padDisplay(names[at] ?? "", width)}  ${claimsToRead ? "ro" : "  "}  ${what}`.trimEnd();
+  });
 }
 
 function parametersOf(schema: McpToolInfo["schema"]): string {

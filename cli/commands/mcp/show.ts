@@ -5,7 +5,7 @@ import { palette } from "../../../src/view/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { counted, signatureLine } from "./offer.ts";
+import { counted, toolLines } from "./offer.ts";
 import { openNamed } from "./open.ts";
 
 interface ShowFlags {
@@ -28,9 +28,7 @@ const VIEWS = {
   tools: {
     lines: ({ spec, status }, servers) => [
       ...problemLines(status),
-      ...servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) =>
-        `${signatureLine(info)}  ${name}`
-      ),
+      ...toolLines(servers.offers().filter(({ server }) => server === spec.name).map(({ info }) => info)),
     ],
     data: ({ spec }, servers) => ({
       tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) => {

@@ -6,7 +6,7 @@ import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { openNamed, type OpenServers } from "./open.ts";
-import { counted, signatureLine } from "./offer.ts";
+import { counted, toolLines } from "./offer.ts";
 
 /** Starts a server, says how each step went and how long it took, and ends it. */
 export async function test(this: CliContext, _flags: unknown, name: string): Promise<void> {
@@ -41,9 +41,9 @@ export async function test(this: CliContext, _flags: unknown, name: string): Pro
     print(`${good("✓")} ${seconds(status.greetedMs ?? 0)}  ${who} answers, protocol ${protocol}`);
     print(
       `${good("✓")} ${seconds(status.listedMs ?? 0)}  ${counted(status)}; ` +
-        `it can ${capabilities.map((each) => oneLine(each, 40)).join(", ") || "nothing"}`,
+        `supports ${capabilities.map((each) => oneLine(each, 40)).join(", ") || "nothing"}`,
     );
-    for (const { info } of servers.offers()) print(`  ${signatureLine(info)}`);
+    for (const line of toolLines(servers.offers().map(({ info }) => info))) print(`  ${line}`);
     for (const problem of status.problems) print(`${warning("!")} ${oneLine(problem, 300)}`);
     works = true;
   });

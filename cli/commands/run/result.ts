@@ -5,6 +5,7 @@ import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../..
 import { honestAnswer, type RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { withGoal } from "./goal/goal_flags.ts";
+import { isIncomplete } from "../../terminal/process.ts";
 import type { Metrics } from "./metrics.ts";
 
 const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
@@ -109,7 +110,11 @@ export function failedResult(error: unknown): RunResult {
   const known = error instanceof ReasonixError ? error : undefined;
   const exit = known?.exit ?? "failed";
   const text = error instanceof Error ? error.message : String(error);
-  const remedy = known ? known.remedy : "this is a defect; please report it";
+  const remedy = known
+    ? known.remedy
+    : isIncomplete(error)
+    ? undefined
+    : "this is a defect; please report it";
   return {
     exit,
     exitCode: EXIT[exit],

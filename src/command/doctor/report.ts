@@ -1,6 +1,8 @@
 import {
   buildWorkspace,
+  findSkillSet,
   type LanguageServerRow,
+  loadAgentList,
   loadLanguageServers,
   loadRuleRows,
   redactorOf,
@@ -23,11 +25,13 @@ import {
   resolveModel,
   unattended,
   userConfigFile,
+  withModelSettings,
 } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import { listSessions, projectDir } from "../../session/mod.ts";
 import { standingLayers } from "../../sandbox/mod.ts";
+import { loadWindow, modelInfo } from "../../provider/mod.ts";
 import { mapTexts } from "../../util/map_texts.ts";
 import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
@@ -77,6 +81,8 @@ export interface Report {
   readonly worktrees: Readonly<Record<"inUse" | "waiting" | "removed" | "failed", readonly string[]>>;
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
+  /** What stops nothing: faults in files of agents and skills, a context window that nobody knows. */
+  readonly remarks: readonly string[];
 }
 
 interface ReportOptions {
@@ -119,7 +125,46 @@ export async function diagnose(
       homeBytes: folderBytes(paths.home),
     },
     problems,
+    remarks: usable
+      ? [...await fileRemarks(paths, usable), ...await windowRemarks(usable, online, texts)]
+      : [],
   };
+}
+
+/** Faults in files of agents and skills, and the agents that wait for trust. */
+async function fileRemarks(paths: RunPaths, loaded: LoadedConfig): Promise<string[]> {
+  const { agents, warnings } = await (await loadAgentList()).agentList(paths, loaded);
+  const { warnings: ofSkills } = await findSkillSet(paths, loaded);
+  const untrusted = agents.filter(({ usable }) => !usable).map(({ name }) => name);
+  return [
+    ...ofSkills.map(({ path, text }) => `${path}: ${text}`),
+    ...warnings.map(({ path, line, text }) => `${path}:${line}: ${text}`),
+    ...(untrusted.length > 0
+      ? [`Not active until trusted (\`reasonix trust\`): ${untrusted.join(", ")}`]
+      : []),
+  ];
+}
+
+async function windowRemarks(
+  loaded: LoadedConfig,
+  online: boolean,
+  texts: Texts["doctor"],
+): Promise<string[]> {
+  try {
+    const { entry, model } = resolveModel(loaded.config);
+    const { context_window: declared } = withModelSettings(entry, model);
+    if (declared || hasManagedServer(entry)) return [];
+    if ((await modelInfo({ entry, model })).contextWindow !== undefined) return [];
+    if (online) {
+      const { discoverWindow } = await loadWindow();
+      const apiKey = resolveKey(entry, loaded.keys);
+      if (await discoverWindow({ entry, model, fetch: globalThis.fetch, apiKey })) return [];
+    }
+    return [texts.unknownWindow(entry.name, model)];
+  } catch {
+    // What is wrong with the model is a problem already.
+    return [];
+  }
 }
 
 async function worktreePart(

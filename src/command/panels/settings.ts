@@ -3,19 +3,28 @@ import { formatPlace, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, LOCALES, type Texts } from "../../i18n/mod.ts";
 import type { Choice, CommandHost } from "../command.ts";
 
-/** Lets the user look through the settings and change them, one after the other, until they leave. */
+/** Lets the user change settings until they leave: those that people change, or `all`. */
 export async function changeSettings(
   host: CommandHost,
   save: (key: string, value: unknown) => Promise<void>,
+  all: boolean,
 ): Promise<void> {
   const texts = (await loadTexts("overlay", host.locale)).settings;
   let last = "";
   while (true) {
-    const settings = inOrder(listSettings((await host.session()).loaded));
-    const chosen = await host.choose(texts.title, settings.map((setting) => entryOf(setting, texts)), {
+    const settings = listSettings((await host.session()).loaded).filter(({ idle }) => !idle);
+    const shown = all ? settings : USUAL.flatMap((name) => settings.filter(({ key }) => key === name));
+    const entries: Choice<Setting | "all">[] = shown.map((setting) => ({
+      label: setting.key,
+      detail: all ? placedValue(setting, texts) : explained(setting, texts),
+      value: setting,
+    }));
+    const more = { label: texts.all, detail: texts.allCount(settings.length), value: "all" } as const;
+    const chosen = await host.choose(texts.title, all ? entries : [...entries, more], {
       filter: true,
-      current: Math.max(0, settings.findIndex(({ key }) => key === last)),
+      current: Math.max(0, shown.findIndex(({ key }) => key === last)),
     });
+    if (chosen === "all") return await changeSettings(host, save, true);
     if (!chosen) return;
     last = chosen.key;
     const value = await newValue(host, chosen, texts);
@@ -24,23 +33,27 @@ export async function changeSettings(
   }
 }
 
-/** What people look for most, in front of the order of the reference. */
-const FIRST = ["language", "ui.theme", "ui.reduced_motion", "ui.linear", "default_model", "permissions.mode"];
+/** What people change, the most wanted first. */
+const USUAL = [
+  "default_model",
+  "permissions.mode",
+  "sandbox.bash",
+  "sandbox.network",
+  "agent.auto_plan",
+  "agent.max_cost",
+  "tools.bash_timeout_seconds",
+  "compaction.auto",
+  "ui.theme",
+  "language",
+] as const;
 
-/** Without those that nothing reads. */
-function inOrder(settings: readonly Setting[]): Setting[] {
-  const shown = settings.filter(({ idle }) => !idle);
-  const first = FIRST.flatMap((name) => shown.filter(({ key }) => key === name));
-  return [...first, ...shown.filter(({ key }) => !FIRST.includes(key))];
+function explained({ key, value }: Setting, { usual }: Texts["overlay"]["settings"]): string {
+  const name = USUAL.find((each) => each === key);
+  return `${JSON.stringify(value)} · ${name === undefined ? "" : usual[name]}`;
 }
 
-function entryOf(setting: Setting, texts: Texts["overlay"]["settings"]): Choice<Setting> {
-  const { key, value, from } = setting;
-  return {
-    label: key,
-    detail: `${JSON.stringify(value)} · ${from.source === "default" ? texts.unset : placeOf(from)}`,
-    value: setting,
-  };
+function placedValue({ value, from }: Setting, texts: Texts["overlay"]["settings"]): string {
+  return `${JSON.stringify(value)} · ${from.source === "default" ? texts.unset : placeOf(from)}`;
 }
 
 function placeOf({ source, file, line, column }: Setting["from"]): string {

@@ -34,7 +34,8 @@ export async function chooseMoment(
 /** Where one can go back to, the latest first. */
 function momentsOf(assembly: Assembly, texts: Texts["overlay"]["turns"]): Choice<number>[] {
   const { turns } = assembly.session.state;
-  const ended = turns.filter(({ to }) => to !== undefined);
+  // The end of the latest turn is where the session is.
+  const ended = turns.slice(0, -1).filter(({ to }) => to !== undefined);
   const moments = [
     ...ended.map(({ turn, prompt }) => ({
       label: texts.after(turn, oneLine(userText(prompt), 200)),

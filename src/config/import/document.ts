@@ -1,6 +1,7 @@
 import { errorMessage, type SourcePlace } from "../../core/mod.ts";
 import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
 import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { parseJson } from "../../util/json.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -33,6 +34,7 @@ export async function readForeign(
   const text = readText(file.path, problems);
   if (text === undefined) return undefined;
   if (file.path.endsWith(".rules")) return fromRules(file, text);
+  if (file.path.endsWith(".md")) return fromMarkdown(file, text, problems);
   return file.path.endsWith(".toml") ? fromToml(file, text, problems) : await fromJson(file, text, problems);
 }
 
@@ -57,6 +59,26 @@ function fromRules(file: ForeignFile, text: string): ForeignDocument {
     return { file: file.path, ...(offset === undefined ? {} : lineAndColumn(text, offset)) };
   };
   return { ...file, table: { rules }, place };
+}
+
+/** Reads an agent or a command of opencode, by the directory it is in, as its settings would hold it. */
+function fromMarkdown(
+  file: ForeignFile,
+  text: string,
+  problems: ConfigProblem[],
+): ForeignDocument | undefined {
+  const { fields, body, problems: notes } = parseFrontmatter(text);
+  // A text with a colon that should be in quotes is understood all the same.
+  const problem = notes.find(({ text }) => !text.includes("colon"));
+  if (problem) {
+    problems.push({ ...unusable(file.path, problem.text), place: { file: file.path, line: problem.line } });
+    return undefined;
+  }
+  const [, directory, name = ""] = /(agent|command)s?[\\/]([^\\/]+)\.md$/.exec(file.path) ?? [];
+  const table = directory === "command"
+    ? { command: { [name]: { ...fields, template: body } } }
+    : { agent: { [name]: { ...fields, prompt: body } } };
+  return { ...file, table, place: () => ({ file: file.path, line: 1, column: 1 }) };
 }
 
 function jsonList(text: string): string {

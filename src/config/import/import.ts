@@ -29,7 +29,7 @@ export interface ImportPreview {
   readonly files: readonly TargetFile[];
 }
 
-type Planner = (documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string) => void;
+type Planner = (documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string) => void | Promise<void>;
 
 const PLANNERS: Readonly<Record<AgentName, Planner>> = {
   claude: planClaude,
@@ -56,11 +56,19 @@ export async function previewImport(
     if (document) documents.push(document);
   }
   for (const agent of Object.keys(PLANNERS) as AgentName[]) {
-    PLANNERS[agent](documents.filter((document) => document.agent === agent), whole, cwd);
+    await PLANNERS[agent](documents.filter((document) => document.agent === agent), whole, cwd);
   }
   const plan = only === "servers" ? serversOf(whole) : whole;
-  const user = await resolveSteps(plan, { path: userConfigFile(home), shared: false });
-  const project = await resolveSteps(plan, { path: projectConfigFile(cwd), shared: true });
+  const user = await resolveSteps(plan, {
+    path: userConfigFile(home),
+    directory: home,
+    shared: false,
+  });
+  const project = await resolveSteps(plan, {
+    path: projectConfigFile(cwd),
+    directory: `${cwd}/.reasonix`,
+    shared: true,
+  });
   const saved = lazyDotenv(() => readText(`${home}/.env`, []));
   return {
     outcomes: [...user.outcomes, ...project.outcomes],
@@ -71,6 +79,6 @@ export async function previewImport(
     })),
     notices: plan.notices,
     problems: plan.problems,
-    files: [user.file, project.file].filter(({ before, after }) => before !== after),
+    files: [...user.files, ...project.files].filter(({ before, after }) => before !== after),
   };
 }

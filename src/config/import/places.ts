@@ -58,15 +58,27 @@ const PLACES: Readonly<Record<AgentName, Places>> = {
   },
   codex: ({ env, cwd }) => {
     const home = resolvePath(env("CODEX_HOME") || "~/.codex", cwd, env);
-    const filesIn = (directory: string) => [`${directory}/config.toml`, ...rulesIn(`${directory}/rules`)];
+    const filesIn = (directory: string) => [
+      `${directory}/config.toml`,
+      ...namesIn(`${directory}/rules`, ".rules"),
+    ];
     return [filesIn(home), filesIn(`${cwd}/.codex`)];
   },
   opencode: ({ env, cwd }) => {
     const directory = `${env("XDG_CONFIG_HOME") || "~/.config"}/opencode`;
     const further = [env("OPENCODE_CONFIG"), env("OPENCODE_CONFIG_DIR")].filter((path) => path !== undefined);
     return [
-      [...both(`${directory}/opencode`), `${directory}/config.json`, ...further.flatMap(named)],
-      [...both(`${cwd}/opencode`), ...both(`${cwd}/.opencode/opencode`)],
+      [
+        ...both(`${directory}/opencode`),
+        `${directory}/config.json`,
+        ...further.flatMap(named),
+        ...markdownIn(resolvePath(directory, cwd, env)),
+      ],
+      [
+        ...both(`${cwd}/opencode`),
+        ...both(`${cwd}/.opencode/opencode`),
+        ...markdownIn(`${cwd}/.opencode`),
+      ],
     ];
   },
   reasonix: ({ env, cwd }) => {
@@ -82,10 +94,15 @@ const PLACES: Readonly<Record<AgentName, Places>> = {
   },
 };
 
-function rulesIn(directory: string): string[] {
+/** Agents and commands of opencode. */
+function markdownIn(directory: string): string[] {
+  return ["agent", "agents", "command", "commands"].flatMap((kind) => namesIn(`${directory}/${kind}`, ".md"));
+}
+
+function namesIn(directory: string, ending: string): string[] {
   try {
     const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
-      name.endsWith(".rules")
+      name.endsWith(ending)
     );
     return names.sort().map((name) => `${directory}/${name}`);
   } catch {
@@ -162,6 +179,7 @@ function agentOf(path: string): AgentName | undefined {
   const slashed = path.replaceAll("\\", "/");
   if (/(?:^|\/)(?:\.claude\.json|\.mcp\.json|settings(?:\.local)?\.json)$/.test(slashed)) return "claude";
   if (/(?:^|\/)(?:opencode\.jsonc?|\.?opencode\/config\.json)$/.test(slashed)) return "opencode";
+  if (/\.?opencode\/(?:agent|command)s?\/[^/]+\.md$/.test(slashed)) return "opencode";
   if (/\.codex\/[^/]+\.toml$|\.rules$/.test(slashed)) return "codex";
   return /(?:^|\/)reasonix(?:\.toml|\/config\.toml)$|\.reasonix\//.test(slashed) ? "reasonix" : undefined;
 }

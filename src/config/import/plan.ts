@@ -1,6 +1,7 @@
 import type { SourcePlace } from "../../core/mod.ts";
 import { createRedactor } from "../../util/redact.ts";
 import type { ProviderTable } from "../edit/provider.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
 import type { ConfigProblem } from "../problem.ts";
 
@@ -17,10 +18,12 @@ export interface Origin {
   readonly scope: Scope;
 }
 
-/** What is to be said in our own file. */
+/** A setting of our own file, or a file of its own. */
 export type Change =
   | { readonly kind: "set"; readonly key: string; readonly value: unknown }
-  | { readonly kind: "item"; readonly key: string; readonly item: string }
+  | { readonly kind: "item"; readonly key: string; readonly item: string | TomlTable }
+  /** A Markdown file; `path` starts in the Reasonix home, or in `.reasonix` of the project. */
+  | { readonly kind: "file"; readonly path: string; readonly text: string }
   | { readonly kind: "entry"; readonly list: "providers" | "plugins"; readonly entry: ProviderTable };
 
 export interface Step {
@@ -49,6 +52,12 @@ function looksLikeKey(text: string): boolean {
   return redact(String(hideSecrets(text))) !== text;
 }
 
+function textsIn(change: Exclude<Change, { kind: "entry" }>): string[] {
+  if (change.kind === "file") return [change.text];
+  const value = change.kind === "set" ? change.value : change.item;
+  return isTable(value) ? Object.values(value).map(String) : [String(value)];
+}
+
 /** Collects what an import would do, in the order of the files. */
 export class ImportPlan {
   readonly steps: Step[] = [];
@@ -59,8 +68,9 @@ export class ImportPlan {
   readonly notices: string[] = [];
 
   take(origin: Origin, change: Change, note?: string): void {
-    const text = change.kind === "item" ? change.item : change.kind === "set" ? String(change.value) : "";
-    if (looksLikeKey(text)) return this.leave(origin, "a key stands in it");
+    if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
+      return this.leave(origin, "a key stands in it");
+    }
     this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
   }
 

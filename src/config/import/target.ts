@@ -1,7 +1,10 @@
 import { formatPlace } from "../../core/mod.ts";
+import { join, parentOf } from "../../path/lexical.ts";
+import { exists } from "../../path/probe.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
 import { checkLayer } from "../load/layer.ts";
+import { readProjectText } from "../load/read_text.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
 import type { Change, ImportPlan, Left, Step } from "./plan.ts";
@@ -25,28 +28,38 @@ export interface TargetFile {
 interface Resolved {
   readonly outcomes: readonly Outcome[];
   readonly left: readonly Left[];
-  readonly file: TargetFile;
+  /** Our configuration file, then the other files that steps ask for. */
+  readonly files: readonly TargetFile[];
 }
 
 const HEADER =
   "# Reasonix configuration, begun by `reasonix config import`. Every setting: reasonix config show\n";
 
 /**
- * Lays the steps of one scope over a file of ours. What the file says already is kept; entries of lists are
- * added. Nothing is written.
+ * Lays the steps of one scope over a file of ours, and lists the files that steps add to `directory`. What is
+ * there already is kept; entries of lists are added. Nothing is written.
  *
  * @throws {ReasonixError} when the file cannot be read or changed
  */
 export async function resolveSteps(
   plan: ImportPlan,
-  { path, shared }: { readonly path: string; readonly shared: boolean },
+  { path, directory, shared }: {
+    readonly path: string;
+    readonly directory: string;
+    readonly shared: boolean;
+  },
 ): Promise<Resolved> {
   const steps = plan.steps.filter(({ origin }) => (origin.scope === "project") === shared);
   const outcomes: Outcome[] = [];
   const left: Left[] = [];
+  const added = new NewFiles(directory, shared);
   const { before, after } = await rewriteConfig(path, (table) => {
     const file = new Overlay(table, steps);
     for (const { origin, change, note } of steps) {
+      if (change.kind === "file") {
+        outcomes.push(added.lay({ origin, change, ...(note === undefined ? {} : { note }) }, change));
+        continue;
+      }
       if (shared && change.kind !== "entry" && isUserOnly(change.key)) {
         left.push({
           origin,
@@ -64,11 +77,60 @@ export async function resolveSteps(
       outcomes.push({ origin, change, ...(said === undefined ? {} : { note: said }), file: path, state });
     }
   }, HEADER);
-  return { outcomes, left, file: { path, shared, before, after } };
+  return { outcomes, left, files: [{ path, shared, before, after }, ...added.files] };
 }
 
+type FileChange = Extract<Change, { kind: "file" }>;
+
+/** The files that steps add; one that is there stays as it is. */
+class NewFiles {
+  readonly files: TargetFile[] = [];
+  readonly #directory: string;
+  readonly #shared: boolean;
+
+  constructor(directory: string, shared: boolean) {
+    this.#directory = directory;
+    this.#shared = shared;
+  }
+
+  lay(step: Step, { path, text }: FileChange): Outcome {
+    const file = join(this.#directory, path);
+    // A link of the project could lead the file anywhere.
+    if (this.#shared && [this.#directory, parentOf(file)].some(isLink)) {
+      return { ...step, file, state: "kept", note: "its directory is a link" };
+    }
+    const planned = this.files.find((other) => other.path === file)?.after;
+    const there = planned ?? readProjectText(file, []) ?? (exists(file) ? "" : undefined);
+    if (there === undefined) {
+      this.files.push({ path: file, shared: this.#shared, before: "", after: text });
+      return { ...step, file, state: "new" };
+    }
+    if (there === text) {
+      return {
+        ...step,
+        file,
+        state: "present",
+        note: planned === undefined ? "there already" : "said above",
+      };
+    }
+    return { ...step, file, state: "kept", note: "there is such a file; yours is kept" };
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isSymlink;
+  } catch {
+    return false;
+  }
+}
+
+/** A change of our configuration file. */
+type Setting = Exclude<Change, FileChange>;
+type SettingStep = Step & { readonly change: Setting };
+
 /** Why our file could not say this, if it could not: another program may have taken any value. */
-function faultOf(change: Change): string | undefined {
+function faultOf(change: Setting): string | undefined {
   const table: TomlTable = {};
   apply(table, change);
   const message = checkLayer({ source: "user", table }).find(({ level }) => level === "error")?.message;
@@ -81,7 +143,7 @@ class Overlay {
   readonly #hasProviders: boolean;
   readonly #steps: readonly Step[];
   /** The step that said something first, by what it sets. */
-  readonly #first = new Map<string, Step>();
+  readonly #first = new Map<string, SettingStep>();
 
   constructor(table: TomlTable, steps: readonly Step[]) {
     this.#table = table;
@@ -89,7 +151,7 @@ class Overlay {
     this.#hasProviders = Array.isArray(table.providers) && table.providers.length > 0;
   }
 
-  lay(step: Step): { readonly state: Outcome["state"]; readonly why?: string } {
+  lay(step: SettingStep): { readonly state: Outcome["state"]; readonly why?: string } {
     const { change } = step;
     const stricter = this.#stricter(change);
     if (stricter) return { state: "kept", why: `${formatPlace(stricter.origin.place)} is stricter` };
@@ -109,7 +171,7 @@ class Overlay {
   }
 
   /** Where several agents disagree about one of these settings, the strictest of them is taken. */
-  #stricter(change: Change): Step | undefined {
+  #stricter(change: Setting): Step | undefined {
     if (change.kind !== "set") return undefined;
     const schema = schemaAt(parseKeyPath(change.key));
     const order = schema.project === "stricter" ? schema.enum ?? [] : [];
@@ -120,7 +182,7 @@ class Overlay {
   }
 
   /** Whether the table says the same; undefined when it says nothing. */
-  #present(change: Change): boolean | undefined {
+  #present(change: Setting): boolean | undefined {
     if (change.kind === "entry") {
       const present = this.#entry(change);
       return present &&
@@ -129,7 +191,10 @@ class Overlay {
         );
     }
     const value = valueAt(this.#table, parseKeyPath(change.key));
-    if (change.kind === "item") return Array.isArray(value) && value.includes(change.item) ? true : undefined;
+    if (change.kind === "item") {
+      const same = canonicalJson(change.item);
+      return Array.isArray(value) && value.some((item) => canonicalJson(item) === same) ? true : undefined;
+    }
     return value === undefined ? undefined : canonicalJson(value) === canonicalJson(change.value);
   }
 
@@ -140,24 +205,22 @@ class Overlay {
       : undefined;
   }
 
-  #yours(change: Change): string {
+  #yours(change: Setting): string {
     if (change.kind === "entry") {
       return `your file has an entry ${JSON.stringify(change.entry.name)}; yours is kept`;
     }
-    const value = change.kind === "set"
-      ? JSON.stringify(valueAt(this.#table, parseKeyPath(change.key)))
-      : change.item;
-    return `your file says ${value}; yours is kept`;
+    const value = valueAt(this.#table, parseKeyPath(change.key));
+    return `your file says ${JSON.stringify(value)}; yours is kept`;
   }
 }
 
 /** A setting or entry by one name, whatever its value. */
-function nameOf(change: Change): string {
+function nameOf(change: Setting): string {
   if (change.kind === "entry") return `${change.list}.${change.entry.name}`;
-  return change.kind === "set" ? change.key : `${change.key} ${change.item}`;
+  return change.kind === "set" ? change.key : `${change.key} ${canonicalJson(change.item)}`;
 }
 
-function apply(table: TomlTable, change: Change): void {
+function apply(table: TomlTable, change: Setting): void {
   if (change.kind === "entry") {
     const list = table[change.list];
     table[change.list] = [...(Array.isArray(list) ? list : []), change.entry];

@@ -1,6 +1,11 @@
 import type { Assembly, RunPaths } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
+import { contains } from "../../path/contains.ts";
+import { baseName } from "../../path/lexical.ts";
+import { fitDisplay } from "../../util/display_width.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { VERSION } from "../../util/version.ts";
 import { type Composer, createComposer } from "./composer/create_composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
@@ -48,6 +53,8 @@ export class Chat {
   #told: unknown;
   /** What could not be drawn last, as it was told. */
   #undrawn: string | undefined;
+  /** The first line was printed. */
+  #headed = false;
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
@@ -105,6 +112,7 @@ export class Chat {
       submissions: this.#submissions,
       overlays: this.#dialogs.overlays,
       composer: this.#composer,
+      header: (columns) => this.#headed ? undefined : this.#header(columns),
       leaving: () => this.#leaving,
       failed: (error) => this.#notDrawn(error),
       hopeless: () => this.#giveUp(),
@@ -206,10 +214,36 @@ export class Chat {
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
+    this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
     this.#transcript.watch(assembly);
     this.#layout.status.show(assembly, () => this.#screen.refresh());
     this.#submissions.opened(assembly);
+  }
+
+  #printHeader(): void {
+    if (this.#headed) return;
+    this.#headed = true;
+    this.#transcript.head((columns) => this.#header(columns));
+  }
+
+  /** Version, model, directory and what was loaded; before the session is open, as far as it is known. */
+  #header(columns: number): string {
+    const { texts: { chat: { loaded } }, paths: { cwd, env }, looks: { palette } } = this.#options;
+    const { provider, inputs, servers } = this.#assembly ?? {};
+    const home = env("HOME");
+    const [skills = 0, configured = 0] = [inputs?.skillSet.skills.length, servers?.status.length];
+    const parts = [
+      `Reasonix ${VERSION}`,
+      provider && `${provider.model.provider}/${provider.model.id}`,
+      home && home !== "/" && contains(home, cwd) ? `~${cwd.slice(home.length)}` : cwd,
+      [
+        ...new Set(inputs?.instructions.files.map(({ path }) => baseName(path))),
+        ...(skills > 0 ? [loaded.skills(skills)] : []),
+        ...(configured > 0 ? [loaded.servers(configured)] : []),
+      ].join(", "),
+    ];
+    return palette.dim(fitDisplay(oneLine(parts.filter(Boolean).join(" · "), 1000), columns));
   }
 
   #input(event: InputEvent): void {
@@ -295,6 +329,7 @@ export class Chat {
     // A session that cannot be opened fails for everybody who waits for it.
     if (error === this.#told) return;
     this.#told = error;
+    this.#printHeader();
     this.#transcript.fail(this.#options.texts.problem(error));
   }
 }

@@ -15,6 +15,8 @@ export interface LayoutParts {
   readonly submissions: Submissions;
   readonly overlays: OverlayQueue;
   readonly composer: View;
+  /** The first line of the chat, until the session is open and it is printed. */
+  readonly header: (columns: number) => string | undefined;
   /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
   /** Hears why something could not be drawn. */
@@ -55,16 +57,17 @@ export class Layout implements View {
   }
 
   #whole(columns: number, rows: number): Frame {
-    const { palette, transcript, overlays, composer } = this.#parts;
+    const { palette, transcript, overlays, composer, header } = this.#parts;
     const hint = this.#hint();
     const status = { lines: [hint === "" ? this.status.line(columns) : palette.dim(hint)] };
     const { top } = overlays;
     const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
-    const taken = waiting.lines.length + status.lines.length + 1;
+    const head = top || rows < ROOMY / 2 ? [] : [header(columns)].filter((line) => line !== undefined);
+    const taken = waiting.lines.length + status.lines.length + head.length + 1;
     const room = Math.max(1, rows - taken);
     const bottom = overlays.aside ? this.#beside(columns, room) : (top ?? composer).frame(columns, room);
     const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
-    return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
+    return stack([{ lines: [...head, ...live, ""] }, waiting, bottom, status]);
   }
 
   #plain(columns: number, rows: number): Frame {

@@ -1,5 +1,10 @@
 /** The chat itself: its modes, its waiting messages, and what goes wrong. */
 export const texts = {
+  /** What a session has loaded, in the first line of the chat. */
+  loaded: {
+    skills: (count: number) => count === 1 ? "1 skill" : `${count} skills`,
+    servers: (count: number) => count === 1 ? "1 MCP server" : `${count} MCP servers`,
+  },
   working: "working · Esc stops",
   stopping: "stopping …",
   leaveHint: "press Ctrl+C again to leave",

@@ -85,5 +85,10 @@ export const texts = {
 
   noProblems: "No problems found",
   problems: "Problems",
+  remarks: "Warnings",
+  verbose: "Everything, also what is in order: `reasonix doctor --verbose` (`/doctor verbose`)",
+  unknownWindow: (provider: string, model: string) =>
+    `${provider}: the context window of ${model} is unknown. Unless its server reports one, long sessions are ` +
+    "not compacted; set context_window of the provider, such as 131072",
   withRemedy: (problem: string, remedy: string) => `${problem}; ${remedy}`,
 };

@@ -30,7 +30,7 @@ export const texts = {
   saved: (names: string) => `Saved ${names}`,
   wrote: (file: string) => `Wrote ${file}`,
   nothingToWrite: "Nothing to write",
-  allThere: "Nothing to write: what can be taken over is there already",
+  allThere: "Nothing to write: everything is already set",
   noneWritten: "No configuration was written",
   waitsForTrust: "What a project file starts or allows waits for `reasonix trust`",
   checkIt: "Check it: reasonix doctor --online",

@@ -1,12 +1,21 @@
 /** What slash commands say that only report. */
 export const texts = {
-  commands: "Commands",
-  ownCommands: "Commands of this project and yours",
+  groups: {
+    first: "Most used",
+    session: "Session",
+    work: "Work",
+    reports: "Reports",
+    extensions: "Extensions",
+    settings: "Settings",
+  },
+  allHelp: "/help all explains all of them, /help NAME one.",
+  moreHelp: "/help NAME explains a command and what can follow it.",
+  ownCommands: "Your commands",
   skills: "Skills",
   serverPrompts: "Prompts of MCP servers",
   otherLines:
-    "A line of its own: `@path` gives the model a file, `!command` runs a shell line, `#fact` remembers something.",
-  keysAre: "`/help keys` lists the keys.",
+    "A line of its own: @path gives the model a file, !command runs a shell line, #fact remembers something.",
+  keysAre: "/help keys lists the keys.",
   alsoCalled: (names: string) => `Also: ${names}`,
   from: (origin: string) => `From ${origin}`,
   noHelp: (name: string) => `Cannot explain "${name}": there is no such command`,

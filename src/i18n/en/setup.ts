@@ -11,7 +11,7 @@ export const texts = {
   wrote: (file: string) => `Wrote ${file}`,
   savedKey: (file: string) => `Saved the key in ${file}`,
   askInChat: "Ask something",
-  askSomething: 'Ask something:  reasonix run "explain this project"',
+  askSomething: "Start:  cd your-project && reasonix",
 
   whichProvider: "Which provider?",
   onThisMachine: (server: string) => `${server} on this machine`,
@@ -51,8 +51,8 @@ export const texts = {
   saveAllTheSame: "Save it all the same",
 
   window: (tokens: number) => `Context window: ${tokens.toLocaleString("en")} tokens`,
-  askWindow: "Context window of the model, in tokens (empty = unknown: long sessions are not compacted)",
-  windowExample: "for example 128k",
+  askWindow:
+    "Context window of the model, in tokens (Enter = 128k; 0 = unknown: long sessions are not compacted)",
   useAlways: (name: string) => `Use ${name} for every run that names no other model?`,
   yes: "Yes",
   no: "No",

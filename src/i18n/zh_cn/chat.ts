@@ -1,6 +1,10 @@
 import type { texts as en } from "../en/chat.ts";
 
 export const texts: typeof en = {
+  loaded: {
+    skills: (count) => `${count} 个技能`,
+    servers: (count) => `${count} 个 MCP 服务器`,
+  },
   working: "处理中 · Esc 停止",
   stopping: "正在停止…",
   leaveHint: "再按一次 Ctrl+C 退出",

@@ -80,5 +80,10 @@ export const texts: typeof en = {
 
   noProblems: "没有发现问题",
   problems: "问题",
+  remarks: "提醒",
+  verbose: "查看全部内容，包括正常的部分：`reasonix doctor --verbose`（`/doctor verbose`）",
+  unknownWindow: (provider, model) =>
+    `${provider}：不清楚 ${model} 的上下文窗口。如果服务器也不提供，长会话将不会压缩；` +
+    "请设置供应商的 context_window，例如 131072",
   withRemedy: (problem, remedy) => `${problem}；${remedy}`,
 };

@@ -1,12 +1,21 @@
 import type { texts as en } from "../en/report_commands.ts";
 
 export const texts: typeof en = {
-  commands: "命令",
-  ownCommands: "项目和你自己的命令",
+  groups: {
+    first: "最常用",
+    session: "会话",
+    work: "任务",
+    reports: "报告",
+    extensions: "扩展",
+    settings: "设置",
+  },
+  allHelp: "/help all 说明全部命令，/help 名称 说明一个。",
+  moreHelp: "/help 名称 说明一个命令，以及后面可以写什么。",
+  ownCommands: "自定义命令",
   skills: "技能",
   serverPrompts: "MCP 服务器的提示词",
-  otherLines: "其他写法：`@路径` 把文件交给模型，`!命令` 直接执行命令，`#内容` 记住一件事。",
-  keysAre: "`/help keys` 列出快捷键。",
+  otherLines: "其他写法：@路径 把文件交给模型，!命令 直接执行命令，#内容 记住一件事。",
+  keysAre: "/help keys 列出快捷键。",
   alsoCalled: (names) => `也可写作：${names}`,
   from: (origin) => `来自 ${origin}`,
   noHelp: (name) => `无法说明“${name}”：没有这样的命令`,

@@ -11,7 +11,7 @@ export const texts: typeof en = {
   wrote: (file) => `已写入 ${file}`,
   savedKey: (file) => `密钥已保存到 ${file}`,
   askInChat: "可以提问了",
-  askSomething: '提个问题试试：  reasonix run "介绍这个项目"',
+  askSomething: "开始使用：  cd 你的项目 && reasonix",
 
   whichProvider: "使用哪个模型供应商？",
   onThisMachine: (server) => `本机上的 ${server}`,
@@ -50,8 +50,7 @@ export const texts: typeof en = {
   saveAllTheSame: "照样保存",
 
   window: (tokens) => `上下文窗口：${tokens.toLocaleString("en")} 个词元`,
-  askWindow: "模型的上下文窗口有多少词元？（留空 = 不清楚，长会话将不会压缩）",
-  windowExample: "例如 128k",
+  askWindow: "模型的上下文窗口有多少词元？（回车 = 128k；0 = 不清楚，长会话将不会压缩）",
   useAlways: (name) => `没有指定模型时，总是使用 ${name} 吗？`,
   yes: "是",
   no: "否",

@@ -28,7 +28,9 @@ Deno.test("/diff shows what the session changed, in a fence that the text does n
 Deno.test("/help lists and explains commands, and guesses a name", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/help");
-  assertStringIncludes(chat.takeSaid(), "- `/rename <title>`: ");
+  assertEquals(chat.takeSaid().match(/^ {2}\/\S+ {2,}\S/gm)?.length, 12);
+  await chat.type("/help all");
+  assertStringIncludes(chat.takeSaid(), "\n  /rename       Give this session a title\n");
   await chat.type("/help /model");
   assertStringIncludes(chat.takeSaid(), "Also: `/models`");
   await chat.type("/help keys");

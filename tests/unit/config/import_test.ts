@@ -29,6 +29,10 @@ async function play(name: string, text: string, existing = ""): Promise<Played> 
     taken: preview.outcomes.filter(({ state }) => state === "new").map(({ change }) =>
       change.kind === "entry"
         ? `${change.list} ${change.entry.name}`
+        : change.kind === "file"
+        ? change.path
+        : change.kind === "item" && typeof change.item === "object"
+        ? `${change.key} ${change.item.event} ${change.item.command}`
         : `${change.key} ${change.kind === "set" ? change.value : change.item}`
     ),
     left: preview.left.map(({ origin, why }) => `${origin.text}: ${why}`),
@@ -295,6 +299,113 @@ Deno.test("import: what our file cannot say is named, and stops nothing", async 
     '{"mcp": [], "provider": 3, "permission": [], "model": 7, "tools": ""}',
   );
   assertEquals([none.taken, none.left.length], [[], 4]);
+});
+
+Deno.test("import: hooks of Claude Code become hooks of our file, and a second import adds none", async () => {
+  const hooks = {
+    PostToolUse: [{
+      matcher: "Edit|Write",
+      hooks: [{ type: "command", command: "prettier --write .", timeout: 10 }, {
+        type: "prompt",
+      }],
+    }],
+    Stop: [{ hooks: [{ type: "command", command: "say done" }] }],
+  };
+  const { taken, left, text } = await play("home/.claude/settings.json", JSON.stringify({ hooks }, null, 2));
+  assertEquals(taken, ["hooks PostToolUse prettier --write .", "hooks Stop say done"]);
+  assertEquals(left, ['hooks: a hook of the type "prompt" does not run here: it was left out']);
+  assertStringIncludes(text, 'matcher = "Edit|Write"');
+  assertStringIncludes(text, "timeout_seconds = 10");
+  const off = await play(
+    "home/.claude/settings.json",
+    JSON.stringify({ hooks, disableAllHooks: true }),
+  );
+  assertEquals([off.taken, off.left], [[], ["hooks: disableAllHooks switches them off"]]);
+  const mine = await play("home/reasonix.toml", '[[hooks]]\nevent = "Stop"\ncommand = "say done"\n');
+  assertEquals(mine.taken, ["hooks Stop say done"]);
+});
+
+/** Agents of opencode, and what becomes of each. */
+const OPENCODE_AGENTS: readonly (readonly [agent: unknown, becomes: string])[] = [
+  [
+    { description: "Looks: at diffs", prompt: "Be brief.", model: "local/qwen", temperature: 0.1, steps: 9 },
+    '---\ndescription: "Looks: at diffs"\nmodel: local/qwen\ntemperature: 0.1\nmax_steps: 9\n---\n\nBe brief.\n',
+  ],
+  [
+    { description: "reads", tools: { write: false, edit: false, bash: false } },
+    "---\ndescription: reads\ndisallowedTools: bash\npermission: { edit: deny }\n---\n",
+  ],
+  [
+    { description: "reads", tools: { "*": false, read: true, grep: true } },
+    "---\ndescription: reads\ntools: read_file, grep\n---\n",
+  ],
+  [
+    {
+      description: "x",
+      permission: { edit: "ask", bash: { "*": "ask", "git *": "allow" }, webfetch: "ask" },
+    },
+    "---\ndescription: x\ndisallowedTools: web_fetch\npermission: { edit: ask, bash: ask }\n---\n",
+  ],
+  [
+    { description: "x", permission: "deny" },
+    "---\ndescription: x\ndisallowedTools: web_fetch, web_search\n" +
+    "permission: { edit: deny, bash: deny, read: deny, task: deny }\n---\n",
+  ],
+  [
+    { description: "x", permission: { external_directory: "deny" } },
+    "nothing here corresponds to external_directory",
+  ],
+  [{ description: "x", tools: { "my-mcp*": false } }, 'nothing here corresponds to "my-mcp*"'],
+  [{ description: "x", prompt: "{file:./p.md}" }, "its prompt is in another file"],
+  [
+    { description: "x", mode: "primary" },
+    "it is for whole conversations; agents here work on parts of a task",
+  ],
+  [{ description: "x", disable: true }, "it is switched off there"],
+  [{ prompt: "x" }, "it has no description"],
+];
+
+Deno.test("import: an agent of opencode becomes a file that never allows more", async () => {
+  for (const [agent, becomes] of OPENCODE_AGENTS) {
+    const { taken, left, text } = await play("home/opencode.json", JSON.stringify({ agent: { a: agent } }));
+    assertEquals(taken.length > 0 ? text : left[0]?.replace("agent.a: ", ""), becomes);
+  }
+  const { left } = await play("home/opencode.json", '{"agent": {"../../x": {"description": "x"}}}');
+  assertEquals(left, ['agent."../../x": its name is no name of a file']);
+});
+
+Deno.test("import: commands of opencode and Markdown files of both kinds become files of ours", async () => {
+  const command = { template: "Run the tests of $ARGUMENTS", description: "tests", agent: "build" };
+  const { taken, text } = await play("home/opencode.json", JSON.stringify({ command: { test: command } }));
+  assertEquals(taken, ["commands/test.md"]);
+  assertEquals(text, "---\ndescription: tests\n---\n\nRun the tests of $ARGUMENTS\n");
+  const file =
+    "---\ndescription: Writes docs: the short ones\nmode: subagent\ntools:\n  bash: false\n---\nWrite.\n";
+  const agent = await play("home/opencode/agent/docs.md", file);
+  assertEquals(agent.taken, ["agents/docs.md"]);
+  assertEquals(
+    agent.text,
+    '---\ndescription: "Writes docs: the short ones"\ndisallowedTools: bash\n---\n\nWrite.\n',
+  );
+  const nested = await play(
+    "home/opencode/agent/x.md",
+    "---\ndescription: x\npermission:\n  bash:\n    git push: deny\n---\nx\n",
+  );
+  assertEquals([nested.taken, nested.problems.length], [[], 1], "what is not understood is not half taken");
+});
+
+Deno.test("import: a file that is there is kept, and no link of a project leads one elsewhere", async () => {
+  await using fixture = configFixture({});
+  const source = fixture.write("home/opencode.json", '{"agent": {"a": {"description": "theirs"}}}');
+  const around = { cwd: fixture.cwd, home: fixture.home, env: () => undefined };
+  fixture.write("home/agents/a.md", "mine");
+  const kept = await previewImport(filesFrom(source, undefined, around), around);
+  assertEquals([kept.files, kept.outcomes.map(({ state }) => state)], [[], ["kept"]]);
+  const project = `${fixture.cwd}/opencode.json`;
+  Deno.writeTextFileSync(project, '{"agent": {"b": {"description": "theirs"}}}');
+  Deno.symlinkSync(fixture.home, `${fixture.cwd}/.reasonix`);
+  const led = await previewImport(filesFrom(project, undefined, around), around);
+  assertEquals([led.files, led.outcomes.map(({ state }) => state)], [[], ["kept"]]);
 });
 
 Deno.test("saveProvider ends lines as the file does", async () => {

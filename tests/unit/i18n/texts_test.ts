@@ -95,6 +95,8 @@ function hasNumber(text: string, digits: string): boolean {
 /** Commands and programs keep their names, as does what looks like code: context_window, --metrics, .env. */
 const NAMES = new Set([
   "reasonix",
+  "all",
+  "verbose",
   "xclip",
   "pngpaste",
   "ask",

@@ -13,10 +13,13 @@ export interface GoalFlags {
 }
 
 /** Throws a ReasonixError (usage) for flags that do not go together. */
-export function requireGoalFlags({ goal, check = [], research, simple }: GoalFlags): void {
+export function requireGoalFlags({ goal, check = [], maxGoalTurns, research, simple }: GoalFlags): void {
   if (research && simple) throw unfit("--research and --simple exclude each other", "give one of them");
   if (goal === undefined && check.length > 0) {
     throw unfit("--check belongs to a goal", 'say which: --goal "…"');
+  }
+  if (goal === undefined && !research && maxGoalTurns !== undefined) {
+    throw unfit("--max-goal-turns belongs to a goal", 'say which: --goal "…"');
   }
   if (goal?.trim() === "") throw unfit("--goal is empty", "say what is to be reached");
 }

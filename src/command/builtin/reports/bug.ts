@@ -40,7 +40,7 @@ async function bugReport(host: CommandHost): Promise<string> {
     `Session\n  id         ${id}\n  model      ${model.provider}/${model.id}\n`,
     `  turns      ${state.turns.length}\n${lastProblem(state)}\n`,
     `Terminal\n${terminal.join("\n")}\n\n`,
-    await reportText(report, texts),
+    await reportText(report, texts, { verbose: true }),
   ].join("");
 }
 

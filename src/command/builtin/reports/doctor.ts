@@ -7,9 +7,10 @@ export const command: CommandBody = {
     const { paths, loaded } = await host.session();
     const locale = host.locale;
     const texts = await loadTexts("doctor", locale);
-    const online = argument === "online" || argument === "--online";
+    const words = argument.split(/\s+/).map((word) => word.replace(/^--/, ""));
+    const online = words.includes("online");
     const report = await diagnose(paths, { online, loaded, locale, texts, warnings: [] });
-    host.say(await reportText(report, texts), "plain");
+    host.say(await reportText(report, texts, { verbose: words.includes("verbose") }), "plain");
   },
-  complete: () => [{ value: "online" }],
+  complete: () => [{ value: "online" }, { value: "verbose" }],
 };

@@ -22,9 +22,13 @@ export const command: CommandBody = {
       if (!host.headless) await goOn(host);
       host.say(texts.settingSaved(key, JSON.stringify(value), file));
     };
-    if (argument === "") {
-      if (!host.headless) return await changeSettings(host, save);
-      const changed = listSettings(loaded).filter(({ from }) => from.source !== "default");
+    if (!host.headless && (argument === "" || argument === "all")) {
+      return await changeSettings(host, save, argument === "all");
+    }
+    if (argument === "" || argument === "all") {
+      const changed = listSettings(loaded).filter(({ from }) =>
+        argument === "all" || from.source !== "default"
+      );
       const rows = rowsText(changed.map(({ key, value }) => [key, JSON.stringify(value)]));
       return host.say(`${rows}\n${texts.settingsHint}\n`, "plain");
     }
@@ -35,10 +39,11 @@ export const command: CommandBody = {
     await save(key, parseConfigValue(key, text));
   },
   async complete(host) {
-    return listSettings((await host.session()).loaded).map(({ key, value }) => ({
-      value: key,
-      detail: JSON.stringify(value),
-    }));
+    const settings = listSettings((await host.session()).loaded);
+    return [
+      { value: "all" },
+      ...settings.map(({ key, value }) => ({ value: key, detail: JSON.stringify(value) })),
+    ];
   },
   async completeNext(host, { before: [key, ...more] }) {
     const setting = listSettings((await host.session()).loaded).find((each) => each.key === key);

@@ -1,6 +1,7 @@
 import { slashed } from "../../../path/lexical.ts";
 import { mcpJsonFile } from "../../config_paths.ts";
-import type { KeyPath } from "../../problem.ts";
+import { readSettingsHooks } from "../../hooks/settings_hooks.ts";
+import type { ConfigProblem, KeyPath } from "../../problem.ts";
 import { readOauth } from "../../plugins/mcp_json.ts";
 import { isTable, type TomlTable } from "../../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../../vendors.ts";
@@ -10,7 +11,11 @@ import type { ImportPlan } from "../plan.ts";
 import { takeServer } from "../servers.ts";
 
 /** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
-export function planClaude(documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string): void {
+export async function planClaude(
+  documents: readonly ForeignDocument[],
+  plan: ImportPlan,
+  cwd: string,
+): Promise<void> {
   const switchedOff = new Set(
     documents.flatMap((document) =>
       textsOf(plan, document, ["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
@@ -21,7 +26,7 @@ export function planClaude(documents: readonly ForeignDocument[], plan: ImportPl
       plan.leave(originOf(document, ["mcpServers"]), SERVERS_READ_THERE);
     } else if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
     else if (document.path.endsWith(".claude.json")) planState(plan, document, cwd);
-    else planSettings(plan, document, cwd);
+    else await planSettings(plan, document, cwd);
   }
 }
 
@@ -78,28 +83,40 @@ function planServers(
 }
 
 /** Settings that are looked at one by one. */
-const KNOWN = ["$schema", "permissions", "model", "env", "sandbox", "disabledMcpjsonServers"];
+const KNOWN = [
+  "$schema",
+  "permissions",
+  "hooks",
+  "disableAllHooks",
+  "model",
+  "env",
+  "sandbox",
+  "disabledMcpjsonServers",
+];
 
 const SERVERS_READ_THERE = "they are read from this file; see `reasonix mcp list` and `reasonix trust`";
 
 const READ_THERE = "they are read from this file; see `reasonix permissions list` and `reasonix trust`";
 
+const HOOKS_READ_THERE = "they are read from this file; see `reasonix hooks list` and `reasonix trust`";
+
 const REASONS: Readonly<Record<string, string>> = {
-  hooks: "there are no hooks yet",
   apiKeyHelper: "a program that prints the key is not asked; put the key into .env or the environment",
   enabledPlugins: "there are no plugins of this kind",
   enabledMcpjsonServers: "`reasonix trust` decides about the servers of a project",
   enableAllProjectMcpServers: "`reasonix trust` decides about the servers of a project",
 };
 
-function planSettings(plan: ImportPlan, document: ForeignDocument, cwd: string): void {
+async function planSettings(plan: ImportPlan, document: ForeignDocument, cwd: string): Promise<void> {
   const { table } = document;
   leaveMistyped(plan, document, { permissions: "table", sandbox: "table", model: "text", env: "table" });
+  // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
+  const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
+    slashed(document.path).replace(slashed(cwd), ""),
+  );
+  if (table.hooks !== undefined && isRead) plan.leave(originOf(document, ["hooks"]), HOOKS_READ_THERE);
+  else if (table.hooks !== undefined) await planHooks(plan, document);
   if (isTable(table.permissions)) {
-    // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
-    const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
-      slashed(document.path).replace(slashed(cwd), ""),
-    );
     if (isRead) plan.leave(originOf(document, ["permissions"]), READ_THERE);
     else planPermissions(plan, document, table.permissions);
   }
@@ -110,6 +127,25 @@ function planSettings(plan: ImportPlan, document: ForeignDocument, cwd: string):
     if (KNOWN.includes(key)) continue;
     plan.leave(originOf(document, [key]), REASONS[key] ?? "it has no counterpart");
   }
+}
+
+/** Plans the hooks as entries of `[[hooks]]`; the reader is the one of the files that are read in place. */
+async function planHooks(plan: ImportPlan, document: ForeignDocument): Promise<void> {
+  const { path: file, scope, table } = document;
+  if (table.disableAllHooks === true) {
+    return plan.leave(originOf(document, ["hooks"]), "disableAllHooks switches them off");
+  }
+  const problems: ConfigProblem[] = [];
+  const layer = await readSettingsHooks({ source: scope, file }, problems);
+  for (const { message, place = { file } } of problems) {
+    plan.leave({ text: "hooks", place, scope }, message.charAt(0).toLowerCase() + message.slice(1));
+  }
+  const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
+  entries.forEach((item, index) => {
+    const place = { file, ...layer?.find?.(["hooks", index]) };
+    const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
+    plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
+  });
 }
 
 function planPermissions(plan: ImportPlan, document: ForeignDocument, permissions: TomlTable): void {

@@ -35,7 +35,7 @@ const TYPES = {
 } as const;
 
 const REASONS: Readonly<Record<string, string>> = {
-  notify: "there are no notifications yet",
+  notify: "a hook for `Stop` does this here; its program reads JSON on standard input",
   projects: "trust is decided here with `reasonix trust`",
   shell_environment_policy:
     "secrets are always kept from commands; [tools.shell] pass_env lets single ones through",

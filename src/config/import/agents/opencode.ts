@@ -3,6 +3,7 @@ import type { ProviderTable } from "../../edit/provider.ts";
 import { isTable, type TomlTable } from "../../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../../vendors.ts";
 import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "../document.ts";
+import { planOpencodeFiles } from "./opencode_files.ts";
 import { planOpencodeRules } from "./opencode_rules.ts";
 import type { ImportPlan, Origin } from "../plan.ts";
 import { safeHeaders, safeText, variableName } from "../secrets.ts";
@@ -18,13 +19,13 @@ const KNOWN = [
   "permissions",
   "instructions",
   "tools",
+  "agent",
+  "agents",
+  "command",
+  "commands",
 ];
 
 const REASONS: Readonly<Record<string, string>> = {
-  agent: "there are no agents yet",
-  agents: "there are no agents yet",
-  command: "there are no commands of your own yet",
-  commands: "there are no commands of your own yet",
   plugin: "programs for opencode do not run here",
   plugins: "programs for opencode do not run here",
   small_model: "summaries are written by the main model unless compaction.summary_model names one",
@@ -39,6 +40,7 @@ export function planOpencode(documents: readonly ForeignDocument[], plan: Import
     planServers(plan, document);
     planOpencodeRules(plan, document);
     planInstructions(plan, document);
+    planOpencodeFiles(plan, document);
     for (const key of Object.keys(table)) {
       if (KNOWN.includes(key)) continue;
       plan.leave(

@@ -4,7 +4,7 @@ import { isTable } from "../../schema/json_schema.ts";
 import { type ForeignDocument, originOf } from "../document.ts";
 import type { ImportPlan, Origin } from "../plan.ts";
 
-type Answer = "allow" | "ask" | "deny";
+export type Answer = "allow" | "ask" | "deny";
 
 /** One line of opencode's permissions. The last one that matches a call decides there. */
 interface Line {
@@ -195,7 +195,7 @@ function answerOf(value: unknown): Answer | undefined {
   return STRICTNESS.find((answer) => answer === value);
 }
 
-const TOOLS: Readonly<Record<string, readonly string[]>> = {
+export const TOOLS: Readonly<Record<string, readonly string[]>> = {
   bash: ["bash"],
   edit: ["edit_file", "multi_edit", "apply_patch"],
   write: ["write_file"],
@@ -204,7 +204,18 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   glob: ["glob"],
   list: ["ls"],
   patch: ["apply_patch"],
+  webfetch: ["web_fetch"],
+  websearch: ["web_search"],
+  task: ["task"],
+  skill: ["skill"],
+  todowrite: ["todo_write"],
+  todoread: ["todo_read"],
 };
+
+/** Returns the strictest of several answers; what is none of them counts as a refusal. */
+export function strictest(answers: readonly unknown[]): Answer {
+  return STRICTNESS[Math.max(...answers.map((answer) => rank(answerOf(answer) ?? "deny")))] ?? "deny";
+}
 
 /** The older switches of single tools. */
 function planTools(plan: ImportPlan, document: ForeignDocument): void {

@@ -49,7 +49,11 @@ function planValue(
     return plan.take(originOf(document, path), { kind: "set", key, value }, note);
   }
   value.forEach((item, index) =>
-    plan.take(originOf(document, [...path, index], item), { kind: "item", key, item: String(item) }, note)
+    plan.take(originOf(document, [...path, index], item), {
+      kind: "item",
+      key,
+      item: isTable(item) ? item : String(item),
+    }, note)
   );
 }
 

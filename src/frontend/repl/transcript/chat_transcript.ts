@@ -104,6 +104,11 @@ export class Transcript {
     if (rest) this.#history.block(rest);
   }
 
+  /** The first line of the chat. */
+  head(row: (columns: number) => string): void {
+    this.#history.lines("note", (columns) => [row(columns)]);
+  }
+
   /** Tells what happens to the MCP servers of a session from now on. */
   watch(session: WatchedSession): void {
     this.#notes.servers.watch(session, this.#options.texts, (note) => {

@@ -1,4 +1,5 @@
 import { ReasonixError } from "../../../../src/core/mod.ts";
+import { VERSION } from "../../../../src/util/version.ts";
 import { call, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
@@ -35,6 +36,29 @@ Deno.test("the chat takes keys before the session is open, and sends first messa
   await chat.until(() => turnEnds(chat).length === 2);
   const asked = chat.provider.requests.map((messages) => messages.at(-1)?.content);
   assertEquals(asked, ["first", "second"]);
+});
+
+Deno.test("the chat begins with version and directory, and adds model and what was loaded to this line", async () => {
+  const ready = Promise.withResolvers<void>();
+  await using chat = await openChat({
+    config: { skills: { paths: ["skills"] } },
+    beforeOpen: () => ready.promise,
+    columns: 200,
+  });
+  const heads = () => chat.terminal.screen().filter((row) => row.includes("Reasonix "));
+  await chat.shows(`Reasonix ${VERSION} · ${chat.cwd}`);
+  await Deno.writeTextFile(`${chat.cwd}/AGENTS.md`, "Be brief.");
+  await Deno.mkdir(`${chat.cwd}/skills/rel`, { recursive: true });
+  await Deno.writeTextFile(
+    `${chat.cwd}/skills/rel/SKILL.md`,
+    "---\nname: rel\ndescription: Releases\n---\nRelease.\n",
+  );
+  ready.resolve();
+  await chat.shows("AGENTS.md");
+  const { provider, id } = chat.assembly().provider.model;
+  assertEquals(heads().map((row) => row.trimEnd()), [
+    `Reasonix ${VERSION} · ${provider}/${id} · ${chat.cwd} · AGENTS.md, 1 skill`,
+  ]);
 });
 
 Deno.test("Escape stops the answer, keeps what came of it, and gives back what waited", async () => {

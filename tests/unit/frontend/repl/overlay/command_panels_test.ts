@@ -35,7 +35,7 @@ const CONFIG = {
 const PANELS: Readonly<Record<string, Panel>> = {
   rewind: { open: "/rewind", mark: /Leaves|将舍弃|不舍弃/ },
   permissions: { open: "/permissions", mark: /Add a rule|添加规则/ },
-  settings: { open: "/settings", mark: /Settings|设置/, typed: "language" },
+  settings: { open: "/settings", mark: /All settings|全部设置|▼|↓/ },
   model: { open: "/model", mark: /mock\/one/ },
   mode: { open: "/mode", mark: /6\. write/, rows: 30 },
   theme: { open: "/theme", mark: /high-contrast/ },
