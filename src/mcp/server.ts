@@ -174,6 +174,8 @@ export class McpServer {
     await this.#starting;
     await this.#connection?.close();
     await this.#listing;
+    await this.#writing;
+    this.log.close();
   }
 
   async #ready(signal: AbortSignal): Promise<Connection> {

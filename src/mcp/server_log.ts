@@ -17,6 +17,7 @@ export class ServerLog {
   readonly path: string;
   #last: string[] = [];
   #size: number | undefined;
+  #closed = false;
 
   constructor(home: string, server: string) {
     this.path = `${home}/logs/mcp/${server.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 100)}.log`;
@@ -43,7 +44,13 @@ export class ServerLog {
     this.#append(`[${new Date().toISOString()}] ${redact(terminalSafe(text))}`);
   }
 
+  /** Writes nothing from now on: streams that end late must not write into a home that is gone. */
+  close(): void {
+    this.#closed = true;
+  }
+
   #append(line: string): void {
+    if (this.#closed) return;
     try {
       const bytes = new TextEncoder().encode(`${line}\n`);
       if (this.#size === undefined) {

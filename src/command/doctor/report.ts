@@ -41,6 +41,7 @@ import { serverPart, type ServerReport } from "./mcp_servers.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { reapWorktrees } from "../../worktree/mod.ts";
 import { VERSION } from "../../util/version.ts";
+import { programFetch } from "../../util/network/fetch.ts";
 
 /** The findings of `doctor`; safe to attach to an issue. */
 export interface Report {
@@ -158,7 +159,7 @@ async function windowRemarks(
     if (online) {
       const { discoverWindow } = await loadWindow();
       const apiKey = resolveKey(entry, loaded.keys);
-      if (await discoverWindow({ entry, model, fetch: globalThis.fetch, apiKey })) return [];
+      if (await discoverWindow({ entry, model, fetch: programFetch, apiKey })) return [];
     }
     return [texts.unknownWindow(entry.name, model)];
   } catch {
