@@ -191,5 +191,7 @@ Deno.test("run names once what a project brings for other agents and is not used
   assertStringIncludes((await world.run(["run", "a"])).stderr, named);
   assert(!(await world.run(["run", "b"])).stderr.includes("This project brings"));
   await world.write(".claude/agents/x.md", "x");
-  assertStringIncludes((await world.run(["run", "c"])).stderr, ".claude/agents");
+  assert(!(await world.run(["run", "c"])).stderr.includes(".claude/agents"));
+  const listed = await world.run(["agents", "list"]);
+  assertStringIncludes(listed.stdout + listed.stderr, ".claude/agents/x.md");
 });
