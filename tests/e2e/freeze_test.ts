@@ -55,8 +55,39 @@ Deno.test("a rule of a project with millions of alternatives is an error with it
   }
   const many = Array.from({ length: 5 }, (_, i) => `"Edit(${i}${"{a,b}".repeat(10)})"`).join(", ");
   await world.write("reasonix.toml", `[permissions]\ndeny = [${many}]\n`);
-  assertStringIncludes((await ends(world, ["run", "go"])).stderr, "stand for more than 4096 names");
+  assertStringIncludes(
+    (await ends(world, ["run", "go"])).stderr,
+    "their wildcards and braces stand for too much",
+  );
   assertEquals(server.requests.length, 0);
+});
+
+Deno.test("rules of any length and number are held in time, or an error with its place", async () => {
+  await using world = await makeWorld("");
+  const line = `echo a > ${"a".repeat(250)}; sudo ${"sudo ".repeat(20)}$X ${"a".repeat(60_000)}`;
+  const refused: readonly (readonly string[])[] = [
+    [`Edit(${"*/".repeat(5000)}b)`],
+    [`Read(${"*a".repeat(5000)}b)`],
+    [`Bash(${"*a".repeat(5000)}b)`],
+    [`mcp__${"*a".repeat(5000)}b`],
+    Array.from({ length: 10_000 }, (_, i) => `Edit(*a*${i}*)`),
+    Array.from({ length: 10_000 }, (_, i) => `Bash(*${"a?".repeat(20)}${i}*)`),
+  ];
+  const held: readonly (readonly string[])[] = [
+    [`Edit(${"*/".repeat(150)}b)`],
+    [`Edit(${"x/".repeat(2000)}b)`],
+    [`Bash(*${"a?".repeat(2000)}b)`],
+    Array.from({ length: 1000 }, (_, i) => `Bash(*${"a?".repeat(28)}${i}*)`),
+    Array.from({ length: 1000 }, (_, i) => `Edit(*a*${i}*)`),
+  ];
+  for (const rules of [...refused, ...held]) {
+    const label = `${rules.length} × ${rules[0]?.slice(0, 30)}`;
+    await world.write("reasonix.toml", `[permissions]\ndeny = ${JSON.stringify(rules)}\n`);
+    const { code, stderr } = await ends(world, ["permissions", "check", "--", line]);
+    assertEquals([label, code === 6], [label, refused.includes(rules)], stderr.slice(0, 400));
+    if (code === 6) assertMatch(stderr, /reasonix\.toml:2:\d+: Cannot (?:hold|read)/);
+    assert(stderr.length < 2000, label);
+  }
 });
 
 Deno.test("what a refusal names beyond 256 alternatives is refused as well, to tools and to commands", async () => {
