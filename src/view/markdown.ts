@@ -49,7 +49,7 @@ export class MarkdownRenderer {
 
   /** Loads what colours code where the Markdown has some; undefined when there is nothing to wait for. */
   prepare(source: string): Promise<void> | undefined {
-    if (this.#highlight || !/^\s*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
+    if (this.#highlight || !/^[ \t]*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
     return this.#loading ??= import("./highlight.ts").then(
       ({ highlighter }) => void (this.#highlight = highlighter(this.#palette)),
       // Code can be read without colours.

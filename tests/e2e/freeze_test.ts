@@ -136,6 +136,23 @@ Deno.test("patterns of the model with millions of alternatives are matched like 
   assertStringIncludes((await resultOf(grep, prepare)).result, "needle");
 });
 
+Deno.test("long runs of one sign in the files of a project and in a reply take no time", async () => {
+  for (const sign of ["\n", " \n", "\r", "`", "~", "["]) {
+    const text = sign.repeat(300_000 / sign.length);
+    await using server = startModelServer([
+      { calls: [{ name: "write_file", args: { path: "new.py", content: "x" } }] },
+      { text: `${text}done` },
+    ]);
+    await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"\n'));
+    for (const name of ["pyproject.toml", "Makefile", "AGENTS.md", ".gitignore", ".env"]) {
+      await world.write(name, text);
+    }
+    const done = await ends(world, ["run", "go"]);
+    assertEquals([sign, done.code], [sign, 0], done.stderr);
+    assertStringIncludes(done.stdout, "done");
+  }
+});
+
 Deno.test("a directory with brackets in its name is found by it, in glob and in include", async () => {
   const file = "src/app/[[...slug]]/page.tsx";
   const prepare = (world: World) => world.write(file, "needle\n");
