@@ -153,6 +153,19 @@ Deno.test("long runs of one sign in the files of a project and in a reply take n
   }
 });
 
+Deno.test("long values of a project's provider and server are shown in the trust prompt in time", async () => {
+  await using world = await makeWorld("");
+  for (const run of ["a.", "sk-", "?", "a://"]) {
+    const value = run.repeat(400_000 / run.length);
+    await world.write(
+      "reasonix.toml",
+      `[[providers]]\nname = "x"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n` +
+        `api_key_command = "${value}"\n[[plugins]]\nname = "y"\ncommand = "${value}"\n`,
+    );
+    assertEquals([run, (await ends(world, ["run", "go"])).code], [run, 3]);
+  }
+});
+
 Deno.test("a directory with brackets in its name is found by it, in glob and in include", async () => {
   const file = "src/app/[[...slug]]/page.tsx";
   const prepare = (world: World) => world.write(file, "needle\n");
