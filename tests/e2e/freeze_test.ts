@@ -53,7 +53,7 @@ Deno.test("a rule of a project with millions of alternatives is an error with it
     assertEquals([list, done.code], [list, 6]);
     assertMatch(done.stderr, /reasonix\.toml:2:\d+: Cannot hold permission rule/);
   }
-  const many = Array.from({ length: 5 }, (_, i) => `"Edit(${i}${"{a,b}".repeat(10)})"`).join(", ");
+  const many = Array.from({ length: 8 }, (_, i) => `"Edit(${i}${"{a,b}".repeat(9)})"`).join(", ");
   await world.write("reasonix.toml", `[permissions]\ndeny = [${many}]\n`);
   assertStringIncludes(
     (await ends(world, ["run", "go"])).stderr,
