@@ -108,8 +108,8 @@ export interface SayingWords {
   readonly emptyParentheses: [rule: string];
   readonly wideRule: [rule: string];
   readonly writeSeveralRules: [name: string];
-  readonly wideRules: [names: string];
-  readonly writeWildcards: [];
+  readonly wideRules: [];
+  readonly writeFewerRules: [];
   readonly noRuleTool: [name: string];
   readonly writeRule: [];
   readonly writeParentheses: [];
