@@ -15,7 +15,7 @@ export type {
 export { Compaction } from "./compaction/compaction.ts";
 
 /** Estimates tokens without a vocabulary. */
-export const loadRoughTokens = lazy(() => import("./tokenizer.ts"));
+export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";

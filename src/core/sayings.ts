@@ -172,7 +172,6 @@ export interface SayingWords {
   readonly waits: [problem: string];
   readonly because: [problem: string];
   readonly originalsStay: [];
-  readonly withoutVocabulary: [problem: string];
   readonly notArchived: [problem: string];
   readonly serverWindow: [tokens: string, source: string];
   readonly heldBack: [names: string];

@@ -92,9 +92,7 @@ export const texts = {
     share: (percent: string, window: string) => `${percent} % of ${window}`,
     total: (model: string, tokens: string, measure: string, share: string) =>
       `${model}: ${tokens} tokens ${measure}, ${share}`,
-    measures: { reported: "reported", counted: "counted", estimated: "estimated" },
-    withoutVocabulary: (problem: string) =>
-      `! tokens are estimates, since there is no vocabulary to count with: ${problem}; install the program again`,
+    measures: { reported: "reported", estimated: "estimated" },
     compactsAt: (tokens: string) => `compacts at ${tokens} tokens`,
     categories: {
       "system prompt": "system prompt",

@@ -88,8 +88,7 @@ export const texts: typeof en = {
     windowUnknown: "窗口大小未知",
     share: (percent, window) => `占 ${window} 的 ${percent} %`,
     total: (model, tokens, measure, share) => `${model}：${tokens} 个词元（${measure}），${share}`,
-    measures: { reported: "服务器报告", counted: "按词表计算", estimated: "估算" },
-    withoutVocabulary: (problem) => `! 没有可用的词表，词元数只是估计值：${problem}；请重新安装程序`,
+    measures: { reported: "服务器报告", estimated: "估算" },
     compactsAt: (tokens) => `达到 ${tokens} 个词元时压缩`,
     categories: {
       "system prompt": "系统提示",

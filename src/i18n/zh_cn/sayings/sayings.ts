@@ -153,8 +153,6 @@ const NOTICES = {
   waits: (problem) => `暂缓压缩：${problem}`,
   because: (problem) => `原因：${problem}`,
   originalsStay: () => "会话保留了原文",
-  withoutVocabulary: (problem) =>
-    `没有可用的词表，词元数只是估计值，压缩可能过早或过晚：${problem}；请重新安装程序`,
   notArchived: (problem) => `被压缩的消息无法归档：${problem}；会话文件中仍有它们`,
   serverWindow: (tokens, source) => `服务器的上下文窗口为 ${tokens} 个词元（${source}）`,
   languageServerGone: (server, why) => `语言服务器 ${server} 不再启动：${why}`,
