@@ -40,6 +40,7 @@ export const agentSchema = z.object({
     z.optional(z.number().check(z.nonnegative())),
     "Sampling temperature; sent only when set.",
   ),
+  top_p: key(z.optional(z.number()), "Nucleus sampling; sent only when set."),
   reasoning_language: key(
     z._default(z.enum(["auto", "zh", "en"]), "auto"),
     "Language of visible reasoning.",
