@@ -103,8 +103,9 @@ function rowsOf(diff: string): DiffRow[] {
       [old, fresh] = [Number(hunk[1]), Number(hunk[3])];
       left = Number(hunk[2] ?? 1) + Number(hunk[4] ?? 1);
       if (rows.length > 0) add("…", "");
-    } else if (left <= 0 && /^(?:---|\+\+\+) /.test(line)) language = languageOf(HEADER.exec(line)?.[1] ?? "") || language;
-    else if (old + fresh === 0) continue;
+    } else if (left <= 0 && /^(?:---|\+\+\+) /.test(line)) {
+      language = languageOf(HEADER.exec(line)?.[1] ?? "") || language;
+    } else if (old + fresh === 0) continue;
     else if (line.startsWith("-")) add("-", line.slice(1), old++), left--;
     else if (line.startsWith("+")) add("+", line.slice(1), fresh++), left--;
     else if (line.startsWith(" ")) {

@@ -218,3 +218,29 @@ onTerminal("code in an answer is shown by the program as it is installed, and th
   await chat.enter("code");
   await terminal.shows("> 说说要做什么");
 });
+
+onTerminal("a large message is sent after a yes, and stays in the input after a no", async () => {
+  await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
+  const config = mockConfig(server.url, "[agent]\nlarge_input_tokens = 1000");
+  for (
+    const [lang, question] of [["en", "tokens with its attachments. Send it?"], ["zh", "要发送吗？"]] as const
+  ) {
+    await using chat = await openChat(config, { rows: 15, columns: 40, env: { REASONIX_LANG: lang } });
+    const { terminal, world } = chat;
+    const before = server.requests.length;
+    await world.write("long.txt", "some words of text\n".repeat(500));
+    await terminal.shows(lang === "en" ? "> Ask" : ">");
+    await chat.enter("look at @long.txt ");
+    await shownSoon(terminal, (screen) => screen.replace(/\s+/g, "").includes(question.replace(/\s+/g, "")));
+    await chat.answer("Down");
+    await terminal.press("Enter");
+    await shownSoon(terminal, (screen) => screen.includes("> look at @long.txt"));
+    await terminal.shows("large_input_tokens");
+    assertEquals(server.requests.length, before);
+    await terminal.press("Enter");
+    await shownSoon(terminal, (screen) => screen.replace(/\s+/g, "").includes(question.replace(/\s+/g, "")));
+    await chat.answer("Enter");
+    await terminal.shows("Noted.");
+    assertEquals(server.requests.length, before + 1);
+  }
+});

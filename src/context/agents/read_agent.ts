@@ -129,7 +129,10 @@ function named(entry: string): readonly string[] {
   return toolsNamed(entry.replace(/\(.*$/, ""));
 }
 
-function numbersOf(head: Frontmatter, warn: WarnKey): Pick<AgentDefinition, "maxSteps" | "temperature" | "topP"> {
+function numbersOf(
+  head: Frontmatter,
+  warn: WarnKey,
+): Pick<AgentDefinition, "maxSteps" | "temperature" | "topP"> {
   const number = (keys: readonly string[], fits: (value: number) => boolean, form: string) => {
     const key = keys.find((candidate) => head.fields[candidate] !== undefined);
     if (key === undefined) return undefined;

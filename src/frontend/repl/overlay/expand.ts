@@ -246,7 +246,13 @@ const MAX_CODE = 100_000;
 function textLines(folded: Folded, { palette, marks, texts }: ExpandOptions): string[] {
   const { kind, title, text } = folded;
   if (kind === "diff") {
-    return diffLines(text, { palette, marks, maxLines: Infinity, more: texts.moreLines, fit: (line) => line });
+    return diffLines(text, {
+      palette,
+      marks,
+      maxLines: Infinity,
+      more: texts.moreLines,
+      fit: (line) => line,
+    });
   }
   const lines = terminalSafe(text.replaceAll("\t", "  ")).split("\n");
   const path = kind === "output" && text.length <= MAX_CODE ? READ.exec(title)?.[1] : undefined;
