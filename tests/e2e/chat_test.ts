@@ -244,3 +244,33 @@ onTerminal("a large message is sent after a yes, and stays in the input after a 
     assertEquals(server.requests.length, before + 1);
   }
 });
+
+onTerminal("code of edits and of files that were read has colours, and none with NO_COLOR", async () => {
+  const call = (name: string, args: Record<string, unknown>): Turn => ({ calls: [{ name, args }] });
+  for (const env of [{}, { NO_COLOR: "1" }]) {
+    await using server = startModelServer([
+      call("write_file", { path: "x.ts", content: 'const a = "x";\n' }),
+      call("read_file", { path: "x.ts" }),
+      { text: "That was the work." },
+    ]);
+    await using chat = await openChat(mockConfig(server.url), { env });
+    const { terminal } = chat;
+    const line = async (text: string) =>
+      (await terminal.coloured()).split("\n").filter((row) => row.includes(text)).at(-1);
+    const [added, read] = "NO_COLOR" in env
+      ? ['1 + const a = "x";', '1→const a = "x";']
+      : ["\x1b[35m\x1b[48;5;22mconst\x1b[39m a =", "const\x1b[39m a = \x1b[32m"];
+    await terminal.shows(EMPTY);
+    await chat.enter("Please write a file.");
+    await terminal.shows("1 + const");
+    assertStringIncludes(await line("const") ?? "", added);
+    await chat.answer("y");
+    await terminal.shows("That was the work.");
+    assertStringIncludes(await line("const") ?? "", added);
+    await terminal.press("C-o");
+    await terminal.shows("read x.ts");
+    await terminal.press("Enter");
+    await terminal.shows("1→const");
+    assertStringIncludes(await line("1→") ?? "", read);
+  }
+});
