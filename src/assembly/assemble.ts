@@ -10,6 +10,7 @@ import { remarks } from "./remarks.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turns/turn_rules.ts";
 import { openGuardedTools } from "./tools/guarded_tools.ts";
+import { toldAsker } from "./tools/tools.ts";
 import { lazy } from "../util/lazy.ts";
 
 const loadHooks = lazy(() => import("./hooks/open_hooks.ts"));
@@ -59,6 +60,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
     checkpointer,
     window: model.choice?.entry.context_window,
     answerForm: options.answerForm,
+    asker: options.asker && toldAsker(options.asker, recorder),
     effort: options.effort ?? model.choice?.entry.effort,
     allowInTurn: skillRules.add,
     beforeTurn: context.beforeTurn,

@@ -28,6 +28,7 @@ export function goalsWhenNeeded(parts: () => GoalDeskParts): () => Promise<GoalD
 /** Everything that may join a run, in the order in which it takes part in turns: one line per entry. */
 const EXTENSIONS: readonly Extension[] = [
   { wanted: usesPlans, load: () => import("./plan/join.ts") },
+  { wanted: beginsLists, load: () => import("./plan/first_todos.ts") },
   {
     wanted: ({ assembly }) => openGoal(assembly.session.state) !== undefined,
     load: () => import("./goal/join.ts"),
@@ -40,6 +41,11 @@ const EXTENSIONS: readonly Extension[] = [
 /** Plan mode is on, or may come by itself. */
 function usesPlans({ options }: JoinedRun): boolean {
   return options.permissionMode === "plan" || options.loaded.config.agent.auto_plan;
+}
+
+/** A complex task of the user begins with a todo list. */
+function beginsLists({ options: { parent, loaded } }: JoinedRun): boolean {
+  return loaded.config.agent.auto_todo && parent === undefined;
 }
 
 /** Another model plans for the user's own session; agents have none that plans for them. */

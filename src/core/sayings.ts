@@ -158,6 +158,8 @@ export interface SayingWords {
   readonly leaveForMode: [mode: string];
   readonly inputTooLong: [model: string, tokens: string, window: string];
   readonly shortenInput: [];
+  readonly largeInput: [tokens: string, limit: string];
+  readonly shortenOrRaise: [];
 
   readonly emptyTwice: [];
   readonly stepLimit: [steps: string];

@@ -56,6 +56,8 @@ export interface OfferedTool {
   readonly server: string;
   readonly info: McpToolInfo;
   readonly name: string;
+  /** The short name that the configuration gives it. */
+  readonly alias: string | undefined;
 }
 
 /** The MCP servers of a run. Nothing starts before it is told to. */
@@ -130,9 +132,9 @@ export class McpServers {
     const offers = this.offers();
     const byName = new Map(this.servers.map((server) => [server.spec.name, server]));
     const indexed = needsIndex(offers.map(({ info }) => info.size), this.#options.indexAboveTokens);
-    const tools = offers.flatMap(({ server: name, info, name: called }) => {
+    const tools = offers.flatMap(({ server: name, info, name: called, alias }) => {
       const server = byName.get(name);
-      return server ? [remoteTool(server, info, { name: called, offered: !indexed, trusted })] : [];
+      return server ? [remoteTool(server, info, { name: called, alias, offered: !indexed, trusted })] : [];
     });
     const resources = resourceTool(this.servers);
     return [...indexed ? indexTools(tools) : [], ...resources ? [resources] : [], ...tools];
@@ -145,7 +147,7 @@ export class McpServers {
       listing.tools.filter(({ name }) => spec.offers(name)).map((info): OfferedTool => {
         const name = toolName(spec.name, info.name, taken);
         taken.add(name);
-        return { server: spec.name, info, name };
+        return { server: spec.name, info, name, alias: spec.aliases.get(info.name) };
       })
     );
   }

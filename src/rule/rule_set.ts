@@ -135,7 +135,9 @@ function concerns(rule: Rule, { tool, family, alias, server }: RuledCall): boole
     return family === rule.family || (rule.family === "Mcp" && server !== undefined);
   }
   const name = rule.tool ?? "";
-  if (name === tool || name === alias || name === "*") return true;
+  if (name === tool || name === "*") return true;
+  // A short name of an MCP tool may be a project's: only its full name is allowed.
+  if (name === alias) return family !== "Mcp" || rule.list !== "allow";
   if (!name.startsWith("mcp__")) return false;
   const called = server === undefined ? tool : `${server}${ANY_TOOL}`;
   return called.startsWith(`${name}__`) || matchPattern(toPattern(name), called) === "yes";

@@ -63,6 +63,11 @@ export class ToolRegistry {
         this.#offers.set(name, new Offer(tool, name, typeof alias === "string" ? {} : alias));
       } else if (!known.has(target)) missing.push(target);
     }
+    for (const tool of this.#tools.values()) {
+      const { alias } = tool;
+      const isFree = alias !== undefined && !known.has(alias) && !this.#offers.has(alias);
+      if (isFree && this.#offered(tool).name === tool.name) this.#offers.set(alias, new Offer(tool, alias));
+    }
     // What plugins bring may come later.
     this.unknown = missing.filter((name) => !name.startsWith("mcp__"));
     this.unknownParameters = [...this.#offers.values()].flatMap(({ name: alias, unknown }) =>

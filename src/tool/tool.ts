@@ -132,6 +132,8 @@ export interface ToolResult {
  */
 export interface Tool {
   readonly name: string;
+  /** The name under which the model is offered it, where no other tool has that. */
+  readonly alias?: string;
   readonly description: string;
   readonly schema: JsonSchema;
   /** It changes nothing. Of a tool of an MCP server this is a claim; see {@linkcode isKnownToRead}. */

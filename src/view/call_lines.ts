@@ -1,6 +1,6 @@
 import type { EventOf } from "../core/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import { diffLines, type WordDiff } from "./diff.ts";
+import { diffLines, type DiffMarks } from "./diff.ts";
 import { outputTail } from "./output_tail.ts";
 import type { Palette } from "./palette.ts";
 import { type MeasureWidth, wrapText } from "./wrap.ts";
@@ -31,8 +31,8 @@ export interface CallView {
   readonly layout: LineLayout | undefined;
   /** Shows all of them. */
   readonly verbose: boolean;
-  /** Finds the words that differ; without it whole lines are coloured. */
-  readonly words?: WordDiff | undefined;
+  /** Marks within the lines of diffs; without them whole lines are coloured. */
+  readonly marks?: DiffMarks | undefined;
 }
 
 type Started = Pick<EventOf<"tool.start">, "call" | "summary" | "title">;
@@ -108,7 +108,7 @@ function details(end: EventOf<"tool.end">, view: CallView): string[] {
   const diffs = changes.flatMap(({ diff }) =>
     diff === undefined
       ? []
-      : diffLines(diff, { palette, maxLines, more: view.texts().moreLines, fit, words: view.words })
+      : diffLines(diff, { palette, maxLines, more: view.texts().moreLines, fit, marks: view.marks })
   );
   if (diffs.length > 0 || end.exitCode === undefined || !detailed) return diffs;
   const failed = end.outcome !== "ok" || end.exitCode !== 0;

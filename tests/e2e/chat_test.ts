@@ -218,3 +218,59 @@ onTerminal("code in an answer is shown by the program as it is installed, and th
   await chat.enter("code");
   await terminal.shows("> 说说要做什么");
 });
+
+onTerminal("a large message is sent after a yes, and stays in the input after a no", async () => {
+  await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
+  const config = mockConfig(server.url, "[agent]\nlarge_input_tokens = 1000");
+  for (
+    const [lang, question] of [["en", "tokens with its attachments. Send it?"], ["zh", "要发送吗？"]] as const
+  ) {
+    await using chat = await openChat(config, { rows: 15, columns: 40, env: { REASONIX_LANG: lang } });
+    const { terminal, world } = chat;
+    const before = server.requests.length;
+    await world.write("long.txt", "some words of text\n".repeat(500));
+    await terminal.shows(lang === "en" ? "> Ask" : ">");
+    await chat.enter("look at @long.txt ");
+    await shownSoon(terminal, (screen) => screen.replace(/\s+/g, "").includes(question.replace(/\s+/g, "")));
+    await chat.answer("Down");
+    await terminal.press("Enter");
+    await shownSoon(terminal, (screen) => screen.includes("> look at @long.txt"));
+    await terminal.shows("large_input_tokens");
+    assertEquals(server.requests.length, before);
+    await terminal.press("Enter");
+    await shownSoon(terminal, (screen) => screen.replace(/\s+/g, "").includes(question.replace(/\s+/g, "")));
+    await chat.answer("Enter");
+    await terminal.shows("Noted.");
+    assertEquals(server.requests.length, before + 1);
+  }
+});
+
+onTerminal("code of edits and of files that were read has colours, and none with NO_COLOR", async () => {
+  const call = (name: string, args: Record<string, unknown>): Turn => ({ calls: [{ name, args }] });
+  for (const env of [{}, { NO_COLOR: "1" }]) {
+    await using server = startModelServer([
+      call("write_file", { path: "x.ts", content: 'const a = "x";\n' }),
+      call("read_file", { path: "x.ts" }),
+      { text: "That was the work." },
+    ]);
+    await using chat = await openChat(mockConfig(server.url), { env });
+    const { terminal } = chat;
+    const line = async (text: string) =>
+      (await terminal.coloured()).split("\n").filter((row) => row.includes(text)).at(-1);
+    const [added, read] = "NO_COLOR" in env
+      ? ['1 + const a = "x";', '1→const a = "x";']
+      : ["\x1b[35m\x1b[48;5;22mconst\x1b[39m a =", "const\x1b[39m a = \x1b[32m"];
+    await terminal.shows(EMPTY);
+    await chat.enter("Please write a file.");
+    await terminal.shows("1 + const");
+    assertStringIncludes(await line("const") ?? "", added);
+    await chat.answer("y");
+    await terminal.shows("That was the work.");
+    assertStringIncludes(await line("const") ?? "", added);
+    await terminal.press("C-o");
+    await terminal.shows("read x.ts");
+    await terminal.press("Enter");
+    await terminal.shows("1→const");
+    assertStringIncludes(await line("1→") ?? "", read);
+  }
+});

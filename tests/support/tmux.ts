@@ -27,6 +27,8 @@ export interface Terminal extends AsyncDisposable {
   history(): Promise<string>;
   /** The screen as it is. */
   screen(): Promise<string>;
+  /** The screen with its colours. */
+  coloured(): Promise<string>;
   /** The screen once it shows a text; throws with the screen when that does not come. */
   shows(text: string): Promise<string>;
 }
@@ -65,6 +67,7 @@ export async function openTerminal(program: string, options: TerminalOptions): P
     },
     history: () => tmux(socket, "capture-pane", "-p", "-S", "-", "-t", "0"),
     screen,
+    coloured: () => tmux(socket, "capture-pane", "-p", "-e", "-t", "0"),
     async shows(text) {
       const end = performance.now() + LIMIT_MS;
       while (true) {

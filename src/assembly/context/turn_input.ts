@@ -2,9 +2,12 @@ import { loadRoughTokens, type ReferenceOptions, resolveReferences } from "../..
 import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
+import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { RuleText } from "../../rule/mod.ts";
+import type { Asker } from "../../tool/mod.ts";
+import type { RunPaths } from "../run_paths.ts";
 import { type AdmitImages, takesImages } from "../vision/admission.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
@@ -34,6 +37,9 @@ export interface TurnInputParts {
   /** Reads a resource of an MCP server; absent: there are none. */
   readonly resource: ReferenceOptions["resource"] | undefined;
   readonly loaded: LoadedConfig;
+  readonly paths: RunPaths;
+  /** Absent: no prompt. */
+  readonly asker?: Asker | undefined;
   /** Looks at the images of the message. */
   readonly admit: AdmitImages;
   readonly signal: AbortSignal;
@@ -71,20 +77,49 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
   };
 }
 
-/** Refuses what cannot fit the model's window, before it is paid for or turned down. */
-async function requireRoom(texts: readonly string[], { window, provider }: TurnInputParts): Promise<void> {
+/** Refuses what cannot fit the model's window, and what is large unless the user confirms it. */
+async function requireRoom(texts: readonly string[], parts: TurnInputParts): Promise<void> {
+  const { window = 0, provider, loaded: { config: { agent: { large_input_tokens: limit } } } } = parts;
   const length = texts.reduce((sum, text) => sum + text.length, 0);
+  const least = Math.min(...[window, limit].filter((bound) => bound > 0));
   // No script takes more than three tokens for a character.
-  if (!window || length * 3 < window) return;
+  if (length * 3 < least) return;
   const { roughTokens } = await loadRoughTokens();
   const tokens = texts.reduce((sum, text) => sum + roughTokens(text), 0);
-  if (tokens < window) return;
+  if (limit > 0 && tokens > limit && !(window > 0 && tokens >= window)) {
+    return await confirmLarge(grouped(tokens), grouped(limit), parts);
+  }
+  if (!window || tokens < window) return;
   throw new ReasonixError(
     `The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${grouped(window)}`,
     {
       exit: "usage",
       said: [["inputTooLong", provider.model.id, grouped(tokens), grouped(window)], ["shortenInput"]],
       remedy: "write it to a file and name the file in the task, so that parts of it can be read",
+    },
+  );
+}
+
+/** Asks whether a large input is sent; throws a ReasonixError where it is not. */
+async function confirmLarge(
+  tokens: string,
+  limit: string,
+  { asker, paths, loaded, signal }: TurnInputParts,
+): Promise<void> {
+  if (asker) {
+    const { locale } = detectLocale({ env: paths.env, language: loaded.config.language });
+    const { largeInput: { question, send, keep } } = await loadTexts("setting_commands", locale);
+    const options = [{ label: send }, { label: keep }];
+    const answers = await asker.ask([{ question: question(tokens), options, multiple: false }], signal);
+    signal.throwIfAborted();
+    if (answers?.[0]?.[0] === send) return;
+  }
+  throw new ReasonixError(
+    `The input is large and was not sent: about ${tokens} tokens, more than agent.large_input_tokens (${limit})`,
+    {
+      exit: "usage",
+      said: [["largeInput", tokens, limit], ["shortenOrRaise"]],
+      remedy: "write it to a file and name the file in the task, or raise agent.large_input_tokens",
     },
   );
 }

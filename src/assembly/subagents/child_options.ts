@@ -178,6 +178,7 @@ function childConfig(
       auto_plan: false,
       ...(agent.maxSteps === undefined ? {} : { max_steps: agent.maxSteps }),
       ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+      ...(agent.topP === undefined ? {} : { top_p: agent.topP }),
       ...(maxCost === undefined ? {} : { max_cost: maxCost }),
     },
     tools: {

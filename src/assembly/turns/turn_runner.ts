@@ -14,7 +14,8 @@ import type { RuleText } from "../../rule/mod.ts";
 import type { Controller } from "../../control/mod.ts";
 
 /** What turns are made with. */
-export interface TurnRunParts extends Pick<TurnInputParts, "workspace" | "loaded" | "gate" | "window"> {
+export interface TurnRunParts
+  extends Pick<TurnInputParts, "workspace" | "loaded" | "gate" | "window" | "asker"> {
   readonly paths: RunPaths;
   readonly controller: Controller;
   readonly modes: Modes;

@@ -36,10 +36,16 @@ export const agentSchema = z.object({
   max_cost: key(amount(0), "Cost limit of a run, in the provider's currency; 0 = no limit.", {
     project: "lower",
   }),
+  large_input_tokens: key(
+    count(100_000),
+    "Tokens of a message and its attachments above which a chat asks before it sends them, and other runs stop; 0 = no limit.",
+    { project: "lower" },
+  ),
   temperature: key(
     z.optional(z.number().check(z.nonnegative())),
     "Sampling temperature; sent only when set.",
   ),
+  top_p: key(z.optional(z.number()), "Nucleus sampling; sent only when set."),
   reasoning_language: key(
     z._default(z.enum(["auto", "zh", "en"]), "auto"),
     "Language of visible reasoning.",
@@ -52,6 +58,7 @@ export const agentSchema = z.object({
     project: "ignored",
   }),
   auto_plan: key(flag(false), "A complex task begins in plan mode where a person can approve the plan."),
+  auto_todo: key(flag(false), "A complex task begins with a todo list."),
   memory_compiler: key(
     z.prefault(
       z.object({ enabled: key(flag(true), "Switch of a part of earlier versions.", { project: "ignored" }) }),

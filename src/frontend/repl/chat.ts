@@ -6,6 +6,7 @@ import { baseName } from "../../path/lexical.ts";
 import { fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
+import { loadDiffMarks } from "../../view/mod.ts";
 import { type Composer, createComposer } from "./composer/create_composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
@@ -289,7 +290,8 @@ export class Chat {
     const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
     const { folded } = this.#transcript;
-    const panel = new ExpandPanel({ palette, texts: texts.transcript, folded: [...folded] });
+    const marks = await loadDiffMarks(palette).catch(() => undefined);
+    const panel = new ExpandPanel({ palette, marks, texts: texts.transcript, folded: [...folded] });
     await this.#dialogs.overlays.show(panel, undefined, true);
   }
 

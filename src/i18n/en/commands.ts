@@ -26,7 +26,7 @@ export const texts = {
     mode: "How far the agent may go without asking",
     permissions: "Rules in force; add or remove one",
     sandbox: "What commands can reach",
-    mcp: "MCP servers: state, tools, sign-in, restart, off and on",
+    mcp: "MCP servers: state, tools, sign-in, restart, load and unload",
     agents: "Agents that can work on parts of a task",
     hooks: "Programs that run at events of the session",
     skills: "Skills of this directory",
@@ -64,7 +64,7 @@ export const texts = {
     theme: "[name]",
     lang: "[language]",
     doctor: "[online|verbose]",
-    mcp: "[name | login|restart|off|on <name>]",
+    mcp: "[name | login|restart|load|unload <name>]",
     bug: "[file]",
   },
 

@@ -56,6 +56,13 @@ export const texts = {
     words: { show: "the goal and how it stands", resume: "go on with it", clear: "drop it" },
   },
 
+  largeInput: {
+    question: (tokens: string) => `This message has about ${tokens} tokens with its attachments. Send it?`,
+    send: "Yes, send it",
+    keep: "No, keep it in the input",
+  },
+  firstTodos: ["Understand the task and the code", "Make the changes", "Check the result"],
+
   verify: {
     question: "May these commands test what the agent changes? They run in the jail after turns that " +
       "change files:",

@@ -27,7 +27,7 @@ export const texts: typeof en = {
     mode: "智能体无需询问即可做到哪一步",
     permissions: "生效的规则；可添加或删除",
     sandbox: "命令能接触到什么",
-    mcp: "MCP 服务器：状态、工具、登录、重启、关闭与打开",
+    mcp: "MCP 服务器：状态、工具、登录、重启、加载与卸载",
     agents: "可以分担任务的代理",
     hooks: "在会话事件发生时运行的程序",
     skills: "当前目录可用的技能",
@@ -65,7 +65,7 @@ export const texts: typeof en = {
     theme: "[名称]",
     lang: "[语言]",
     doctor: "[online|verbose]",
-    mcp: "[名称 | login|restart|off|on <名称>]",
+    mcp: "[名称 | login|restart|load|unload <名称>]",
     bug: "[文件]",
   },
 

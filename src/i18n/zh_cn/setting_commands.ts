@@ -53,6 +53,13 @@ export const texts: typeof en = {
     words: { show: "查看目标及其状态", resume: "继续", clear: "取消" },
   },
 
+  largeInput: {
+    question: (tokens) => `这条消息连同附件约有 ${tokens} 个词元。要发送吗？`,
+    send: "发送",
+    keep: "不发送，留在输入框中",
+  },
+  firstTodos: ["理解任务和相关代码", "完成修改", "检查结果"],
+
   verify: {
     question: "可以用这些命令检验智能体的改动吗？它们在改动文件的轮次之后于沙箱中运行：",
     row: (line, file, text) => `  ${line}（${file}${text === "" || text === line ? "" : `：${text}`}）`,

@@ -9,8 +9,9 @@ import type { McpServer } from "../server.ts";
 export function remoteTool(
   server: McpServer,
   info: McpToolInfo,
-  { name, offered, trusted }: {
+  { name, alias, offered, trusted }: {
     readonly name: string;
+    readonly alias: string | undefined;
     readonly offered: boolean;
     /** Names of tools that only read, as the user said in this session. */
     readonly trusted: ReadonlySet<string>;
@@ -20,6 +21,7 @@ export function remoteTool(
   const isConfigured = spec.trustedReadOnly.includes(info.name) || spec.trustedNames.includes(name);
   return {
     name,
+    ...(alias === undefined ? {} : { alias }),
     description: info.description,
     schema: info.schema,
     readOnly: info.claimsToRead,

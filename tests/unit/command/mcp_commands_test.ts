@@ -53,7 +53,7 @@ Deno.test("a prompt asks for what is missing, is left, completes, and says what 
   assert(names?.some(({ value }) => value.startsWith("tone=") || value !== ""), JSON.stringify(names));
 });
 
-Deno.test("/mcp tells of servers, restarts them, and switches them off and on for the session", async () => {
+Deno.test("/mcp tells of servers, restarts them, and unloads and loads them for the session", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const config = pluginToml("docs") + pluginToml("dead", { diesOn: "start" });
     await using chat = await CommandFixture.open({ config, locale });
@@ -64,9 +64,13 @@ Deno.test("/mcp tells of servers, restarts them, and switches them off and on fo
     assertStringIncludes(chat.takeSaid(), locale === "en" ? "exit code 3" : "退出码 3");
     await chat.type("/mcp docs");
     assertStringIncludes(chat.takeSaid(), "scripted://page/{number}");
-    await chat.type("/mcp off docs");
+    await chat.type("/mcp unload docs");
     assertEquals(tools(), 0);
     await assertRejects(() => chat.type("/mcp restart docs"));
+    await chat.type("/mcp load docs");
+    assertEquals(tools(), 11);
+    await chat.type("/mcp off docs");
+    assertEquals(tools(), 0);
     await chat.type("/mcp on docs");
     assertEquals(tools(), 11);
     await chat.type("/mcp restart docs");

@@ -8,7 +8,9 @@ import { detailText, listText, stateText } from "../../mcp/server_text.ts";
 
 type ServerTexts = Texts["mcp_commands"];
 
-const ACTIONS = ["login", "restart", "off", "on"] as const;
+const ACTIONS = ["login", "restart", "load", "unload"] as const;
+/** Other words for the same. */
+const SYNONYMS: ReadonlyMap<string, Action> = new Map([["on", "load"], ["off", "unload"]]);
 type Action = (typeof ACTIONS)[number];
 
 /** What is chosen of one server in the panel. */
@@ -20,7 +22,7 @@ export const command: CommandBody = {
     const { servers, loaded } = await host.session();
     const waiting = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map(({ name }) => name);
     const [first = "", second = ""] = argument.split(/\s+/);
-    const action = ACTIONS.find((each) => each === first);
+    const action = SYNONYMS.get(first) ?? ACTIONS.find((each) => each === first);
     if (action && second !== "") return await act(host, { action, name: second, texts, signal });
     if (action) throw new ReasonixError(texts.whichServer(action), { exit: "usage", remedy: texts.mcpUsage });
     if (first !== "") {
@@ -37,7 +39,9 @@ export const command: CommandBody = {
     return [...await serverNames(host), ...ACTIONS.map((value) => ({ value, detail: actions[value] }))];
   },
   completeNext: (host, { before: [action, ...more] }) =>
-    ACTIONS.some((each) => each === action) && more.length === 0 ? serverNames(host) : [],
+    (SYNONYMS.has(action ?? "") || ACTIONS.some((each) => each === action)) && more.length === 0
+      ? serverNames(host)
+      : [],
 };
 
 async function serverNames(host: CommandHost): Promise<ArgumentValue[]> {
@@ -59,10 +63,10 @@ async function act(host: CommandHost, { action, name, texts, signal }: Wish): Pr
   if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
   const server = servers.named(name);
   if (action === "login" && !await signInAt(host, server.spec, texts.signIn, signal)) return;
-  if (action === "on" || action === "off") await server.setEnabled(action === "on");
+  if (action === "load" || action === "unload") await server.setEnabled(action === "load");
   else if (server.enabled) await server.restart();
-  else throw new ReasonixError(texts.isOff(name), { exit: "usage", remedy: `/mcp on ${name}` });
-  host.say(action === "off" ? texts.switchedOff(name) : `${name}: ${stateText(server.status, texts)}`);
+  else throw new ReasonixError(texts.isOff(name), { exit: "usage", remedy: `/mcp load ${name}` });
+  host.say(action === "unload" ? texts.switchedOff(name) : `${name}: ${stateText(server.status, texts)}`);
 }
 
 /** Lets the user look at the servers and do something with them, until they leave. */
@@ -103,8 +107,11 @@ async function deal(
     ...(status.tools > 0 ? [{ label: deeds.tools(status.tools), value: "tools" as const }] : []),
     ...(state === "needs-auth" ? [{ label: deeds.login, value: "login" as const }] : []),
     ...(state === "disabled"
-      ? [{ label: deeds.on, value: "on" as const }]
-      : [{ label: deeds.restart, value: "restart" as const }, { label: deeds.off, value: "off" as const }]),
+      ? [{ label: deeds.on, value: "load" as const }]
+      : [{ label: deeds.restart, value: "restart" as const }, {
+        label: deeds.off,
+        value: "unload" as const,
+      }]),
   ]);
   const server = servers?.named(name);
   if (deed === undefined || !server) return;

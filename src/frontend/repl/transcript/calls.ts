@@ -5,10 +5,10 @@ import {
   callLines,
   callTitle,
   type CallView,
-  loadWordDiff,
+  type DiffMarks,
+  loadDiffMarks,
   type Palette,
   Refusals,
-  type WordDiff,
 } from "../../../view/mod.ts";
 import type { FoldedThings } from "./folded.ts";
 import type { PrintedPieces } from "./printed_pieces.ts";
@@ -37,7 +37,8 @@ export class Calls {
   readonly #parts: CallsParts;
   readonly #running = new Map<string, Running>();
   readonly #refusals = new Refusals();
-  #words: WordDiff | undefined;
+  #marks: DiffMarks | "none" | undefined;
+  #loading: Promise<void> | undefined;
 
   constructor(parts: CallsParts) {
     this.#parts = parts;
@@ -49,8 +50,6 @@ export class Calls {
 
   start(event: EventOf<"tool.start">, now: number): void {
     this.#running.set(event.call.id, { title: callTitle(event), since: now, tail: "" });
-    // An edit may be shown soon; until then lines are coloured as a whole.
-    if (!event.readOnly && !this.#words) void loadWordDiff().then((words) => this.#words = words, () => {});
   }
 
   decided(event: EventOf<"approval.decision">): void {
@@ -73,12 +72,27 @@ export class Calls {
 
   /** A call is over; `title` where it began in an earlier run. */
   end(event: EventOf<"tool.end">, title = this.#running.get(event.callId)?.title ?? event.name): void {
-    this.#running.delete(event.callId);
+    const isLive = this.#running.delete(event.callId);
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
     this.#fold(title, event);
     const end = this.#refusals.translated(event, this.#parts.texts().refused);
-    this.#parts.history.lines("call", (columns) => callLines(title, end, this.#view(columns)));
+    const hasDiff = isLive && event.changes?.some(({ diff }) => diff !== undefined);
+    this.#parts.history.lines(
+      "call",
+      (columns) => callLines(title, end, this.#view(columns)),
+      hasDiff ? () => this.#prepare() : undefined,
+    );
+  }
+
+  /** Loads what marks the lines of diffs; undefined when there is nothing to wait for. */
+  #prepare(): Promise<void> | undefined {
+    if (this.#marks) return undefined;
+    return this.#loading ??= loadDiffMarks(this.#parts.palette).then(
+      (marks) => void (this.#marks = marks),
+      // A diff can be read without marks.
+      () => void (this.#marks = "none"),
+    );
   }
 
   clear(): void {
@@ -97,7 +111,7 @@ export class Calls {
       }),
       layout: { columns: () => columns, fit: fitDisplay, width: displayWidth },
       verbose: false,
-      words: this.#words,
+      marks: this.#marks === "none" ? undefined : this.#marks,
     };
   }
 

@@ -7,6 +7,8 @@ export type PieceKind = "user" | "text" | "thought" | "call" | "note";
 interface Lines {
   readonly kind: PieceKind;
   readonly lines: (columns: number) => readonly string[];
+  /** Loads what the lines are rendered with; undefined when there is nothing to wait for. */
+  readonly prepare?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** How far the block has come that a piece is of. */
@@ -69,8 +71,8 @@ export class PrintedPieces {
     ).then(() => this.#flush());
   }
 
-  lines(kind: PieceKind, lines: (columns: number) => readonly string[]): void {
-    this.#add({ kind, lines });
+  lines(kind: PieceKind, lines: Lines["lines"], prepare?: Lines["prepare"]): void {
+    this.#add({ kind, lines, prepare });
   }
 
   block(block: Block, progress: Progress = {}): void {
@@ -120,12 +122,11 @@ export class PrintedPieces {
   }
 
   #ready(piece: Piece): boolean {
-    if ("lines" in piece) return true;
-    if (!this.#renderer) {
+    if (!("lines" in piece) && !this.#renderer) {
       this.warm();
       return false;
     }
-    const loading = this.renderer?.prepare(piece.block.source);
+    const loading = "lines" in piece ? piece.prepare?.() : this.renderer?.prepare(piece.block.source);
     void loading?.then(() => this.#flush());
     return !loading;
   }

@@ -14,7 +14,7 @@ export const texts = {
   addServer: "Add one: reasonix mcp add NAME -- COMMAND …, see `reasonix docs mcp`",
   waitsForTrust: "comes with the project and waits for `reasonix trust`",
   whichServer: (action: string) => `Cannot ${action}: no server is named`,
-  mcpUsage: "write /mcp [name], /mcp login NAME, /mcp restart NAME, /mcp off NAME or /mcp on NAME",
+  mcpUsage: "write /mcp [name], /mcp login NAME, /mcp restart NAME, /mcp unload NAME or /mcp load NAME",
   lastTime: (why: string) => `it failed the last time: ${why}`,
   because: (state: string, why: string) => `${state}: ${why}`,
   isOff: (name: string) => `Cannot restart ${name}: it is switched off`,
@@ -37,8 +37,8 @@ export const texts = {
   actions: {
     login: "sign in at a server",
     restart: "start a server anew",
-    off: "switch a server off for this session",
-    on: "switch a server on",
+    unload: "switch a server off for this session",
+    load: "switch a server on",
   },
   states: {
     "disabled": "off",

@@ -16,7 +16,7 @@ export const texts: typeof en = {
   addServer: "添加：reasonix mcp add 名称 -- 命令 …，见 `reasonix docs mcp`",
   waitsForTrust: "来自项目，等待 `reasonix trust`",
   whichServer: (action) => `无法执行 ${action}：没有指明服务器`,
-  mcpUsage: "请写 /mcp [名称]、/mcp login 名称、/mcp restart 名称、/mcp off 名称 或 /mcp on 名称",
+  mcpUsage: "请写 /mcp [名称]、/mcp login 名称、/mcp restart 名称、/mcp unload 名称 或 /mcp load 名称",
   lastTime: (why) => `上次失败：${serverFailure(why)}`,
   because: (state, why) => `${state}：${serverFailure(why)}`,
   isOff: (name) => `无法重启 ${name}：它已关闭`,
@@ -38,8 +38,8 @@ export const texts: typeof en = {
   actions: {
     login: "登录服务器",
     restart: "重新启动服务器",
-    off: "在本次会话中关闭服务器",
-    on: "打开服务器",
+    unload: "在本次会话中关闭服务器",
+    load: "打开服务器",
   },
   states: {
     "disabled": "已关闭",

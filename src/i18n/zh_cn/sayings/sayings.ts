@@ -117,6 +117,9 @@ const SESSIONS = {
   leaveForMode: (mode) => `请退出后这样继续：reasonix -c --permission-mode ${mode}`,
   inputTooLong: (model, tokens, window) => `输入对 ${model} 来说太长：约 ${tokens} 个词元，上限 ${window}`,
   shortenInput: () => "请把内容写入文件，并在任务中写明文件名，这样可以分段读取",
+  largeInput: (tokens, limit) =>
+    `输入较大，没有发送：约 ${tokens} 个词元，超过 agent.large_input_tokens（${limit}）`,
+  shortenOrRaise: () => "请把内容写入文件，并在任务中写明文件名；或调大 agent.large_input_tokens",
   emptyTwice: () => "模型两次返回了空的回答；请重试，或换一个模型",
   stepLimit: (steps) => `已达到步数上限，在 ${steps} 步后停止`,
   timeLimit: (seconds) => `已达到时间上限，在 ${seconds} 秒后停止`,

@@ -1,6 +1,6 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
 import type { ApprovalRequest, CallDetails } from "../../../../permission/mod.ts";
-import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../../view/mod.ts";
+import { type DiffMarks, grouped, lineFigures, loadDiffMarks } from "../../../../view/mod.ts";
 import { oneLine } from "../../../../util/terminal_text.ts";
 import { after } from "../../../../util/timer.ts";
 import type { Entry } from "../choice_list.ts";
@@ -97,8 +97,7 @@ function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
 /** What is asked about, in full. */
 class RequestView {
   #details: CallDetails | "unknown" | undefined;
-  /** Marks the words that an edit changes. */
-  #words: WordDiff | undefined;
+  #marks: DiffMarks | undefined;
   readonly #request: ApprovalRequest;
   readonly #style: ApprovalStyle;
 
@@ -113,7 +112,7 @@ class RequestView {
     if (!details) return;
     this.#details = "unknown";
     const found = await details(signal).catch((): CallDetails => ({}));
-    if (found.changes) this.#words = await loadWordDiff().catch(() => undefined);
+    if (found.changes) this.#marks = await loadDiffMarks(this.#style.palette).catch(() => undefined);
     this.#details = found;
   }
 
@@ -209,7 +208,7 @@ class RequestView {
       ...this.#bounded(
         change.diff ?? "",
         columns,
-        (diff) => diffRows(diff, columns, { palette, words: this.#words }),
+        (diff) => diffRows(diff, columns, { palette, marks: this.#marks }),
       ),
     ];
   }
