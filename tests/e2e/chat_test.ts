@@ -274,3 +274,31 @@ onTerminal("code of edits and of files that were read has colours, and none with
     assertStringIncludes(await line("1→") ?? "", read);
   }
 });
+onTerminal(
+  "a message typed as a question opens answers nothing, runs nothing and saves no rule",
+  async () => {
+    const commands = ["touch made", "git push --force origin main"];
+    await using server = startModelServer(
+      commands.map((command) => ({ calls: [{ name: "bash", args: { command } }] })),
+      { models: ["mock-1"], check: { prefix: false } },
+    );
+    await using chat = await openChat(mockConfig(server.url, '[sandbox]\nbash = "off"'));
+    const { terminal, world } = chat;
+    const config = await Deno.readTextFile(`${world.home}/config.toml`);
+    await terminal.shows(EMPTY);
+    for (const message of ["also add a test", "you s"]) {
+      await chat.enter("go");
+      await terminal.shows("enter chooses");
+      for (const key of message) await terminal.type(key);
+      await terminal.press("Enter");
+      const screen = await terminal.shows(`waiting: ${message}`);
+      assertStringIncludes(screen, "enter chooses");
+      await terminal.press("Escape");
+      await shownSoon(terminal, (text) => text.includes(`> ${message}`) && !text.includes("enter chooses"));
+      await terminal.press("C-c");
+      await terminal.shows(EMPTY);
+    }
+    assertEquals(await Deno.readTextFile(`${world.home}/config.toml`), config);
+    assertEquals(exists(`${world.dir}/made`), false);
+  },
+);

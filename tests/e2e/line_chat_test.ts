@@ -115,7 +115,7 @@ Deno.test({
   ...needs(
     "tmux",
     hasTmux,
-    "a line that was typed before a question answers nothing and is the next message",
+    "a text, or a line that was typed before a question, answers nothing and is the next message",
   ),
   async fn() {
     await using server = scripted();
@@ -125,10 +125,13 @@ Deno.test({
     await terminal.type("write it\n1\n");
     const question = await terminal.shows("No, and tell the model why");
     await pause();
+    await terminal.type("yes, and then\n");
+    await terminal.shows("Kept as your next message");
+    await terminal.type("1 or 2\n");
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
     await terminal.type(/(\d)\. No\n/.exec(question)?.[1] ?? "");
     await terminal.press("Enter");
-    await terminal.shows("heard: 1");
+    for (const message of ["1", "yes, and then", "1 or 2"]) await terminal.shows(`heard: ${message}\n`);
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
     await terminal.press("C-d");
   },

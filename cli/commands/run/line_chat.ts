@@ -89,7 +89,7 @@ class LineChat {
       plan: () => repl.planLines(texts.locale),
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
-      early: (text) => void this.#next.push({ text }),
+      message: (text) => void this.#next.push({ text }),
     });
     const servers = new repl.ServerNews();
     const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));

@@ -133,7 +133,10 @@ export class Chat {
   #createComposer(): Composer {
     const { texts, paths, looks } = this.#options;
     return createComposer({
-      onSubmit: (draft) => void this.#submissions.submit(draft),
+      onSubmit: (draft) => {
+        if (draft.text.startsWith("/")) this.#dialogs.overlays.called();
+        void this.#submissions.submit(draft);
+      },
       palette: looks.palette,
       texts: () => texts.composer,
       paths,
@@ -287,6 +290,7 @@ export class Chat {
 
   /** Shows what the transcript shows only a part of. */
   async #expand(): Promise<void> {
+    this.#dialogs.overlays.called();
     const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
     const { folded } = this.#transcript;
@@ -304,6 +308,7 @@ export class Chat {
 
   /** Ask, auto, yolo; the last one is not a matter of one key press. */
   async #nextMode(): Promise<void> {
+    this.#dialogs.overlays.called();
     const { chat } = this.#options.texts;
     const { modes } = await this.#host.current();
     const next = modes.approval === "ask" ? "auto" : modes.approval === "auto" ? "yolo" : "ask";

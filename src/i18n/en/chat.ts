@@ -42,6 +42,7 @@ export const texts = {
       "The screen cannot be drawn any more; from here on one line is one message, /help lists the commands.",
     linear: "Linear mode: one line is one message, /help lists the commands.",
     nothing: 'Nothing was asked: standard input is empty. Run one task with: reasonix run "…"',
+    kept: "Kept as your next message",
     number: (count: number) => `Number (1–${count}), or empty for none: `,
     nobodyAsked: (question: string) => `Cannot ask “${question}”: there is no terminal`,
     onTerminal: "do it in the chat on a terminal",

@@ -41,6 +41,7 @@ export const texts: typeof en = {
     broken: "画面无法继续绘制，改用纯文本行：一行就是一条消息，/help 列出命令。",
     linear: "线性模式：一行就是一条消息，/help 列出命令。",
     nothing: '没有提出任何任务：标准输入为空。执行单个任务：reasonix run "…"',
+    kept: "已留作下一条消息",
     number: (count) => `输入编号（1–${count}），留空表示不选：`,
     nobodyAsked: (question) => `无法询问“${question}”：没有终端`,
     onTerminal: "请在终端的聊天中进行",
