@@ -97,6 +97,7 @@ export interface SayingWords {
   readonly showKeys: [];
   readonly replacedDirectory: [file: string];
   readonly allowAnew: [];
+  readonly noCommandRule: [rule: string, key: string];
   readonly usedTwice: [name: string, list: string];
   readonly renameEntry: [];
   readonly noSuchEffort: [word: string, levels: string];

@@ -65,6 +65,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     roots: scope.rooted.roots,
     env: processEnvironment,
     confirm: safety.confirm,
+    dangerous: safety.dangerous.map((text) => ({ text })),
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
     surroundings: () => surroundings(openJail),

@@ -49,6 +49,7 @@ const SETTINGS = {
   replacedDirectory: (file) =>
     `${file} 中的允许规则不生效：它们是为此路径上原来的目录保存的，该目录已被另一个目录取代`,
   allowAnew: () => "请在被询问时重新允许（旧规则会随之移除），或删除该文件",
+  noCommandRule: (rule, key) => `不能将 ${rule} 用于 ${key}：它不是关于命令的规则`,
   usedTwice: (name, list) => `${list} 中不能两次使用名称 ${name}`,
   noSuchEffort: (word, levels) => `不能用“${word}”作为 effort：等级有 ${levels}`,
   nameEfforts: (line) => `请使用其中之一，或写明供应商自有的等级：${line}`,
