@@ -1,5 +1,5 @@
 import {
-  listServers,
+  describesServer,
   type LoadedConfig,
   loadServerEdits,
   lookUpSecret,
@@ -134,13 +134,12 @@ export class RunPlugins {
     const offer = this.servers.offers().find(({ name }) => name === tool);
     if (!offer) return;
     const { server, info: { name } } = offer;
-    const { trustReadOnlyTool } = await loadServerEdits();
+    const { setTrustedTools } = await loadServerEdits();
     const file = userConfigFile(paths.home);
-    // Another file may describe another server of the same name, which counts in place of the user's.
-    const isOwn = listServers(loaded).some((row) => row.name === server && row.place?.file === file);
+    const isOwn = describesServer(loaded, file, server);
     let why: string | undefined;
     try {
-      if (isOwn && await trustReadOnlyTool(file, server, name)) return;
+      if (isOwn && await setTrustedTools(file, server, { tools: [name], trusted: true })) return;
     } catch (error) {
       why = errorMessage(error);
     }

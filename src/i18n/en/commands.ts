@@ -64,7 +64,7 @@ export const texts = {
     theme: "[name]",
     lang: "[language]",
     doctor: "[online|verbose]",
-    mcp: "[name | login|restart|off|on <name>]",
+    mcp: "[name | login|restart|off|on|trust|untrust <name>]",
     bug: "[file]",
   },
 

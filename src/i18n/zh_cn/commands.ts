@@ -65,7 +65,7 @@ export const texts: typeof en = {
     theme: "[名称]",
     lang: "[语言]",
     doctor: "[online|verbose]",
-    mcp: "[名称 | login|restart|off|on <名称>]",
+    mcp: "[名称 | login|restart|off|on|trust|untrust <名称>]",
     bug: "[文件]",
   },
 
