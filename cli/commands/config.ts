@@ -1,5 +1,6 @@
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import {
+  cacheDirectory,
   formatProblem,
   getConfigValue,
   isUserOnly,
@@ -82,16 +83,17 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
 }
 
 export function path(this: CliContext): void {
-  const { cwd, home } = runPaths(this);
+  const paths = runPaths(this);
+  const { cwd, home } = paths;
   const rows = [
     ["project config", projectConfigFile(cwd)],
-    ["user config", userConfigFile(home)],
+    ["user config", userConfigFile(paths)],
     ["project MCP", mcpJsonFile(cwd)],
     ["user MCP", mcpJsonFile(home)],
     ["keys", `${home}/.env`],
     ["home", home],
     ["sessions", `${projectDir(home, cwd)}/sessions`],
-    ["cache", `${home}/cache`],
+    ["cache", cacheDirectory(paths)],
   ];
   this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
 }
@@ -108,9 +110,9 @@ export async function set(
   key: string,
   text: string,
 ): Promise<void> {
-  const { cwd, home } = runPaths(this);
+  const paths = runPaths(this);
   const shared = flags.local ?? false;
-  const file = shared ? projectConfigFile(cwd) : userConfigFile(home);
+  const file = shared ? projectConfigFile(paths.cwd) : userConfigFile(paths);
   if (shared && isUserOnly(key)) {
     throw new ReasonixError(`Cannot set ${key} in ${file}: only your own file can`, {
       exit: "usage",

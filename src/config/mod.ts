@@ -34,6 +34,7 @@ export {
 export { requireProvider } from "./query/require_provider.ts";
 export { originText } from "./query/origin_text.ts";
 export {
+  cacheDirectory,
   type EnvLookup,
   mcpJsonFile,
   projectConfigFile,

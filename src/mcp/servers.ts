@@ -19,8 +19,10 @@ import { remoteTool } from "./tools/tool.ts";
 import { indexTools, needsIndex } from "./tools/tool_index.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
-  /** The Reasonix home: caches and logs. */
+  /** The Reasonix home: logs. */
   readonly home: string;
+  /** The directory of caches. */
+  readonly cacheDir: string;
   /** In the order of the configuration. */
   readonly specs: readonly McpServerSpec[];
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
@@ -74,13 +76,13 @@ export class McpServers {
 
   constructor(options: McpOptions) {
     this.#options = options;
-    const { home, specs, connection, ...rest } = options;
+    const { home, cacheDir, specs, connection, ...rest } = options;
     const onChange = (change: ServerChange) => {
       options.onChange(change);
       this.#watcher(change);
     };
     const shared = { ...rest, onChange };
-    const cache = new ListingCache(home);
+    const cache = new ListingCache(cacheDir);
     this.servers = specs.filter(({ transport }) => transport === "direct")
       .sort((a, b) => a.name < b.name ? -1 : 1)
       .map((spec) => new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) }));

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, type PreparedCall, ReasonixError, type Saying } from "../../core/mod.ts";
 import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../../lsp/mod.ts";
@@ -179,7 +179,7 @@ async function startJailed(
 ): Promise<ServerProcess> {
   const [jail, { startServer }] = await Promise.all([openJail(), loadServerProcess()]);
   if (!jail.confined && !scope.full) throw new ReasonixError("There is no jail for language servers");
-  const own = `${projectDir(`${paths.home}/cache`, root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
+  const own = `${projectDir(cacheDirectory(paths), root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
   await Deno.mkdir(own, { recursive: true, mode: 0o700 });
   const plan = jail.onlyLooking(own).wrap(argv, { cwd: root });
   return startServer({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });

@@ -1,4 +1,5 @@
 import {
+  cacheDirectory,
   describesServer,
   type LoadedConfig,
   loadServerEdits,
@@ -69,6 +70,7 @@ export async function openServers(
   const secret = (name: string) => lookUpSecret(name, loaded.keys);
   return new McpServers({
     home,
+    cacheDir: cacheDirectory(paths),
     specs,
     indexAboveTokens: config.tools.mcp_index_above_tokens,
     spawn,
@@ -135,7 +137,7 @@ export class RunPlugins {
     if (!offer) return;
     const { server, info: { name } } = offer;
     const { setTrustedTools } = await loadServerEdits();
-    const file = userConfigFile(paths.home);
+    const file = userConfigFile(paths);
     const isOwn = describesServer(loaded, file, server);
     let why: string | undefined;
     try {

@@ -18,7 +18,7 @@ export interface ServerRow {
   readonly target?: string;
   readonly place?: SourcePlace;
   /** Whose file describes it. */
-  readonly source?: "user" | "project" | "preset" | "flag" | "default";
+  readonly source?: "environment" | "user" | "project" | "preset" | "flag" | "default";
 }
 
 /**

@@ -92,7 +92,7 @@ async function setTrust(
     tools.length > 0 ? tools.includes(raw) : on ? claims && !trusted : trusted
   ).map(({ raw }) => raw);
   if (named.length === 0) return on ? texts.trust.noneDeclared(name) : texts.trust.noneTrusted(name);
-  const file = userConfigFile(paths.home);
+  const file = userConfigFile(paths);
   const isSaved = describesServer(loaded, file, name) &&
     await (await loadServerEdits()).setTrustedTools(file, name, { tools: named, trusted: on });
   servers?.vouch(name, named, on);
