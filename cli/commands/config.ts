@@ -123,6 +123,24 @@ export async function set(
   this.process.stdout.write(`${key} is set in ${file}\n`);
 }
 
+/** `reasonix config memory-v5`: the switch of earlier versions, in the user's own file. */
+export async function memoryV5(this: CliContext, _flags: unknown, mode = "status"): Promise<void> {
+  const wanted = mode.toLowerCase();
+  if (wanted !== "on" && wanted !== "off" && wanted !== "status") {
+    throw new ReasonixError(`Cannot set memory-v5 to ${JSON.stringify(mode)}`, {
+      exit: "usage",
+      remedy: "write reasonix config memory-v5 off, on or status",
+    });
+  }
+  if (wanted !== "status") {
+    await setConfigValue(userConfigFile(runPaths(this)), "agent.memory_compiler.enabled", wanted === "on");
+    this.process.stdout.write(`memory-v5 set to ${wanted}\n`);
+    return;
+  }
+  const { config } = await load(this);
+  this.process.stdout.write(`memory-v5: ${config.agent.memory_compiler.enabled ? "on" : "off"}\n`);
+}
+
 export async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {
   this.process.stdout.write(
     name === undefined

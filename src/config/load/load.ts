@@ -141,7 +141,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
     keyNames: [
       ...new Set([
-        "AGENT_API_KEY",
+        ...(env("AGENT_API_KEY") ? ["AGENT_API_KEY"] : []),
         ...[...own, ...projects, flags, { table: { providers: named } }].flatMap(keyNamesOf),
       ]),
     ],
