@@ -142,6 +142,9 @@ const NAMES = new Set([
   "none",
   "resume",
   "clear",
+  "untrust",
+  "archive",
+  "goal",
 ]);
 
 function englishWords(text: string): string[] {
