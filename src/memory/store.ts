@@ -96,6 +96,21 @@ export class FactStore implements MemoryPort {
     return { archived };
   }
 
+  async archive(): Promise<(StoredFact & { readonly archivedOn: string })[]> {
+    const facts: (StoredFact & { readonly archivedOn: string; readonly stamp: string })[] = [];
+    for (const scope of SCOPES) {
+      const folder = `${this.folder(scope)}/archive`;
+      for (const file of await markdownFiles(folder)) {
+        const [, name, stamp] = /^(.+)\.(\d{8}T\d{6})\.md$/.exec(file) ?? [];
+        const source = await Deno.readTextFile(`${folder}/${file}`).catch(() => undefined);
+        if (name === undefined || stamp === undefined || source === undefined) continue;
+        const archivedOn = stamp.replace(/^(\d{4})(\d\d)(\d\d).*$/, "$1-$2-$3");
+        facts.push({ ...readFact(source, name, scope), archivedOn, stamp });
+      }
+    }
+    return facts.sort((a, b) => a.stamp < b.stamp ? 1 : -1).slice(0, MAX_FACTS);
+  }
+
   /** Every fact in use. A file that cannot be read is passed over. */
   async facts(): Promise<StoredFact[]> {
     const facts: StoredFact[] = [];

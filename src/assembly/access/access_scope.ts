@@ -1,6 +1,7 @@
-import type { Config, LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type Config, type LoadedConfig } from "../../config/mod.ts";
 import type { NewEventOf } from "../../core/mod.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
+import { contains } from "../../path/contains.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
@@ -81,12 +82,13 @@ export function deniedGlobs({ permissions }: Pick<Config, "permissions">, family
 }
 
 /**
- * Real paths of the project's settings that are links: the name under which they are protected is not the one
- * that a change of them goes by.
+ * Real paths of settings that no other rule protects: those of the project that are links, whose protected
+ * name is not the one that a change of them goes by, and those of the user outside of the Reasonix home.
  */
-export function linkedSettings({ files }: LoadedConfig): string[] {
-  return files.filter(({ source, found }) => source === "project" && found).flatMap(({ path }) => {
+export function linkedSettings({ files, home }: LoadedConfig): string[] {
+  return files.filter(({ found }) => found).flatMap(({ source, path }) => {
     const real = existingRealPath(path);
+    if (source === "user") return real === undefined || contains(home, path) ? [] : [real];
     return real === undefined || real === path ? [] : [real];
   });
 }
@@ -124,7 +126,7 @@ export async function openAccessScope(
   const forecast = await forecastJail({
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
-    cacheDir: `${paths.home}/cache`,
+    cacheDir: cacheDirectory(paths),
   });
   const notices = [
     ...(scope.notice ? [scope.notice] : []),

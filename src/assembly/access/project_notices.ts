@@ -1,4 +1,4 @@
-import type { LoadedConfig, TrustItem } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig, type TrustItem } from "../../config/mod.ts";
 import { formatPlace } from "../../core/mod.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { projectDir } from "../../session/mod.ts";
@@ -82,12 +82,12 @@ function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
  * undefined otherwise. What cannot be remembered is said again.
  */
 function oncePerProject(
-  { home, cwd }: RunPaths,
+  paths: RunPaths,
   kind: "hooks" | "providers" | "servers" | "unused" | "widening",
   text: string | undefined,
 ): string | undefined {
   if (text === undefined) return undefined;
-  const directory = projectDir(`${home}/cache`, cwd);
+  const directory = projectDir(cacheDirectory(paths), paths.cwd);
   const file = `${directory}/${kind}`;
   if (readSmallText(file) === text) return undefined;
   try {

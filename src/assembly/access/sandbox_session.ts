@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
 import type { NewEventOf, PreparedCall, Saying } from "../../core/mod.ts";
 import type { PermissionGate } from "../../permission/mod.ts";
@@ -219,10 +219,10 @@ export class SandboxSession {
 
   /** Says what is confined once per project and again when it changed; that nothing is, each time. */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, unconfined, forecast, paths: { home, cwd } } = this.#sources;
+    const { tell, unconfined, forecast, paths } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
     const { text: line, confinement } = await this.confinement();
-    const folder = projectDir(`${home}/cache`, cwd);
+    const folder = projectDir(cacheDirectory(paths), paths.cwd);
     const file = `${folder}/jail`;
     if (jail.confined && readSmallText(file) === line) return;
     tell(line, { confinement });
@@ -254,7 +254,7 @@ export class SandboxSession {
         ...linkedSettings(loaded).map((path) => `/${escapeGlob(path)}`),
       ],
       home: paths.home,
-      cacheDir: `${paths.home}/cache`,
+      cacheDir: cacheDirectory(paths),
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),

@@ -214,7 +214,7 @@ function configPart(loaded: LoadedConfig, notices: readonly string[]): Report["c
 }
 
 function brokenConfig(paths: RunPaths, error: ConfigError): Report["config"] {
-  const files = [projectConfigFile(paths.cwd), userConfigFile(paths.home)];
+  const files = [projectConfigFile(paths.cwd), userConfigFile(paths)];
   return {
     files: files.map((path) => ({ path, found: isFile(path) })),
     settings: [],

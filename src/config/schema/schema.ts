@@ -200,6 +200,11 @@ export const configSchema = z.object({
           "Which dangerous commands are always asked about.",
           { project: "stricter" },
         ),
+        dangerous: key(
+          texts(),
+          "Further commands that are always asked about, as rules such as `Bash(kubectl delete:*)`.",
+          { merge: "concat", project: "adds" },
+        ),
       }),
       {},
     ),

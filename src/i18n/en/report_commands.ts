@@ -54,6 +54,12 @@ export const texts = {
   noMemory: "Nothing is remembered here. A line that begins with # remembers a fact",
   memoryHint: "`/memory NAME` shows one, `/memory forget NAME` takes it out of use",
   memoryOff: "Cannot use the memory: this session has none",
+  archiveHint: (count: number) =>
+    `${count === 1 ? "1 forgotten fact is" : `${count} forgotten facts are`} kept: \`/memory archive\``,
+  archiveEmpty: "No forgotten fact is kept",
+  archivedOn: (day: string) => `forgotten on ${day}`,
+  notArchived: (name: string) => `Cannot show "${name}": it is not among the forgotten facts`,
+  archiveRemedy: "use /memory archive to list them",
   forgotten: (name: string, archived: string) => `Forgotten: ${name}; it is kept in ${archived}`,
 
   changedFiles: (count: number) =>

@@ -26,8 +26,11 @@ export const texts = {
   levels: (names: string) =>
     `use one of ${names}; a word of the vendor's own goes into the efforts of its provider entry`,
 
-  whichMode: (now: string) => `How far may the agent go? Now: ${now}`,
+  whichMode: (now: string) => `How should the agent work? Now: ${now}`,
+  objectiveOf: "The goal:",
   modes: {
+    normal: "you and the agent take turns",
+    goal: "the agent works until a goal is reached",
     ask: "files change and commands run after you were asked",
     auto: "files change and commands run without a question, unless a rule asks",
     yolo: "nothing is asked but destructive commands; what a rule denies stays denied",

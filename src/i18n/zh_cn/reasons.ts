@@ -85,6 +85,7 @@ const DEEDS: Readonly<Record<DeedCode, (hit: string, ...words: string[]) => stri
   hidden: (_, mention) => `可能以无法查看的方式运行 ${mention}`,
   unseen: () => "会运行这一行没有写出的内容，而且没有沙箱限制",
   unreadable: (_, mention) => `这一行无法拆解，其中提到了 ${mention}`,
+  configured: (_, rule) => `配置中的 \`dangerous\` 列出了它（${rule}）`,
   strictProgram: (_, name) => `严格模式下每次都要确认 ${name}`,
   strictOverwrite: (_, path) => `严格模式下要确认覆盖已有文件（${path}）`,
 };

@@ -54,6 +54,11 @@ export const texts: typeof en = {
   noMemory: "这里还没有记住任何内容。以 # 开头的一行会被记住",
   memoryHint: "`/memory 名称` 查看一条，`/memory forget 名称` 遗忘一条",
   memoryOff: "无法使用记忆：此会话没有启用",
+  archiveHint: (count) => `已保留 ${count} 条遗忘的内容：\`/memory archive\``,
+  archiveEmpty: "没有保留遗忘的内容",
+  archivedOn: (day) => `${day} 遗忘`,
+  notArchived: (name) => `无法显示“${name}”：它不在遗忘的内容中`,
+  archiveRemedy: "用 /memory archive 列出它们",
   forgotten: (name, archived) => `已遗忘：${name}；原内容保存在 ${archived}`,
 
   changedFiles: (count) => `本会话改动了 ${count} 个文件`,

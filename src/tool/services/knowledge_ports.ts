@@ -51,6 +51,8 @@ export interface MemoryPort {
   remember(fact: NewMemory): Promise<{ readonly path: string; readonly updated: boolean }>;
   /** Takes a fact out of use; its file is kept in an archive. */
   forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }>;
+  /** Forgotten facts, the newest first; only people see them. */
+  archive(): Promise<readonly (MemoryFact & { readonly archivedOn: string })[]>;
 }
 
 export interface HistoryHit {

@@ -1,5 +1,11 @@
 import { call, say } from "../../support/agent_fixture.ts";
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
 import { CommandFixture } from "../../support/command_fixture.ts";
 
 const REPLIES = [
@@ -47,9 +53,23 @@ Deno.test("/memory lists, shows and forgets what is remembered", async () => {
   const [, name = ""] = /- `([^`]+)`/.exec(chat.takeSaid()) ?? [];
   await chat.type(`/memory ${name}`);
   assertStringIncludes(chat.takeSaid(), "We use tabs");
+  await chat.type("/memory archive");
+  assertEquals(chat.takeSaid(), "No forgotten fact is kept");
   await chat.type(`/memory forget ${name}`);
+  chat.takeSaid();
   await chat.type("/memory");
-  assertStringIncludes(chat.takeSaid(), "Nothing is remembered here");
+  assertMatch(
+    chat.takeSaid(),
+    /^Nothing is remembered here[^]*1 forgotten fact is kept: `\/memory archive`$/,
+  );
+  await chat.type("/memory archive");
+  assertMatch(
+    chat.takeSaid(),
+    new RegExp(`^- \`${name}\` \\(project, forgotten on \\d{4}-\\d\\d-\\d\\d\\): We use tabs$`),
+  );
+  await chat.type(`/memory archive ${name}`);
+  assertStringIncludes(chat.takeSaid(), "We use tabs");
+  await assertRejects(() => chat.type("/memory archive other"), Error, 'Cannot show "other"');
 });
 
 Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in both languages", async () => {

@@ -50,6 +50,6 @@ Deno.test("the status line does not say that a command works while its question 
   await using chat = await openChat();
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
   chat.say("/mode");
-  await chat.shows("How far may the agent go?");
+  await chat.shows("How should the agent work?");
   assert(lastRow(chat.terminal.screen()).includes("· ask"), chat.terminal.screen().join("\n"));
 });
