@@ -1,7 +1,7 @@
 import type { Event, EventSink, Message, NewEvent, Prefix } from "../core/mod.ts";
 import type { Conversation } from "../agent/mod.ts";
 import type { SessionState } from "../session/mod.ts";
-import { type TurnState, TurnStates } from "./turn_state.ts";
+import { PersonWaits, type TurnState, TurnStates } from "./turn_state.ts";
 
 /** Gives an event its envelope, keeps it, and takes it into the state: a session file, or memory. */
 export interface EventStore {
@@ -27,9 +27,13 @@ export class Recorder implements Conversation {
   readonly #sinks = new Set<EventSink>();
   readonly #sources: EventSource[] = [];
   readonly #states = new TurnStates();
+  readonly #waits = new PersonWaits();
+  readonly #now: () => number;
 
-  constructor(store: EventStore) {
+  /** `now`: milliseconds, monotonic; the clock of the process when absent. */
+  constructor(store: EventStore, now: () => number = () => performance.now()) {
     this.#store = store;
+    this.#now = now;
   }
 
   get state(): SessionState {
@@ -62,6 +66,7 @@ export class Recorder implements Conversation {
 
   record(event: NewEvent): void | Promise<void> {
     const kept = this.#store.append(event);
+    this.#waits.take(kept, this.#now());
     let behind: Promise<unknown> | undefined;
     for (const sink of this.#sinks) {
       const wait = sink(kept);
@@ -77,6 +82,10 @@ export class Recorder implements Conversation {
       behind = behind ? this.#recordAfter(behind, told) : this.record(told) ?? undefined;
     }
     if (behind) return behind.then(() => {});
+  }
+
+  waitedForPerson(since: number, callId?: string): number {
+    return this.#waits.since(since, this.#now(), callId);
   }
 
   /** What the session is doing. */

@@ -10,6 +10,7 @@ export interface CallTexts {
   readonly seconds: (seconds: string) => string;
   readonly skipped: (summary: string) => string;
   readonly blocked: (summary: string) => string;
+  readonly notExecuted: string;
   readonly stopped: (summary: string) => string;
   readonly linesAbove: (count: number) => string;
   readonly moreLines: (count: number) => string;
@@ -68,7 +69,11 @@ function headline(title: string, end: EventOf<"tool.end">, view: CallView): stri
     case "skipped":
       return headlines({ mark: dim("–"), title, result: texts.skipped(summary), colour: dim }, layout);
     default: {
-      const said = { error: summary, blocked: texts.blocked(summary), aborted: texts.stopped(summary) };
+      const said = {
+        error: summary,
+        blocked: end.denied ? texts.notExecuted : texts.blocked(summary),
+        aborted: texts.stopped(summary),
+      };
       const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
       return headlines({ mark, title, result: said[end.outcome] + time, colour: bad }, layout);
     }

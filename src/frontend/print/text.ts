@@ -1,4 +1,4 @@
-import type { TurnState } from "../../control/mod.ts";
+import { PersonWaits, type TurnState } from "../../control/mod.ts";
 import type { Event, EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
@@ -29,6 +29,7 @@ export class TextPrinter implements Printer {
   readonly #answer: AnswerOutput;
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
+  readonly #waits = new PersonWaits();
   readonly #refusals = new Refusals();
   readonly #servers = new ServerNews();
   readonly #changed = new ChangedFiles();
@@ -63,6 +64,7 @@ export class TextPrinter implements Printer {
   }
 
   event(event: Event): void | Promise<void> {
+    this.#waits.take(event, this.#now());
     switch (event.type) {
       case "turn.start":
         return this.#progress(this.#answer.superseded());
@@ -130,6 +132,7 @@ export class TextPrinter implements Printer {
   #enter(state: TurnState): void {
     if (state === "compacting" || state === "verifying") this.#streams.live?.show(this.#texts.states[state]);
     else if (state === "awaiting_approval" || state === "awaiting_answer") this.#streams.live?.hide();
+    else if (state === "running_tools") this.#showRunning();
   }
 
   async result(result: RunResult): Promise<void> {
@@ -216,10 +219,12 @@ export class TextPrinter implements Printer {
   }
 
   #showRunning(): void {
-    const [first, ...others] = this.#running.values();
+    const [first, ...others] = this.#running;
     if (!first) return this.#streams.live?.hide();
+    const [id, { title, since }] = first;
     const more = others.length;
-    this.#streams.live?.show(more > 0 ? this.#texts.andMore(first.title, more) : first.title, first.since);
+    const began = since + this.#waits.since(since, this.#now(), id);
+    this.#streams.live?.show(more > 0 ? this.#texts.andMore(title, more) : title, began);
   }
 
   get #texts(): RunTexts {

@@ -43,7 +43,6 @@ export const texts = {
   moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"}`,
   showAll: "Ctrl+O shows all",
   earlier: (messages: string) => `… ${messages} earlier messages: /export, or reasonix session show`,
-  noResult: "no result",
   expand: {
     title: "What the transcript shows only a part of",
     empty: "Nothing was folded yet.",

@@ -8,7 +8,7 @@ import { Calls } from "./calls.ts";
 import { type Folded, FoldedThings } from "./folded.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
 import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
-import { pastOf, pastTitles } from "./past.ts";
+import { pastOf } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { TodoList } from "./todo_list.ts";
@@ -129,12 +129,10 @@ export class Transcript {
     this.#activity.stop();
     const { events, earlier } = pastOf(state);
     if (earlier > 0) this.#note({ level: "info", text: this.#options.texts().earlier(grouped(earlier)) });
-    const titles = new Map<string, string>();
     for (const event of events) {
-      if (event.type === "message.end") pastTitles(event).forEach(([id, title]) => titles.set(id, title));
-      if (event.type === "tool.end") this.#calls.end(event, titles.get(event.callId));
-      else if (event.type !== "checkpoint" && event.type !== "todo.update") this.#show(event);
+      if (event.type !== "checkpoint" && event.type !== "todo.update") this.#show(event);
     }
+    this.#calls.clear();
     this.#todos.update(state.todos);
     this.#options.changed();
   }
@@ -152,7 +150,9 @@ export class Transcript {
       : this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
     let room = rows - last.length - todos.length;
     const spinner = this.#activity.spinner(now, isStill);
-    const calls = this.#calls.any ? this.#calls.live(columns, Math.max(0, room), { now, spinner }) : [];
+    const calls = this.#calls.any
+      ? this.#calls.live(columns, Math.max(0, room), { now, spinner, waits: this.#activity.waits })
+      : [];
     room -= calls.length;
     const waiting = this.#history.waiting(columns);
     const reply = this.#reply.live(columns, Math.max(0, room - waiting.length));
