@@ -64,8 +64,8 @@ export interface ContextReport {
   readonly model: string;
   /** Tokens of the next request. */
   readonly tokens: number;
-  /** "reported": from the server's own count; "counted": with a vocabulary; "estimated": without one. */
-  readonly measure: "reported" | "counted" | "estimated";
+  /** "reported": from the server's own count; "estimated": counted here. */
+  readonly measure: "reported" | "estimated";
   /** The reason why no vocabulary could be loaded, so that the parts are estimates. */
   readonly withoutVocabulary?: string;
   readonly window: number;
@@ -119,11 +119,7 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
   return {
     model: input.model,
     tokens,
-    measure: input.exact !== undefined || counter.calibrated
-      ? "reported"
-      : counter.exact
-      ? "counted"
-      : "estimated",
+    measure: input.exact !== undefined || counter.calibrated ? "reported" : "estimated",
     ...(counter.problem === undefined ? {} : { withoutVocabulary: counter.problem }),
     window,
     ...(windowSource === undefined ? {} : { windowSource }),

@@ -36,6 +36,8 @@ export class TextPrinter implements Printer {
   #model = "";
   #cwd = "";
   #retryReason = "";
+  /** How a goal ended: not shown where the result says the same. */
+  #goalEnd: EventOf<"notice"> | undefined;
 
   constructor(options: TextOptions) {
     const { quiet, live, clock, texts } = options;
@@ -67,7 +69,7 @@ export class TextPrinter implements Printer {
     this.#waits.take(event, this.#now());
     switch (event.type) {
       case "turn.start":
-        return this.#progress(this.#answer.superseded());
+        return this.#turnStart();
       case "turn.state":
         return this.#enter(event.to);
       case "message.start":
@@ -138,6 +140,7 @@ export class TextPrinter implements Printer {
   async result(result: RunResult): Promise<void> {
     this.#streams.live?.hide();
     await this.#streams.endThinking();
+    await this.#showGoalEnd(result.exit === "done" ? undefined : result.detail);
     await this.#streams.text(await this.#answer.rest(result.answer, result.report === true));
     const changed = this.#changed.describe(this.#cwd, this.#texts);
     if (changed !== "") await this.#streams.note(`· ${this.#texts.changed(changed)}`, WHOLE);
@@ -185,7 +188,25 @@ export class TextPrinter implements Printer {
     for (const line of text.trim().split("\n")) await this.#streams.note(line, WHOLE);
   }
 
+  async #turnStart(): Promise<void> {
+    await this.#showGoalEnd();
+    await this.#progress(this.#answer.superseded());
+  }
+
+  async #showGoalEnd(known?: string): Promise<void> {
+    const event = this.#goalEnd;
+    this.#goalEnd = undefined;
+    if (event && event.text !== known) {
+      await this.#streams.remark(event.level, noticeText(event, this.#texts));
+    }
+  }
+
   async #notice(event: EventOf<"notice">): Promise<void> {
+    await this.#showGoalEnd();
+    if (event.code === "goal" && event.level === "warning") {
+      this.#goalEnd = event;
+      return;
+    }
     // A further turn begins, so that the last answer was none.
     if (event.code === "turn") await this.#progress(this.#answer.superseded());
     const [said = "", ...lines] = noticeText(event, this.#texts).split(

@@ -51,6 +51,7 @@ export const texts = {
     match: (at: number, of: number) => `match ${at}/${of}`,
     notFound: (text: string) => `"${text}" is not found`,
     thought: "thought",
+    summary: "summary",
     output: "output",
     diff: "changes",
     lines: (count: number) => `${count} ${count === 1 ? "line" : "lines"}`,

@@ -51,6 +51,7 @@ export const texts: typeof en = {
     match: (at, of) => `第 ${at} 处，共 ${of} 处`,
     notFound: (text) => `找不到“${text}”`,
     thought: "思考",
+    summary: "摘要",
     output: "输出",
     diff: "修改",
     lines: (count) => `${count} 行`,

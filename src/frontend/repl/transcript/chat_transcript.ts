@@ -1,6 +1,7 @@
-import type { Event } from "../../../core/mod.ts";
+import type { Event, EventOf } from "../../../core/mod.ts";
 import type { SessionState } from "../../../session/mod.ts";
-import { terminalSafe } from "../../../util/terminal_text.ts";
+import { fitDisplay } from "../../../util/display_width.ts";
+import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 import { Activity } from "./activity.ts";
@@ -49,6 +50,8 @@ export class Transcript {
   readonly #activity = new Activity();
   readonly #notes = new Notes();
   readonly #folded = new FoldedThings();
+  /** The command line that runs, as long as nothing was printed below it. */
+  #command: string | undefined;
   #ticking = false;
 
   constructor(options: TranscriptOptions) {
@@ -95,8 +98,31 @@ export class Transcript {
     };
   }
 
+  /** Prints the line of a command above what it prints, if it prints something before `run` ends. */
+  async headed<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.#command = line;
+    try {
+      return await run();
+    } catch (error) {
+      if (!signal?.aborted) this.#head();
+      throw error;
+    } finally {
+      this.#command = undefined;
+    }
+  }
+
+  #head(): void {
+    const { palette } = this.#options;
+    const line = this.#command;
+    if (line === undefined) return;
+    this.#command = undefined;
+    const text = oneLine(line, 500);
+    this.#history.lines("command", (columns) => [palette.dim(fitDisplay(`> ${text}`, columns))]);
+  }
+
   /** A report for the user: Markdown, or lines with columns, which are kept. */
   say(text: string, form?: "plain"): void {
+    this.#head();
     if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));
     const blocks = new MarkdownBlocks();
     for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
@@ -205,14 +231,25 @@ export class Transcript {
       case "plan.change":
         if (event.plan !== undefined) this.say(event.plan);
         break;
+      case "compaction":
+        this.#foldSummary(event);
+        break;
       case "turn.end":
         this.#calls.clear();
         break;
     }
   }
 
+  #foldSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
+    if (action === "prune") return;
+    const title = this.#options.texts().compacted(grouped(tokensBefore), grouped(tokensAfter));
+    const text = terminalSafe(digest.replace(/^<\/?compaction-summary>\n?/gm, "").trim());
+    this.#folded.add({ kind: "summary", title, text });
+  }
+
   #note(note: Note): void {
     const { palette } = this.#options;
+    this.#head();
     this.#history.lines("note", (columns) => noteRows(note, palette, columns));
   }
 

@@ -355,9 +355,12 @@ Deno.test("what happens beside texts and calls is a calm line each", async () =>
     "· you allowed bash make",
     "· checkpoint of 1,200 files",
     "· went back: conversation and files",
-    "· older messages were summarised: 120,000 → 8,000 tokens",
+    "· older messages were summarised: 120,000 → 8,000 tokens · Ctrl+O shows all",
     "✗ Cannot do it",
     "  never",
+  ]);
+  assertEquals(stage.transcript.folded, [
+    { kind: "summary", title: "older messages were summarised: 120,000 → 8,000 tokens", text: "d" },
   ]);
 });
 
