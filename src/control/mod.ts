@@ -15,7 +15,7 @@ export {
   type RewindTarget,
   turnTarget,
 } from "./rewind.ts";
-export { PersonWaits, type TurnState } from "./turn_state.ts";
+export type { TurnState } from "./turn_state.ts";
 export { type TurnCheckpointOptions, TurnCheckpoints } from "./turn_checkpoints.ts";
 
 export type * from "./goal/mod.ts";

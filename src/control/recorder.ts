@@ -1,7 +1,14 @@
-import type { Event, EventSink, Message, NewEvent, Prefix } from "../core/mod.ts";
+import {
+  type Event,
+  type EventSink,
+  type Message,
+  type NewEvent,
+  PersonWaits,
+  type Prefix,
+} from "../core/mod.ts";
 import type { Conversation } from "../agent/mod.ts";
 import type { SessionState } from "../session/mod.ts";
-import { PersonWaits, type TurnState, TurnStates } from "./turn_state.ts";
+import { type TurnState, TurnStates } from "./turn_state.ts";
 
 /** Gives an event its envelope, keeps it, and takes it into the state: a session file, or memory. */
 export interface EventStore {

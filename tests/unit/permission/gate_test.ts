@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { Decision } from "../../../src/permission/mod.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";

@@ -1,5 +1,5 @@
-import { PersonWaits, type TurnState } from "../../../control/mod.ts";
-import type { Event } from "../../../core/mod.ts";
+import type { TurnState } from "../../../control/mod.ts";
+import { type Event, PersonWaits } from "../../../core/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import { grouped, type Palette } from "../../../view/mod.ts";

@@ -1,5 +1,4 @@
-import type { PersonWaits } from "../../../control/mod.ts";
-import type { EventOf, NewEventOf } from "../../../core/mod.ts";
+import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import {

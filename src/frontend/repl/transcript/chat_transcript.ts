@@ -1,4 +1,4 @@
-import type { Event, EventOf } from "../../../core/mod.ts";
+import { type Event, type EventOf, isMessage } from "../../../core/mod.ts";
 import type { SessionState } from "../../../session/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
@@ -9,7 +9,6 @@ import { Calls } from "./calls.ts";
 import { type Folded, FoldedThings } from "./folded.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
 import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
-import { pastOf } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { TodoList } from "./todo_list.ts";
@@ -266,4 +265,27 @@ export class Transcript {
       if (this.#activity.busy) this.#tick();
     });
   }
+}
+
+/** Turns of an earlier run that are shown when a session goes on. */
+const TURNS = 3;
+/** Events of them that are shown at most. */
+const EVENTS = 90;
+
+/** The end of a session, to be shown again. */
+interface Past {
+  readonly events: readonly Event[];
+  /** Messages before it. */
+  readonly earlier: number;
+}
+
+/** The last turns of a session that was opened. Costs nothing that grows with the session. */
+function pastOf(state: SessionState): Past {
+  const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
+  const shown = events.filter((event) =>
+    event.type === "message.end"
+      ? isMessage(event)
+      : event.type === "message.user" || event.type === "tool.end"
+  );
+  return { events, earlier: Math.max(0, state.messageList.length - shown.length) };
 }
