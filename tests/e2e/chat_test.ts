@@ -283,6 +283,16 @@ onTerminal(
 
       const call = (screen: string) => screen.match(/^[✓⊘] .*$/gm);
       const live = call(await terminal.history()) ?? [];
+      assertEquals(
+        live,
+        lang === "en"
+          ? [
+            "✓ write hello.txt · +2 −0",
+            "⊘ $ rm -rf build · denied, not executed",
+            "✓ read big.log · 400 lines",
+          ]
+          : ["✓ 写入 hello.txt · +2 −0", "⊘ $ rm -rf build · 已拒绝，未执行", "✓ 读取 big.log · 400 行"],
+      );
       Deno.kill(await chat.pid(), "SIGKILL");
       await terminal.shows("left-with-137");
       await chat.enter("stty sane; clear");

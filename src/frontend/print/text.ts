@@ -87,7 +87,7 @@ export class TextPrinter implements Printer {
         this.#waiting?.begin();
         return this.#retry(event);
       case "tool.start":
-        this.#running.set(event.call.id, { title: callTitle(event), since: this.#now() });
+        this.#running.set(event.call.id, { title: callTitle(event, this.#texts), since: this.#now() });
         return this.#showRunning();
       case "tool.end":
         return this.#toolEnd(event);

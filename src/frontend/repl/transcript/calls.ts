@@ -54,7 +54,7 @@ export class Calls {
   }
 
   start(event: EventOf<"tool.start">, now: number): void {
-    this.#running.set(event.call.id, { title: callTitle(event), since: now, tail: "" });
+    this.#running.set(event.call.id, { title: callTitle(event, this.#parts.texts()), since: now, tail: "" });
     // An edit may be shown soon; until then lines are coloured as a whole.
     if (!event.readOnly && !this.#words) void loadWordDiff().then((words) => this.#words = words, () => {});
   }
