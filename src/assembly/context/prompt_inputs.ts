@@ -18,6 +18,7 @@ import {
 import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
 import { memoryPort, openingMemory } from "../../memory/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
+import { isFault, matchPattern, readRule, toPattern } from "../../rule/mod.ts";
 import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
@@ -94,7 +95,9 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     ? await activeSkills(sources, skillSet)
     : undefined;
   const catalogue = skills && offersSkills(loaded.config)
-    ? (await loadSkills()).skillCatalogue(skillSet.skills)
+    ? (await loadSkills()).skillCatalogue(
+      skillSet.skills.filter(({ name }) => !deniesSkill(loaded.config.permissions.deny, name)),
+    )
     : undefined;
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
@@ -190,6 +193,17 @@ function historyPort({ home, cwd }: RunPaths): HistoryPort {
 /** A model that cannot load a skill is not told of any. */
 function offersSkills({ tools: { enabled, disabled } }: Config): boolean {
   return (enabled.length === 0 || enabled.includes("skill")) && !disabled.includes("skill");
+}
+
+/** Reports whether a deny rule refuses every load of a skill: the model is not offered what it cannot have. */
+function deniesSkill(rules: readonly string[], name: string): boolean {
+  const matches = (pattern: string, text: string) => matchPattern(toPattern(pattern), text) === "yes";
+  return rules.some((rule) => {
+    const read = readRule(rule);
+    if (isFault(read) || !("tool" in read.target) || !matches(read.target.tool, "skill")) return false;
+    const { inner, literal } = read;
+    return literal === undefined ? inner === undefined || matches(inner, name) : literal === name;
+  });
 }
 
 interface HeadParts {
