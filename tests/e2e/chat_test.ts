@@ -303,6 +303,13 @@ onTerminal(
       assertEquals(call(await terminal.history())?.slice(-live.length), live);
       await terminal.press("C-d");
       await terminal.shows("left-with-0");
+      await chat.enter("clear; reasonix session search 'big file'; echo found-$?");
+      const found = (await terminal.shows("found-0")).split("\n").filter((line) => line !== "");
+      const hits = found.slice(found.findIndex((line) => /^\d{8}-/.test(line)), found.indexOf("found-0"));
+      assertEquals(hits.length > 0 && hits.length % 2, 0, found.join("\n"));
+      for (const [at, line] of hits.entries()) {
+        assertEquals(at % 2 === 0 ? /^\d{8}-/.test(line) : /^ {4}.*(?:big|file)/.test(line), true, line);
+      }
     }
   },
 );
