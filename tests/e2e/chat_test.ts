@@ -262,6 +262,8 @@ onTerminal(
 
       await chat.enter("See the log.");
       await ends(5);
+      const refused = "denied, not executed: the user stopped at the question about";
+      assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), refused);
       await chat.enter("/status");
       await terminal.shows("ask · workspace-write · normal");
       const [heading = "", ...status] = (await terminal.history()).split("\n").slice(
@@ -303,6 +305,9 @@ onTerminal(
       assertEquals(call(await terminal.history())?.slice(-live.length), live);
       await terminal.press("C-d");
       await terminal.shows("left-with-0");
+      for (const form of [["show"], ["show", "--json"], ["export"]]) {
+        assertStringIncludes((await world.run(["session", ...form])).stdout, refused, form.join(" "));
+      }
       await chat.enter("clear; reasonix session search 'big file'; echo found-$?");
       const found = (await terminal.shows("found-0")).split("\n").filter((line) => line !== "");
       const hits = found.slice(found.findIndex((line) => /^\d{8}-/.test(line)), found.indexOf("found-0"));
