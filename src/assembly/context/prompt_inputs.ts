@@ -195,7 +195,7 @@ function offersSkills({ tools: { enabled, disabled } }: Config): boolean {
   return (enabled.length === 0 || enabled.includes("skill")) && !disabled.includes("skill");
 }
 
-/** Reports whether a deny rule refuses every load of a skill: the model is not offered what it cannot have. */
+/** Reports whether a deny rule refuses a skill, which is then not offered to the model. */
 function deniesSkill(rules: readonly string[], name: string): boolean {
   const matches = (pattern: string, text: string) => matchPattern(toPattern(pattern), text) === "yes";
   return rules.some((rule) => {
