@@ -84,17 +84,26 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a language server in the jail writes nothing to the project, and ends with the run",
+  name:
+    "an answer waits for a server that starts slowly, which writes nothing to the project and ends with the run",
   ignore: IGNORE,
   fn: async () => {
     await using model = startModelServer([
       call("write_file", { path: "a.fake", content: "one BAD\n" }),
       { text: "Done." },
+      { text: "Now it is done." },
     ]);
     await using world = await makeWorld();
     const server = new URL("../support/fake_language_server.ts", import.meta.url).pathname;
     const inProject = `${world.dir}/made`;
-    const args = ["run", "-A", "--no-config", "--quiet", server, JSON.stringify({ writes: inProject })];
+    const args = [
+      "run",
+      "-A",
+      "--no-config",
+      "--quiet",
+      server,
+      JSON.stringify({ writes: inProject, startsAfter: 800 }),
+    ];
     const entry = `[lsp.servers.fake]\ncommand = "deno"\nextensions = ["fake"]\nargs = ${
       JSON.stringify(args)
     }\n`;
@@ -102,6 +111,10 @@ Deno.test({
     const env = { PATH: `${BIN}:/usr/bin:/bin` };
     const { code, stderr } = await world.run(["run", "--permission-mode", "workspace-write", "x"], { env });
     assertEquals(code, 0, stderr);
+    assertEquals(
+      model.requests.at(-1)?.json.messages.at(-1),
+      { role: "user", content: "New errors after an earlier edit:\na.fake:1:5: error bad: one BAD (fake)" },
+    );
     assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["a.fake"]);
     assertEquals(await gone(() => processesWith(inProject)), [], "the server outlives the run");
   },

@@ -161,3 +161,27 @@ Deno.test("a project's own file cannot name skills outside of the project", asyn
   await world.run(["run", ...DENY, "make marks"]);
   assertEquals(await made(world.dir, ["b"]), ["b"]);
 });
+
+Deno.test("a skill that a deny rule refuses is not offered to the model, and the others are", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  const skill = (name: string) => `---\nname: ${name}\ndescription: About ${name}\n---\nBody\n`;
+  for (const name of ["one", "own-a", "own-b"]) {
+    await world.write(`.agents/skills/${name}/SKILL.md`, skill(name));
+  }
+  const rows: readonly [rule: string, offered: readonly string[]][] = [
+    ["Skill(one)", ["own-a", "own-b"]],
+    ["Skill(own-*)", ["one"]],
+    ["Skill", []],
+    ["Bash(one)", ["one", "own-a", "own-b"]],
+  ];
+  for (const [rule, offered] of rows) {
+    await Deno.writeTextFile(
+      `${world.home}/config.toml`,
+      `${mockConfig(server.url)}[permissions]\ndeny = ["${rule}"]\n`,
+    );
+    await world.run(["run", "hello"]);
+    const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
+    assertEquals(sent.match(/(?<=About )[\w-]+/g) ?? [], offered, rule);
+  }
+});

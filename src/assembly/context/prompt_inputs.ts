@@ -95,7 +95,9 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     ? await activeSkills(sources, skillSet)
     : undefined;
   const catalogue = skills && offersSkills(loaded.config)
-    ? (await loadSkills()).skillCatalogue(skillSet.skills)
+    ? (await loadSkills()).skillCatalogue(
+      skillSet.skills,
+    )
     : undefined;
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];

@@ -8,10 +8,15 @@ import type { LspParts, RunLsp } from "./run_lsp.ts";
 export interface LspDesk {
   /** Opens them; undefined: the run has none. */
   readonly open: (() => Promise<RunLsp>) | undefined;
+  /** The errors of edits that no result has named when an answer would end the turn. */
+  readonly review?: (answer: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The service of the tools about names. */
   readonly services: Pick<ToolServices, "names">;
   close(): Promise<void>;
 }
+
+/** Longest wait of an answer for the checks of the turn's edits. */
+const ANSWER_MS = 5000;
 
 /** Without a jail no server is started, unless the user gave the run full access. */
 export function lspDesk(parts: LspParts): LspDesk {
@@ -22,7 +27,10 @@ export function lspDesk(parts: LspParts): LspDesk {
   let opened: Promise<RunLsp> | undefined;
   const open = lazy(() => opened = import("./run_lsp.ts").then(({ RunLsp }) => RunLsp.open(parts)));
   const services = { names: async () => (await open()).names };
-  return { open, services, close: async () => await (await opened)?.close() };
+  const review = async (_answer: string, signal: AbortSignal) =>
+    opened &&
+    await opened.then(({ checks }) => checks.rest(ANSWER_MS, signal)).catch(() => undefined);
+  return { open, services, review, close: async () => await (await opened)?.close() };
 }
 
 function mayRun({ full, forecast }: LspParts["scope"]): boolean {

@@ -37,7 +37,7 @@ function english(saying: GoalSaying): string {
     case "goalFailed":
       return `Goal paused: ${saying[1]}`;
     case "goalGoesOn":
-      return "go on with /goal resume, or reasonix run -c";
+      return "continue with /goal resume or reasonix run -c";
     case "goalNext":
       return `Goal not reached yet: turn ${saying[1]} begins`;
     case "goalWaits":

@@ -8,6 +8,8 @@ export interface CarryOutParts {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
   readonly texts: ChatTexts;
+  /** Runs a command below its line. */
+  readonly headed?: <T>(line: string, run: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface CarryOutParts {
  */
 export async function carryOut(
   { text, images, input }: Pick<Sent, "text" | "images" | "input">,
-  { commands, session, texts }: CarryOutParts,
+  { commands, session, texts, headed = (_, run) => run() }: CarryOutParts,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
@@ -27,7 +29,7 @@ export async function carryOut(
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
       const line = await readCommand(text, { locale: commands.locale, session });
       if (!line) break;
-      await line.command.run(commands, line.argument, signal);
+      await headed(text, async () => await line.command.run(commands, line.argument, signal), signal);
       return undefined;
     }
     case "!": {

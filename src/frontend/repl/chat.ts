@@ -104,6 +104,7 @@ export class Chat {
       giveBack: (drafts) => this.#composer.putBack(drafts),
       rehearsal: () => this.#transcript.rehearsal(),
       fail: (error) => this.#fail(error),
+      headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
       changed: () => this.#screen.refresh(),
     });
     this.#layout = new Layout({

@@ -51,6 +51,7 @@ export const texts = {
   /** The line below the composer. */
   statusLine: {
     modes: { ask: "ask", auto: "auto", yolo: "yolo" },
+    planThen: (mode: string) => `plan (then ${mode})`,
     /** An approved plan is being carried out. */
     planApproved: "plan approved",
     permissions: {

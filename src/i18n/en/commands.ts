@@ -7,7 +7,7 @@ export const texts = {
     resume: "Go to another session",
     fork: "Go on in a copy of this session",
     rename: "Give this session a title",
-    compact: "Fold the conversation now; keep the hint in particular",
+    compact: "Compact the conversation now; keep the hint in particular",
     undo: "Take back the last turn: files and conversation",
     rewind: "Go back to the end of an earlier turn",
     redo: "Take back the last undo or rewind",

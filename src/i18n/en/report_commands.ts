@@ -26,6 +26,10 @@ export const texts = {
 
   nothingSpent: "Nothing was spent yet",
   model: "model",
+  modes: "modes",
+  sandbox: "sandbox",
+  sandboxOn: "commands run in the sandbox; /sandbox shows its limits",
+  sandboxOff: "off: commands can do what you can; /sandbox says why",
   turns: "turns",
   tokensIn: "tokens in",
   tokensOut: "tokens out",
@@ -96,9 +100,12 @@ export const texts = {
   contextReport: {
     windowUnknown: "window unknown",
     share: (percent: string, window: string) => `${percent} % of ${window}`,
-    total: (model: string, tokens: string, measure: string, share: string) =>
-      `${model}: ${tokens} tokens ${measure}, ${share}`,
-    measures: { reported: "reported", estimated: "estimated" },
+    total: {
+      reported: (model: string, tokens: string, share: string) =>
+        `${model}: ${tokens} tokens by the server's count, ${share}`,
+      estimated: (model: string, tokens: string, share: string) =>
+        `${model}: about ${tokens} tokens, ${share}`,
+    },
     compactsAt: (tokens: string) => `compacts at ${tokens} tokens`,
     categories: {
       "system prompt": "system prompt",

@@ -23,7 +23,7 @@ export const texts = {
   nothingCompacted: (tokens: string) =>
     `Nothing was compacted: too little can be left out of ${tokens} tokens`,
   noBetterMethod: (problem: string) => `No better method worked: ${problem}`,
-  originalsIn: (archive: string) => `The originals are in ${archive}`,
+  archived: (figures: string, archive: string) => `${figures}; the originals are in ${archive}`,
 
   nothingToUndo: "There is no turn to take back",
   undone: (turn: number, prompt: string) =>

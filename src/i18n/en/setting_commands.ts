@@ -47,10 +47,10 @@ export const texts = {
     none: "There is no goal; set one with `/goal OBJECTIVE`",
     states: {
       active: "active",
-      blocked: "blocked: a person is needed; `/goal resume` or a message goes on",
+      blocked: "blocked, needs you: `/goal resume` or a message continues",
       complete: "reached",
-      stopped: "paused; `/goal resume` or a message goes on",
-      limit: "a limit was reached; `/goal resume` or a message goes on",
+      stopped: "paused; `/goal resume` or a message continues",
+      limit: "a limit was reached; `/goal resume` or a message continues",
       cleared: "cleared",
     },
     turns: (turns: number) => `${turns} ${turns === 1 ? "turn" : "turns"}`,

@@ -43,7 +43,6 @@ export const texts = {
   moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"}`,
   showAll: "Ctrl+O shows all",
   earlier: (messages: string) => `… ${messages} earlier messages: /export, or reasonix session show`,
-  noResult: "no result",
   expand: {
     title: "What the transcript shows only a part of",
     empty: "Nothing was folded yet.",
@@ -52,6 +51,7 @@ export const texts = {
     match: (at: number, of: number) => `match ${at}/${of}`,
     notFound: (text: string) => `"${text}" is not found`,
     thought: "thought",
+    summary: "summary",
     output: "output",
     diff: "changes",
     lines: (count: number) => `${count} ${count === 1 ? "line" : "lines"}`,

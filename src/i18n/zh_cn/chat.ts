@@ -49,6 +49,7 @@ export const texts: typeof en = {
 
   statusLine: {
     modes: { ask: "询问", auto: "自动", yolo: "全部放行" },
+    planThen: (mode) => `计划（之后 ${mode}）`,
     planApproved: "正在执行计划",
     permissions: {
       "read-only": "只读",

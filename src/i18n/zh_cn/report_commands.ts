@@ -26,6 +26,10 @@ export const texts: typeof en = {
 
   nothingSpent: "尚未产生任何用量",
   model: "模型",
+  modes: "模式",
+  sandbox: "沙箱",
+  sandboxOn: "命令在沙箱中运行；/sandbox 显示其限制",
+  sandboxOff: "关闭：命令能做你能做的一切；/sandbox 说明原因",
   turns: "轮次",
   tokensIn: "输入词元",
   tokensOut: "输出词元",
@@ -92,8 +96,10 @@ export const texts: typeof en = {
   contextReport: {
     windowUnknown: "窗口大小未知",
     share: (percent, window) => `占 ${window} 的 ${percent} %`,
-    total: (model, tokens, measure, share) => `${model}：${tokens} 个词元（${measure}），${share}`,
-    measures: { reported: "服务器报告", estimated: "估算" },
+    total: {
+      reported: (model, tokens, share) => `${model}：${tokens} 个词元（服务器计数），${share}`,
+      estimated: (model, tokens, share) => `${model}：约 ${tokens} 个词元，${share}`,
+    },
     compactsAt: (tokens) => `达到 ${tokens} 个词元时压缩`,
     categories: {
       "system prompt": "系统提示",

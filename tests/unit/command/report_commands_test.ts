@@ -84,6 +84,33 @@ Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in
   }
 });
 
+Deno.test("/context names instruction files and servers, hides empty rows, and says about until a server counted", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    const config = "[[plugins]]\nname = 'docs'\ncommand = 'no-such-program'\n";
+    await using chat = await CommandFixture.open({ locale, config });
+    await chat.write("AGENTS.md", "Be kind.\n");
+    await chat.reopen({});
+    await chat.type("/context");
+    const said = chat.takeSaid();
+    assertMatch(said, locale === "en" ? /about [\d,]+ tokens/ : /约 [\d,]+ 个词元/);
+    assertMatch(said, locale === "en" ? /^ +\d+ {2}MCP server docs/m : /^ +\d+ {2}MCP 服务器 docs/m);
+    assertStringIncludes(said, "/AGENTS.md");
+    const [, categories = ""] = said.split("\n\n");
+    assert(categories !== "" && !/^ +0 /m.test(categories), said);
+  }
+});
+
+Deno.test("/status shows the modes and whether commands are confined", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/mode auto");
+  await chat.type("/mode plan");
+  chat.takeSaid();
+  await chat.type("/status");
+  const said = chat.takeSaid();
+  assertMatch(said, /^modes +auto · plan · plan$/m);
+  assertMatch(said, /^sandbox +off: commands can do what you can/m);
+});
+
 Deno.test("/bug holds no secret and no word of the conversation, and writes over nothing", async () => {
   await using chat = await CommandFixture.open({
     env: { MY_TOKEN: "tok-very-secret-1" },
