@@ -32,7 +32,8 @@ async function sh(script: string, ...args: string[]): Promise<string> {
 
 const BUILD = `set -e
 cd "$1"; shift
-mkdir -p root/bin root/etc root/proc root/sys root/dev root/tmp root/run root/var/tmp root/root
+mkdir -p root/bin root/etc root/proc root/sys root/dev root/tmp root/run root/var/tmp root/root root/opt
+chmod 1777 root/opt root/tmp
 echo 'root:x:0:0:root:/root:/bin/sh' > root/etc/passwd
 for name in "$@"; do
   file=$(type -P "$name") || continue

@@ -44,13 +44,47 @@ done`;
 const MISSING = (word: string) =>
   `command -v -- "${word}" >/dev/null || { echo "reasonix: the image has no program ${word}" >&2; exit 127; }`;
 
+/**
+ * Looks in the kernel's list whether each mount in `$1` is there and shows that part of the outer one which has
+ * its name. A job that runs at the same time may have put a link in its place, which leads anywhere on the
+ * machine.
+ */
+const CHECK_MOUNTS = `nested=$1 kind=$2 roots=; shift 2
+while read -r _ _ _ root at _; do
+  roots="$roots
+$at\t\${root%/}
+"
+done </proc/self/mountinfo
+root_of() {
+  found=\${roots##*"
+$1\t"}; found=\${found%%"
+"*}
+  case $roots in *"
+$1\t"*) ;; *) found=none ;; esac
+}
+set -f; IFS='
+'
+for pair in $nested; do
+  at=\${pair%%\t*} outer=\${pair#*\t}
+  root_of "$outer"; wanted=$found\${at#"$outer"}
+  root_of "$at"
+  if [ "$found" != "$wanted" ]; then
+    echo "reasonix: $kind did not start the container: $at was replaced" >&2; exit 125
+  fi
+done
+set +f; unset IFS`;
+
 /** The first process of a new container: it collects orphans, and all processes end with it. */
-const INNER = `ulimit -c 0; ${MISSING("$1")}
+const INNER = `ulimit -c 0
+${CHECK_MOUNTS}
+${MISSING("$1")}
 exec 3>&2 2>/dev/null
 "$@" 2>&3 3>&-; exit $?`;
 
 /** Runs one command in a kept container and ends what the command leaves behind. */
-const INNER_KEPT = `ulimit -c 0; id=$REASONIX_ID; unset REASONIX_ID; ${MISSING("$1")}
+const INNER_KEPT = `ulimit -c 0; id=$REASONIX_ID; unset REASONIX_ID
+${CHECK_MOUNTS}
+${MISSING("$1")}
 exec 3>&2 2>/dev/null
 ${MARK}=$id "$@" 2>&3 3>&-; code=$?
 set -- "$id" KILL
@@ -165,6 +199,20 @@ function mounts(plan: JailPlan, probe: ProbeResult): BindMount[] {
   return [...new Map([...ofSession, ...shown, ...hidden].map((one) => [one.path, one])).values()];
 }
 
+/** Pairs of a mount and the one around it, as the kernel's list writes them. */
+function nestedMounts(places: readonly BindMount[]): string {
+  // The virtual machine of Docker on macOS has a list of its own.
+  const real = Deno.build.os === "linux" ? places.filter(({ path, from }) => path === from) : [];
+  const escaped = (path: string) =>
+    path.replace(/[\\ \t\n]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`);
+  const lines = real.flatMap(({ path }) => {
+    const outer = real.filter((one) => one.path !== path && contains(one.path, path))
+      .reduce((longest, one) => one.path.length > longest.length ? one.path : longest, "");
+    return outer === "" ? [] : [`${escaped(path)}\t${escaped(outer)}`];
+  });
+  return `\n${lines.join("\n")}\n`;
+}
+
 /** Directories in memory: where nothing else is mounted, and the home of the user. */
 function temporary(places: readonly BindMount[], home: string | undefined, kept: boolean): string[] {
   const wanted = ["/run", "/tmp", "/var/tmp", ...(home === undefined || home === "/" || kept ? [] : [home])];
@@ -257,18 +305,19 @@ function wrap({ program: kind, image, kept }: ContainerSettings, command: Jailed
     ...(plan.userHome === undefined ? [] : [`--env=HOME=${plan.userHome}`]),
     ...[...names].map((name) => `--env=${name}`),
   ];
+  const nested = nestedMounts(places);
   const common = (name: string) => [program, name, joinPaths(plan.mustNotAppear), SWEEP];
   const words = project === undefined
     ? [
       ...[starter(FRESH), "reasonix", ...common("reasonix")],
       ...["--rm", "--read-only", "--log-driver=none", ...box, ...inside, image],
-      ...["-c", INNER, "sh", ...proxy.argv],
+      ...["-c", INNER, "sh", nested, kind, ...proxy.argv],
     ]
     : [
       ...[starter(KEPT), "reasonix", ...common(keptName(project))],
       ...keptParts(project, image, box),
       ...[...userOf(probe), ...inside, "--env=REASONIX_ID", keptName(project)],
-      ...["/bin/sh", "-c", INNER_KEPT, "sh", ...proxy.argv],
+      ...["/bin/sh", "-c", INNER_KEPT, "sh", nested, kind, ...proxy.argv],
     ];
   return { command: "/bin/sh", args: ["-c", ...words], env: { ...env, PATH: SYSTEM_PATH } };
 }
@@ -332,6 +381,7 @@ async function userOptions(kind: string, program: string): Promise<string[]> {
 
 async function emptyDirectory(cacheDir: string | undefined): Promise<string> {
   if (cacheDir === undefined) return await Deno.makeTempDir({ prefix: "reasonix-empty-" });
+  await Deno.mkdir(cacheDir, { recursive: true, mode: 0o700 });
   await Deno.mkdir(`${cacheDir}/jail-empty`, { recursive: true, mode: 0o500 });
   return `${cacheDir}/jail-empty`;
 }
