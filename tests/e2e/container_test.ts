@@ -1,4 +1,4 @@
-/** The program with `[sandbox] backend = "podman"`: its commands run in a container, and nothing else changes. */
+/** The program with `[sandbox] backend = "podman"`: commands run in a container, and nothing else changes. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { contained, containerStore, IMAGE, podman } from "../support/containers.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";

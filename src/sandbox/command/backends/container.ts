@@ -44,12 +44,8 @@ done`;
 const MISSING = (word: string) =>
   `command -v -- "${word}" >/dev/null || { echo "reasonix: the image has no program ${word}" >&2; exit 127; }`;
 
-/**
- * Looks in the kernel's list whether each mount in `$1` is there and shows that part of the outer one which has
- * its name. A job that runs at the same time may have put a link in its place, which leads anywhere on the
- * machine.
- */
-const CHECK_MOUNTS = `nested=$1 kind=$2 roots=; shift 2
+/** Reads the kernel's list of mounts, and finds what part of its file system one shows. */
+const READ_MOUNTS = `nested=$1 kind=$2 roots=; shift 2
 while read -r _ _ _ root at _; do
   roots="$roots
 $at\t\${root%/}
@@ -61,7 +57,13 @@ $1\t"}; found=\${found%%"
 "*}
   case $roots in *"
 $1\t"*) ;; *) found=none ;; esac
-}
+}`;
+
+/**
+ * Looks whether each mount in `$1` is there and shows that part of the outer one which has its name. A job
+ * that runs at the same time may have put a link in its place, which leads anywhere on the machine.
+ */
+const CHECK_MOUNTS = `${READ_MOUNTS}
 set -f; IFS='
 '
 for pair in $nested; do
@@ -100,6 +102,17 @@ while [ $idle -lt 10 ]; do
   if [ $# -le 1 ]; then idle=$((idle + 1)); else idle=0; fi
 done`;
 
+const STATE =
+  '{{index .Config.Labels "reasonix.image"}} {{index .Config.Labels "reasonix.plan"}} {{.State.Running}}';
+
+/** Shell text that removes a container with other mounts, and names the image with its files. */
+const RETIRE = `from=$image
+    case $state in
+      "$image "*) "$program" commit -q "$name" "reasonix-kept/$name" >/dev/null || return 125
+        from=reasonix-kept/$name ;;
+    esac
+    [ "$state" ] && "$program" rm -f "$name" >/dev/null`;
+
 /**
  * Makes sure that the kept container runs with the mounts of this moment. A container with other mounts is
  * replaced by one that begins with its files.
@@ -107,19 +120,12 @@ done`;
 const ENSURE = `ensure() (
   eval "set -- $create"
   for attempt in 1 2 3; do
-    state=$("$program" container inspect -f \\
-      '{{index .Config.Labels "reasonix.image"}} {{index .Config.Labels "reasonix.plan"}} {{.State.Running}}' \\
-      "$name" 2>/dev/null)
+    state=$("$program" container inspect -f '${STATE}' "$name" 2>/dev/null)
     case $state in
       "$image $plan true") return 0 ;;
       "$image $plan "*) "$program" start "$name" >/dev/null && return 0; continue ;;
     esac
-    from=$image
-    case $state in
-      "$image "*) "$program" commit -q "$name" "reasonix-kept/$name" >/dev/null || return 125
-        from=reasonix-kept/$name ;;
-    esac
-    [ "$state" ] && "$program" rm -f "$name" >/dev/null
+    ${RETIRE}
     "$program" "$@" "$from" -c "$keeper" >/dev/null && return 0
   done
   return 125
@@ -141,6 +147,21 @@ ensure || { echo "reasonix: $program did not start the container" >&2; exit 125;
   end: '"$program" exec "$name" /bin/sh -c "$sweep" sweep "$id" KILL',
 };
 
+/** Shell text that starts a program in a session or group of its own. */
+const SESSION = `session() {
+  if [ -x /usr/bin/setsid ]; then exec /usr/bin/setsid "$@"; fi
+  if [ -x /usr/bin/perl ]; then exec /usr/bin/perl -e 'setpgrp(0, 0); exec @ARGV' "$@"; fi
+  exec "$@"
+}`;
+
+/** Shell text that waits for the exit code of a command and ends the command where none comes. */
+const watcher = (end: string) =>
+  `watch='trap "" HUP INT TERM QUIT
+read -r code || code=
+if [ "\${code:-200}" -ge 125 ]; then { ${end}; } >/dev/null 2>&1 </dev/null; fi
+${CLEANER.replaceAll("'", `'\\''`)}
+exit "\${code:-137}"'`;
+
 /**
  * The shell that starts a container program. The end of its process group does not end a container, so both
  * that program and a second shell run in sessions of their own. The second shell waits at a pipe for the exit
@@ -153,16 +174,8 @@ program=$1 name=$2 files=$3 sweep=$4; shift 4
 id=$$-$(date +%s)
 ${before}
 export program name files sweep id
-session() {
-  if [ -x /usr/bin/setsid ]; then exec /usr/bin/setsid "$@"; fi
-  if [ -x /usr/bin/perl ]; then exec /usr/bin/perl -e 'setpgrp(0, 0); exec @ARGV' "$@"; fi
-  exec "$@"
-}
-watch='trap "" HUP INT TERM QUIT
-read -r code || code=
-if [ "\${code:-200}" -ge 125 ]; then { ${end}; } >/dev/null 2>&1 </dev/null; fi
-${CLEANER.replaceAll("'", `'\\''`)}
-exit "\${code:-137}"'
+${SESSION}
+${watcher(end)}
 trap : TERM INT HUP
 exec 7<&0 8>&1
 {
@@ -369,7 +382,7 @@ function problem({ program, image }: ContainerSettings, error: string): string {
     : `cannot start a container of ${image}: ${error}`;
 }
 
-/** Root in a container of a rootless program is the user outside, unless the program keeps the user's number. */
+/** Root in a container without root is the user outside, unless the program keeps the user's number. */
 async function userOptions(kind: string, program: string): Promise<string[]> {
   const [uid, gid] = [Deno.uid(), Deno.gid()];
   if (kind === "podman") {
