@@ -5,6 +5,7 @@ import { contains } from "../../path/contains.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
+  type ContainerSettings,
   createWorkspace,
   describeConfinement,
   forecastJail,
@@ -104,6 +105,11 @@ export function buildAccessScope(
   return { ...access, rooted, workspace: access.full ? buildWorkspace(paths, config, ["/"]) : rooted };
 }
 
+/** The container that commands run in, where the user chose one. */
+export function containerOf({ backend, image, container }: Config["sandbox"]): ContainerSettings | undefined {
+  return backend === "auto" ? undefined : { program: backend, image, kept: container === "kept" };
+}
+
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly forecast: JailForecast;
@@ -123,7 +129,9 @@ export async function openAccessScope(
   const { config } = loaded;
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
+  const container = containerOf(config.sandbox);
   const forecast = await forecastJail({
+    ...(container === undefined ? {} : { container }),
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
     cacheDir: cacheDirectory(paths),
