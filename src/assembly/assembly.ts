@@ -12,6 +12,7 @@ import {
 } from "../control/mod.ts";
 import type { EventSink } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
+import type { SavedMemory } from "../tool/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { Modes } from "./access/modes.ts";
 import type { InternalRequest, InternalResult, RunAgents } from "./internal.ts";
@@ -217,7 +218,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   /** Saves a fact of the user's own for this project; the model is told of it with the next turn. */
-  async remember(text: string): Promise<{ readonly path: string; readonly updated: boolean }> {
+  async remember(text: string): Promise<SavedMemory> {
     const { memory } = this.inputs.ports;
     if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");
     const saved = await (await memory()).remember({ name: text, description: text, text, scope: "project" });

@@ -24,8 +24,8 @@ export const texts = {
   no: "No",
   ownWords: "Other: say it in your own words",
   kept: (id: string) => `Session ${id} is kept; to go on with it: reasonix -c`,
-  remembered: (path: string) => `Remembered in ${path}`,
-  factChanged: (path: string) => `Changed what was remembered in ${path}`,
+  remembered: (fact: string, { name }: { readonly name: string }) =>
+    `Remembered: "${fact}" · \`/memory forget ${name}\` takes it back`,
   busy: (pid: number | undefined) =>
     `${pid === undefined ? "Another program" : `Process ${pid}`} has this session open. Go on in a copy?`,
   busyCopy: "The copy has all that was said so far, and nothing of what follows there.",
