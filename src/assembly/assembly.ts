@@ -22,6 +22,7 @@ import type { PlanDesk } from "./plan/plan_desk.ts";
 import type { RunSession } from "./session/session.ts";
 import type { GuardedTools } from "./tools/guarded_tools.ts";
 import type { TurnInput } from "./context/turn_input.ts";
+import { offerLateTools } from "./tools/offered_tools.ts";
 import { ended, reasonOf, throwIfStopped, TurnRunner, type TurnRunParts } from "./turns/turn_runner.ts";
 
 /** The parts of a run, connected. */
@@ -170,6 +171,7 @@ export class Assembly implements AsyncDisposable {
 
   async #open(): Promise<SessionStart> {
     const { session, controller: { recorder }, paths, provider: { model }, loaded, inputs } = this.#parts;
+    offerLateTools({ ...this.#parts, recorder, collaboration: this.modes.collaboration });
     await recordOpening(recorder, this.#parts);
     await this.modes.open();
     for (const work of this.#whenOpen) work();
