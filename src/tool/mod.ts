@@ -36,6 +36,9 @@ export const loadServerProcess = lazy(() => import("./shell/server_process.ts"))
 /** Watches such a process to its end, and ends its group. */
 export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 
+/** Walks a tree as ignore files allow. */
+export const loadTreeWalk = lazy(() => import("./search/walk.ts"));
+
 /** The tool that renames a symbol by what a language server says, and the patch that it applies. */
 export const loadRenameTool = lazy(() => import("./edit/rename_tool.ts"));
 

@@ -1,6 +1,10 @@
-import type { Assembly } from "../../../../assembly/mod.ts";
+import { type Assembly, loadAgentList } from "../../../../assembly/mod.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../../path/reference_text.ts";
+import { listSessions, projectDir } from "../../../../session/mod.ts";
+import { loadTreeWalk } from "../../../../tool/mod.ts";
+import { oneLine } from "../../../../util/terminal_text.ts";
 import type { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
+import { PathIndex } from "./ranking.ts";
 
 export interface FileSourceOptions {
   readonly cwd: string;
@@ -33,6 +37,127 @@ export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
       return await readEntries(path, expanded, list.startsWith("."));
     },
   };
+}
+
+const FRESH_MS = 3_000;
+/** Files of a tree beyond these are not found. */
+const MAX_FILES = 250_000;
+const MAX_LISTING_MS = 30_000;
+/** A key waits no longer for the listing. */
+const SLICE_MS = 8;
+
+export interface TreeSourceOptions {
+  readonly cwd: string;
+  /** Paths that may not be seen. */
+  readonly hidden: () => Promise<(path: string) => boolean>;
+  /** Age of a listing in milliseconds from which on the next `@` makes another one; default: 3,000. */
+  readonly freshMs?: number;
+}
+
+/**
+ * Files and directories of the whole tree for `@`, without what ignore files name. The tree is listed between
+ * keys from the first `@` on; until that has ended, directories are completed one at a time.
+ */
+export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOptions): CompletionSource {
+  let tree: { readonly paths: PathIndex; readonly cut: boolean; readonly since: number } | undefined;
+  let listing: Promise<void> | undefined;
+  const list = async () => {
+    const { paths, cut } = await listTree(cwd, await hidden());
+    tree = { paths, cut, since: performance.now() };
+  };
+  return {
+    match(before) {
+      const reference = openReference(before);
+      if (!reference || /^[./~]|(?:^|\/)\.\.(?:\/|$)/.test(reference.path)) return undefined;
+      return { from: reference.at, query: reference.path, list: "", preselect: true };
+    },
+    async items() {
+      if (!tree || performance.now() - tree.since >= freshMs) {
+        listing ??= list().finally(() => listing = undefined);
+        if (!tree) await listing;
+        else listing.catch(() => {});
+      }
+      return {
+        items: [],
+        search: (query, most) =>
+          tree?.paths.search(query, most).flatMap(({ item, score }) =>
+            itemOfPath(item).map((found) => ({ item: found, score }))
+          ) ?? [],
+        cut: tree?.cut === true,
+      };
+    },
+  };
+}
+
+async function listTree(
+  cwd: string,
+  hidden: (path: string) => boolean,
+): Promise<{ readonly paths: PathIndex; readonly cut: boolean }> {
+  const { walkFiles } = await loadTreeWalk();
+  const paths = new PathIndex();
+  const known = new Set<string>();
+  const addDirectory = (path: string) => {
+    if (path === "" || known.has(path)) return;
+    known.add(path);
+    addDirectory(path.slice(0, path.lastIndexOf("/", path.length - 2) + 1));
+    paths.add(path);
+  };
+  const full = new AbortController();
+  const start = cwd.endsWith("/") ? cwd.length : cwd.length + 1;
+  const options = {
+    root: cwd,
+    cwd,
+    hidden,
+    prune: (_path: string, name: string) => name === "node_modules",
+    signal: full.signal,
+    sliceMs: SLICE_MS,
+    deadline: Date.now() + MAX_LISTING_MS,
+  };
+  const walk = walkFiles(options, (path) => {
+    if (paths.size >= MAX_FILES) return full.abort();
+    const relative = path.slice(start);
+    addDirectory(relative.slice(0, relative.lastIndexOf("/") + 1));
+    paths.add(relative);
+  });
+  const { timedOut } = await walk.catch((error) => {
+    if (full.signal.aborted) return { timedOut: true };
+    throw error;
+  });
+  return { paths, cut: timedOut };
+}
+
+/** Agents and earlier sessions of the directory for `@`, next to files. */
+export function mentionSource(
+  run: () => Promise<Pick<Assembly, "paths" | "loaded" | "session">>,
+): CompletionSource {
+  return {
+    match(before) {
+      const reference = openReference(before);
+      if (!reference || reference.path.includes("/")) return undefined;
+      return { from: reference.at, query: reference.path, list: "", preselect: true };
+    },
+    async items() {
+      const { paths, loaded, session } = await run();
+      const { agents } = await (await loadAgentList()).agentList(paths, loaded);
+      const sessions = listSessions(projectDir(paths.home, paths.cwd), { limit: MAX_SESSIONS });
+      return {
+        items: [
+          ...agents.filter(({ usable }) => usable).map(({ name, description }) =>
+            mention(`agent:${name}`, description)
+          ),
+          ...sessions.filter(({ id }) => id !== session.id).map(({ id, title }) =>
+            mention(`session:${id}`, title)
+          ),
+        ],
+      };
+    },
+  };
+}
+
+const MAX_SESSIONS = 50;
+
+function mention(label: string, text: string): CompletionItem {
+  return { label, insert: `@${label} `, detail: oneLine(text, 100), also: text };
 }
 
 /** Resources of MCP servers for `@`: beside files, and all of a server behind `@server:`. */
@@ -80,17 +205,18 @@ interface EntryPlace {
 function itemOf(entry: Deno.DirEntry, { path, directory, isIgnored }: EntryPlace): CompletionItem[] {
   const { name } = entry;
   const isDirectory = entry.isDirectory || (entry.isSymlink && leadsToDirectory(`${path}/${name}`));
-  const reference = referenceTo(`${directory}${name}${isDirectory ? "/" : ""}`);
-  if (reference === undefined) return [];
-  // What was begun with a quote goes on behind the directory.
-  const insert = isDirectory ? reference.replace(/"$/, "") : `${reference} `;
   const label = `${name}${isDirectory ? "/" : ""}`;
-  return [{
-    label,
-    insert,
-    ...(isDirectory ? { more: true } : {}),
-    ...(isIgnored(name, isDirectory) ? { last: true } : {}),
-  }];
+  const last = isIgnored(name, isDirectory) ? { last: true } : {};
+  return itemOfPath(`${directory}${label}`).map((item) => ({ ...item, label, ...last }));
+}
+
+/** A path as an item, that of a directory with a slash at its end; none where no reference can name it. */
+function itemOfPath(path: string): CompletionItem[] {
+  const reference = referenceTo(path);
+  if (reference === undefined) return [];
+  if (!path.endsWith("/")) return [{ label: path, insert: `${reference} ` }];
+  // What was begun with a quote continues behind the directory.
+  return [{ label: path, insert: reference.replace(/"$/, ""), more: true }];
 }
 
 /** What the ignore files say about the entries of a directory. */
