@@ -90,7 +90,7 @@ Deno.test({
     await world.write("reasonix.toml", '[tools.shell]\npath = "./shell.sh"\n');
     await using terminal = await dumbTerminal(world);
     await terminal.shows("plain lines only");
-    await terminal.shows("Go on without it, this time");
+    await terminal.shows("Continue without it, this time");
     await pause();
     await terminal.type("1");
     await terminal.press("Enter");

@@ -36,7 +36,7 @@ export const texts = {
   },
   actions: {
     login: "sign in at a server",
-    restart: "start a server anew",
+    restart: "restart a server",
     off: "switch a server off for this session",
     on: "switch a server on",
   },
