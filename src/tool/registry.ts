@@ -73,8 +73,8 @@ export class ToolRegistry {
   }
 
   /**
-   * Offers the tools of background jobs and tasks, plans and goals as well, behind all others. Until then they
-   * cost no tokens; calls that name them work all the same.
+   * Offers the tools of background jobs and tasks, plans and goals as well, behind all others. Until then
+   * they cost no tokens; calls that name them work all the same.
    */
   offerLate(): void {
     if (this.#offersLate) return;

@@ -11,6 +11,7 @@ import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { RuleText } from "../../rule/mod.ts";
 import { findSession, loadEvents } from "../../session/mod.ts";
+import { userText } from "../../util/user_text.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { type AdmitImages, takesImages } from "../vision/admission.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
@@ -114,7 +115,7 @@ function sessionText(ref: string, { paths: { home, cwd } }: MentionParts): Resou
   const cut = (text: string, most: number) =>
     text.length > most ? `${text.slice(0, most).toWellFormed()} […]` : text;
   const turns = state.turns.slice(-MAX_TURNS).map(({ turn, prompt, answer = "", reason = "unfinished" }) =>
-    `## Turn ${turn} (${reason})\nUser: ${cut(prompt.trim(), MAX_PROMPT)}\nAnswer: ${
+    `## Turn ${turn} (${reason})\nUser: ${cut(userText(prompt).trim(), MAX_PROMPT)}\nAnswer: ${
       cut(answer.trim(), MAX_ANSWER)
     }`
   );

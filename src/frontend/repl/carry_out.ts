@@ -48,7 +48,7 @@ export async function carryOut(
 /** Characters of a fact; a longer line is a message. */
 const MAX_FACT = 200;
 
-/** The fact of a typed line `# fact`. Headings of pasted Markdown, `#word`, `#123` and long lines are text. */
+/** The fact of a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
 export function factOf({ text, pasted = false }: Pick<Sent, "text" | "pasted">): string | undefined {
   const fact = pasted ? undefined : /^# +(\S.*)$/u.exec(text.trimEnd())?.[1];
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;

@@ -1,10 +1,7 @@
-import { type Assembly, loadAgentList } from "../../../../assembly/mod.ts";
+import type { Assembly } from "../../../../assembly/mod.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../../path/reference_text.ts";
-import { listSessions, projectDir } from "../../../../session/mod.ts";
-import { loadTreeWalk } from "../../../../tool/mod.ts";
-import { oneLine } from "../../../../util/terminal_text.ts";
 import type { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
-import { PathIndex } from "./ranking.ts";
+import type { MentionParts, PathIndex } from "./tree.ts";
 
 export interface FileSourceOptions {
   readonly cwd: string;
@@ -40,11 +37,6 @@ export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
 }
 
 const FRESH_MS = 3_000;
-/** Files of a tree beyond these are not found. */
-const MAX_FILES = 250_000;
-const MAX_LISTING_MS = 30_000;
-/** A key waits no longer for the listing. */
-const SLICE_MS = 8;
 
 export interface TreeSourceOptions {
   readonly cwd: string;
@@ -62,6 +54,7 @@ export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOption
   let tree: { readonly paths: PathIndex; readonly cut: boolean; readonly since: number } | undefined;
   let listing: Promise<void> | undefined;
   const list = async () => {
+    const { listTree } = await import("./tree.ts");
     const { paths, cut } = await listTree(cwd, await hidden());
     tree = { paths, cut, since: performance.now() };
   };
@@ -89,46 +82,9 @@ export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOption
   };
 }
 
-async function listTree(
-  cwd: string,
-  hidden: (path: string) => boolean,
-): Promise<{ readonly paths: PathIndex; readonly cut: boolean }> {
-  const { walkFiles } = await loadTreeWalk();
-  const paths = new PathIndex();
-  const known = new Set<string>();
-  const addDirectory = (path: string) => {
-    if (path === "" || known.has(path)) return;
-    known.add(path);
-    addDirectory(path.slice(0, path.lastIndexOf("/", path.length - 2) + 1));
-    paths.add(path);
-  };
-  const full = new AbortController();
-  const start = cwd.endsWith("/") ? cwd.length : cwd.length + 1;
-  const options = {
-    root: cwd,
-    cwd,
-    hidden,
-    prune: (_path: string, name: string) => name === "node_modules",
-    signal: full.signal,
-    sliceMs: SLICE_MS,
-    deadline: Date.now() + MAX_LISTING_MS,
-  };
-  const walk = walkFiles(options, (path) => {
-    if (paths.size >= MAX_FILES) return full.abort();
-    const relative = path.slice(start);
-    addDirectory(relative.slice(0, relative.lastIndexOf("/") + 1));
-    paths.add(relative);
-  });
-  const { timedOut } = await walk.catch((error) => {
-    if (full.signal.aborted) return { timedOut: true };
-    throw error;
-  });
-  return { paths, cut: timedOut };
-}
-
 /** Agents and earlier sessions of the directory for `@`, next to files. */
 export function mentionSource(
-  run: () => Promise<Pick<Assembly, "paths" | "loaded" | "session">>,
+  run: () => Promise<MentionParts>,
 ): CompletionSource {
   return {
     match(before) {
@@ -137,27 +93,9 @@ export function mentionSource(
       return { from: reference.at, query: reference.path, list: "", preselect: true };
     },
     async items() {
-      const { paths, loaded, session } = await run();
-      const { agents } = await (await loadAgentList()).agentList(paths, loaded);
-      const sessions = listSessions(projectDir(paths.home, paths.cwd), { limit: MAX_SESSIONS });
-      return {
-        items: [
-          ...agents.filter(({ usable }) => usable).map(({ name, description }) =>
-            mention(`agent:${name}`, description)
-          ),
-          ...sessions.filter(({ id }) => id !== session.id).map(({ id, title }) =>
-            mention(`session:${id}`, title)
-          ),
-        ],
-      };
+      return { items: await (await import("./tree.ts")).mentionItems(await run()) };
     },
   };
-}
-
-const MAX_SESSIONS = 50;
-
-function mention(label: string, text: string): CompletionItem {
-  return { label, insert: `@${label} `, detail: oneLine(text, 100), also: text };
 }
 
 /** Resources of MCP servers for `@`: beside files, and all of a server behind `@server:`. */

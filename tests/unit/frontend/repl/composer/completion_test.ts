@@ -7,7 +7,8 @@ import {
   type CompletionSource,
 } from "../../../../../src/frontend/repl/composer/completion/completion.ts";
 import { fileSource, treeSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
-import { PathIndex, ranked } from "../../../../../src/frontend/repl/composer/completion/ranking.ts";
+import { byScore, scored } from "../../../../../src/frontend/repl/composer/completion/ranking.ts";
+import { PathIndex } from "../../../../../src/frontend/repl/composer/completion/tree.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
@@ -44,7 +45,11 @@ async function withFiles(paths: readonly string[], run: (folder: string) => Prom
   }
 }
 
-Deno.test("ranked puts beginnings before words, words before parts, and parts before scattered letters", () => {
+function ranked<T extends { readonly label: string }>(items: readonly T[], query: string): T[] {
+  return byScore(scored(items, query)).map(({ item }) => item);
+}
+
+Deno.test("a query puts beginnings before words, words before parts, and parts before scattered letters", () => {
   const items = ["xcompactx", "my-compact", "compact", "compactly", "c-o-m-p-a-c-t", "other"].map((
     label,
   ) => ({ label }));
