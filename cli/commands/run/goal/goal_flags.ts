@@ -41,6 +41,6 @@ export function withGoal(result: RunResult, session: string): RunResult {
     detail: goal.news ?? `Goal ${goal.state}`,
     ...(goal.said ? { said: goal.said } : {}),
     ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    remedy: `go on with: reasonix run --resume ${session}`,
+    remedy: `continue with: reasonix run --resume ${session}`,
   };
 }
