@@ -191,5 +191,6 @@ Deno.test("run names once what a project brings for other agents and is not used
   assertStringIncludes((await world.run(["run", "a"])).stderr, named);
   assert(!(await world.run(["run", "b"])).stderr.includes("This project contains"));
   await world.write(".claude/agents/x.md", "x");
-  assertStringIncludes((await world.run(["run", "c"])).stderr, ".claude/agents");
+  assert(!(await world.run(["run", "c"])).stderr.includes(".claude/agents"), "doctor names faults of agents");
+  assertStringIncludes((await world.run(["doctor"])).stdout, ".claude/agents/x.md");
 });
