@@ -38,7 +38,8 @@ export async function carryOut(
     case "#": {
       const fact = factOf({ text, pasted });
       if (fact === undefined) break;
-      commands.say(texts.chat.remembered(fact, await (await session()).remember(fact)));
+      const { name } = await (await session()).remember(fact);
+      commands.say(texts.chat.remembered(fact, name));
       return undefined;
     }
   }

@@ -24,7 +24,7 @@ export const texts = {
   no: "No",
   ownWords: "Other: say it in your own words",
   kept: (id: string) => `Session ${id} saved. Continue with: reasonix -c`,
-  remembered: (fact: string, { name }: { readonly name: string }) =>
+  remembered: (fact: string, name: string) =>
     `Remembered: "${fact}" · \`/memory forget ${name}\` takes it back`,
   busy: (pid: number | undefined) =>
     `${pid === undefined ? "Another program" : `Process ${pid}`} has this session open. Go on in a copy?`,
