@@ -31,6 +31,7 @@ for (const [columns, rows] of [[80, 24], [40, 15]] as const) {
       assertStringIncludes(lastText(server), 'the agent \\"review\\" to do this: call task');
       await terminal.shows(EMPTY);
       await chat.enter("/new");
+      await terminal.shows("A new session has begun");
       await terminal.shows(EMPTY);
       await terminal.type("continue @look");
       await terminal.shows("session:");
