@@ -3,9 +3,16 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
+import type { Terminal } from "../support/tmux.ts";
 
 const lastText = (server: { requests: readonly { json: { messages: { content: unknown }[] } }[] }) =>
   JSON.stringify(server.requests.at(-1)?.json.messages.at(-1)?.content);
+
+/** Leaves the chat, so that nothing is written any more when its home is removed. */
+async function leave(terminal: Terminal): Promise<void> {
+  await terminal.press("C-d");
+  await terminal.shows("left-with-0");
+}
 
 for (const [columns, rows] of [[80, 24], [40, 15]] as const) {
   onTerminal(
@@ -40,6 +47,7 @@ for (const [columns, rows] of [[80, 24], [40, 15]] as const) {
       const text = lastText(server);
       assertStringIncludes(text, "User: look at @src/util/long_name_helper.ts");
       assertStringIncludes(text, "Answer: Noted.");
+      await leave(terminal);
     },
   );
 }
@@ -65,6 +73,7 @@ onTerminal(
       await chat.enter("#hotfix now");
       await server.received(2);
       assertStringIncludes(lastText(server), "#hotfix now");
+      await leave(terminal);
     }
   },
 );
