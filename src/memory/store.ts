@@ -1,5 +1,5 @@
 import { ReasonixError } from "../core/mod.ts";
-import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from "../tool/mod.ts";
+import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory, SavedMemory } from "../tool/mod.ts";
 import { saveFile } from "../util/atomic_write.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { factFile, factName, MAX_DESCRIPTION, readFact, type StoredFact } from "./fact.ts";
@@ -52,7 +52,7 @@ export class FactStore implements MemoryPort {
     return await this.#find(name, scope, "read");
   }
 
-  async remember(given: NewMemory): Promise<{ readonly path: string; readonly updated: boolean }> {
+  async remember(given: NewMemory): Promise<SavedMemory> {
     const { redact = (text: string) => text, now = () => new Date() } = this.#options;
     const name = factName(given.name);
     const text = redact(given.text).trim();
@@ -83,7 +83,7 @@ export class FactStore implements MemoryPort {
       }),
       { mode: 0o600 },
     );
-    return { path, updated: old !== undefined };
+    return { name, path, updated: old !== undefined };
   }
 
   async forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }> {

@@ -36,6 +36,9 @@ export const loadServerProcess = lazy(() => import("./shell/server_process.ts"))
 /** Watches such a process to its end, and ends its group. */
 export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 
+/** Walks a tree as ignore files allow. */
+export const loadTreeWalk = lazy(() => import("./search/walk.ts"));
+
 /** The tools that edit symbols through a language server, and the patch that they apply. */
 export const loadSymbolEdits = lazy(() => import("./edit/symbol_edits.ts"));
 

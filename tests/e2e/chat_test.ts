@@ -52,17 +52,17 @@ onTerminal(
     assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "keep it, 留着");
 
     await terminal.press("C-o");
-    await terminal.shows("What the transcript shows only a part of");
+    await terminal.shows("Collapsed output");
     // The newest is first; the file is the one before.
     await terminal.press("Down", "Enter");
     await terminal.shows("+ world");
     await terminal.press("Escape");
-    await terminal.shows("What the transcript shows only a part of");
+    await terminal.shows("Collapsed output");
     await terminal.press("Escape");
     await terminal.shows(EMPTY);
 
     await chat.enter("/rewind");
-    await terminal.shows("Go back to which moment?");
+    await terminal.shows("Go back to:");
     // After turn 1, before the first; the end of turn 2 is where the session is.
     await terminal.press("Down");
     await terminal.shows("hello.txt");

@@ -170,7 +170,7 @@ export class Chat {
     this.#screen.open();
     try {
       this.#host.current(start).catch((error) => this.#fail(error));
-      for (const text of first) this.#submissions.queue.add({ text, steer: false });
+      for (const text of first) this.#submissions.queue.add({ text, steer: false, pasted: true });
       return await ended;
     } finally {
       this.#submissions.stop(reason);

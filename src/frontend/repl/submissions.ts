@@ -1,7 +1,7 @@
 import type { Assembly, TurnInput } from "../../assembly/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink } from "../../core/mod.ts";
-import { carryOut, type CarryOutParts } from "./carry_out.ts";
+import { carryOut, type CarryOutParts, factOf } from "./carry_out.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { SessionHost } from "./session_host.ts";
@@ -154,6 +154,6 @@ function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageL
 }
 
 /** Only words can be said in between: commands, lines of the shell, facts and images wait for their turn. */
-function isPlainText({ text, images = [] }: Sent): boolean {
-  return images.length === 0 && !/^[/!#]/.test(text);
+function isPlainText({ text, images = [], pasted }: Sent): boolean {
+  return images.length === 0 && !/^[/!]/.test(text) && factOf({ text, pasted }) === undefined;
 }

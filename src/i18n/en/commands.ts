@@ -3,7 +3,7 @@ export const texts = {
   briefs: {
     help: "List the commands, or explain one",
     new: "Begin a new session; this one is kept",
-    clear: "Begin anew and throw this session away",
+    clear: "Delete this session and begin a new one",
     resume: "Go to another session",
     fork: "Go on in a copy of this session",
     rename: "Give this session a title",
@@ -15,12 +15,12 @@ export const texts = {
     copy: "Copy the last answer, or its nth code block",
     diff: "What this session changed in files",
     todo: "The agent's list of things to do",
-    context: "What the model is told, by category",
+    context: "Show what fills the context, by category",
     cost: "Tokens and money of this session",
     status: "Session, model, modes, directory and sandbox at a glance",
     model: "Choose the model",
     effort: "How much the model may think",
-    goal: "Work on by itself until a goal is reached",
+    goal: "Work until a goal is reached",
     verify: "Run the commands that test what the agent changes",
     plan: "Plan first: nothing changes until you approve the plan",
     mode: "Normal, plan or goal; how far the agent may go",
@@ -78,28 +78,28 @@ export const texts = {
   nothingYet: (name: string) => `Cannot run /${name}: the session has nothing in it yet`,
   nothingYetHeadless: (name: string) => `name a session: reasonix run --continue "/${name}", or --resume ID`,
   nothingYetChat: "send a message first",
-  needsChat: (name: string) => `Cannot run /${name} here: it needs somebody who goes on`,
+  needsChat: (name: string) => `Cannot run /${name} here: it needs a conversation`,
   needsChatRemedy: (name: string) => `type it in the chat: reasonix, then /${name}`,
-  needsPerson: "Cannot ask which one: nobody is here to choose",
+  needsPerson: "Cannot ask which one: there is no terminal",
   needsPersonRemedy: "name it behind the command",
   oneSession: "Cannot go to another session: a run has one",
   goesOnHeadless: "name it with --resume ID, and a model with --model",
-  nobodyAgrees: (question: string) => `Nobody is here to answer: ${question}`,
+  nobodyAgrees: (question: string) => `Cannot ask, there is no terminal: ${question}`,
   needsPersonToAgree: "run the command in the chat",
   left: "Nothing was changed",
   unsafeArgument: (name: string, argument: string, line: string) =>
     `Cannot run the command line of /${name}: ${
       JSON.stringify(argument)
-    } could become a command of its own in ${line}`,
+    } could become a separate command in ${line}`,
   quoteArgument: "put the placeholder into quotes in the file, or give another argument",
   runsUntrusted: (name: string, lines: string) =>
-    `Cannot run /${name}: it comes with the project, nobody has trusted it yet, and it would run: ${lines}`,
+    `Cannot run /${name}: it comes with the project, is not trusted yet, and would run: ${lines}`,
   trustFirst: "look at the file, then `reasonix trust`; or add --trust-project for this run",
   rulesDoNotCount: (name: string, file: string) =>
-    `The allowed-tools of /${name} (${file}) do not count: the project brings it, and nobody trusted it yet ` +
+    `The allowed-tools of /${name} (${file}) do not count: it comes with the project and is not trusted yet ` +
     "with `reasonix trust`",
   modelNotUsed: (name: string, model: string, reason: string) =>
     `/${name} wants the model ${model}, which is not used: ${reason}`,
   cannotUse: (name: string, why: string) => `Cannot run /${name}: its file is not used: ${why}`,
-  correctFile: "correct the file; it is read anew each time",
+  correctFile: "correct the file; it is read again each time",
 };

@@ -14,7 +14,7 @@ export const texts = {
   skills: "Skills",
   serverPrompts: "Prompts of MCP servers",
   otherLines:
-    "A line of its own: @path gives the model a file, !command runs a shell line, #fact remembers something.",
+    "A line of its own: @path gives the model a file, !command runs a shell line, # fact remembers something.",
   keysAre: "/help keys lists the keys.",
   alsoCalled: (names: string) => `Also: ${names}`,
   from: (origin: string) => `From ${origin}`,
@@ -55,7 +55,7 @@ export const texts = {
   },
   noSkills: "No skills here; `reasonix skills list` says where it looked",
   scopes: { project: "project", global: "everywhere", user: "yours", configured: "configured" },
-  noMemory: "Nothing is remembered here. A line that begins with # remembers a fact",
+  noMemory: "Nothing is remembered here. A line that begins with # and a space remembers a fact",
   memoryHint: "`/memory NAME` shows one, `/memory forget NAME` takes it out of use",
   memoryOff: "Cannot use the memory: this session has none",
   archiveHint: (count: number) =>

@@ -12,7 +12,7 @@ export const texts = {
   noTitle: "(no title)",
   forked: (id: string, from: string) => `You are now in ${id}, a copy of ${from}`,
   forkedHeadless: (id: string, from: string) =>
-    `${id} is a copy of ${from}\nGo on with: reasonix run --resume ${id} "…"`,
+    `${id} is a copy of ${from}\nContinue with: reasonix run --resume ${id} "…"`,
   noNewTitle: "Cannot give the session an empty title",
   noNewTitleRemedy: "write it behind the command: /rename My title",
   renamed: (title: string) => `The session is now "${title}"`,

@@ -44,7 +44,7 @@ export const texts = {
   showAll: "Ctrl+O shows all",
   earlier: (messages: string) => `… ${messages} earlier messages: /export, or reasonix session show`,
   expand: {
-    title: "What the transcript shows only a part of",
+    title: "Collapsed output",
     empty: "Nothing was folded yet.",
     hints: ["↑↓", "enter opens", "e all", "/ searches", "n N next, previous", "q leaves"],
     leave: "q leaves",

@@ -24,8 +24,7 @@ export const texts: typeof en = {
   no: "否",
   ownWords: "其他：用自己的话回答",
   kept: (id) => `会话 ${id} 已保存；继续它：reasonix -c`,
-  remembered: (path) => `已记入 ${path}`,
-  factChanged: (path) => `已更新 ${path} 中的内容`,
+  remembered: (fact, name) => `已记住：“${fact}” · \`/memory forget ${name}\` 可撤销`,
   busy: (pid: number | undefined) =>
     `${pid === undefined ? "另一个程序" : `进程 ${pid} `}正在使用这个会话。在副本中继续？`,
   busyCopy: "副本包含到目前为止的全部内容，但不包含那边之后的内容。",

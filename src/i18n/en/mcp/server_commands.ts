@@ -37,7 +37,7 @@ export const texts = {
   },
   actions: {
     login: "sign in at a server",
-    restart: "start a server anew",
+    restart: "start a server again",
     unload: "switch a server off for this session",
     load: "switch a server on",
     trust: "trust tools of a server to be read-only",
