@@ -171,9 +171,9 @@ async function judged(batch: Batch, [call, prepared]: Entry, judging: Judging): 
   const { parts, signal } = batch;
   const { end, begin } = judging;
   if (typeof prepared === "string") return end("error", failure(prepared));
-  const opinion = parts.callHooks && await parts.callHooks.before(prepared, signal);
+  const opinion = parts.beforeCall && await parts.beforeCall(prepared, signal);
   // What the user stopped while a hook had a say does not begin.
-  if (parts.callHooks) signal.throwIfAborted();
+  if (parts.beforeCall) signal.throwIfAborted();
   if (!opinion) return await gated(batch, [call, prepared], judging);
   const { deny, stop, word, notes } = opinion;
   const noted: End = (outcome, result) => end(outcome, withNotes(result, notes));
@@ -230,13 +230,13 @@ async function gated(
   const meansToRead = decision.readsOnly === true || prepared.claimsToRead === true;
   if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, meansToRead);
   if (result.endsTurn) batch.outcome.ended = result.endsTurn;
-  const heard = parts.callHooks ? await withSaid(batch, prepared, result) : result;
+  const heard = parts.afterCall ? await withSaid(batch, prepared, result) : result;
   return end(result.isError ? "error" : "ok", heard);
 }
 
 /** The result with what hooks say of it. */
 async function withSaid(batch: Batch, prepared: PreparedCall, result: ToolResult): Promise<ToolResult> {
-  const said = await batch.parts.callHooks?.after(prepared, result, batch.signal);
+  const said = await batch.parts.afterCall?.(prepared, result, batch.signal);
   if (said?.stop !== undefined) batch.outcome.blocked = said.stop;
   return said ? withNotes(result, said.notes) : result;
 }

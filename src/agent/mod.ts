@@ -6,7 +6,6 @@ export { costStop, type Stop, StopReason, type TurnOutcome, type TurnReason } fr
 export type {
   AgentParts,
   AnswerForm,
-  CallHooks,
   CallOpinion,
   Checkpointer,
   Conversation,

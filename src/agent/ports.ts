@@ -71,21 +71,6 @@ export interface CallOpinion {
   readonly notes: readonly string[];
 }
 
-/**
- * Programs of the user's that have a say in calls.
- *
- * Contract: rejects only when the signal aborts.
- */
-export interface CallHooks {
-  before(call: PreparedCall, signal: AbortSignal): Promise<CallOpinion | undefined>;
-  /** The call has run. */
-  after(
-    call: PreparedCall,
-    result: ToolResult,
-    signal: AbortSignal,
-  ): Promise<Pick<CallOpinion, "stop" | "notes"> | undefined>;
-}
-
 /** Bounds of one turn; absent means none. */
 export interface Limits {
   /** Rounds of tool calls. */
@@ -109,8 +94,14 @@ export interface AgentParts {
   readonly amended?: (callId: string) => string | undefined;
   /** Sent with every request; absent: the vendor's default counts. */
   readonly toolChoice?: "auto";
-  /** Absent: no hook has a say in calls. */
-  readonly callHooks?: CallHooks;
+  /** Gives an opinion on a call before it is judged. Contract: rejects only when the signal aborts. */
+  readonly beforeCall?: (call: PreparedCall, signal: AbortSignal) => Promise<CallOpinion | undefined>;
+  /** Comments on a call that has run; the same contract. */
+  readonly afterCall?: (
+    call: PreparedCall,
+    result: ToolResult,
+    signal: AbortSignal,
+  ) => Promise<Pick<CallOpinion, "stop" | "notes"> | undefined>;
   /** Go on until the model calls `submit(answer)`. */
   readonly submit?: boolean;
   /** An answer of another form is sent back once. Absent: every answer will do. */

@@ -1,90 +1,51 @@
-import { Controller, type TurnCheckpoints } from "../control/mod.ts";
-import { Assembly } from "./assembly.ts";
-import { agentsOf, goalsWhenNeeded, joinExtensions, plansWhenNeeded } from "./extensions.ts";
-import type { JoinedRun } from "./joined_run.ts";
-import { createCheckpointer } from "./session/checkpoints.ts";
-import { type ContextManager, manageContext } from "./context/context_management.ts";
-import { layGround } from "./ground.ts";
-import { modelRemarks } from "./provider.ts";
-import { remarks } from "./remarks.ts";
-import type { AssemblyOptions } from "./run_options.ts";
-import { turnRules } from "./turns/turn_rules.ts";
-import { openGuardedTools } from "./tools/guarded_tools.ts";
-import { toldAsker } from "./tools/tools.ts";
+import { Controller } from "../control/mod.ts";
 import { lazy } from "../util/lazy.ts";
+import { Assembly } from "./assembly.ts";
+import { attachExtensions, featuresOf } from "./extensions.ts";
+import { type ContextManager, manageContext } from "./context/context_management.ts";
+import { openRunBase, type RunContext } from "./run_context.ts";
+import type { AssemblyOptions } from "./run_options.ts";
+import { createCheckpointer } from "./session/checkpoints.ts";
+import { opener } from "./session/opening.ts";
+import { openGuardedTools } from "./tools/guarded_tools.ts";
 
 const loadHooks = lazy(() => import("./hooks/open_hooks.ts"));
 
 /**
- * The composition root: builds every part of a run and connects them. Nothing is recorded before the run is
- * opened.
+ * The composition root: builds a run from the bottom up; each part is made of the parts before it. Nothing is
+ * recorded before the run is opened.
  */
 export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const options = given.loaded.config.hooks.length > 0 ? await (await loadHooks()).withHooks(given) : given;
-  const { ground, model, remote, skillRules } = await layGround(options);
-  const { recorder, loaded: { config } } = ground;
-  const { provider } = model;
-  const joined = Promise.withResolvers<JoinedRun>();
-  const plans = plansWhenNeeded(() => ({ ...parts, modes, turnParts, todos: tools.todos, options }));
-  const goals = goalsWhenNeeded(() => ({
-    ...parts,
-    modes,
-    turnParts,
-    gate,
-    options,
-    runCommand: tools.runCommand,
-    open: () => assembly.open(),
-  }));
-  const parts = { ...ground, plans, goals, agents: agentsOf(joined.promise) };
-  const rules = { provider, remote, temporaryRules: skillRules.current };
-  const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
-  const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
-  if (tools.reviewEdits) turnParts.add({ reviewAnswer: tools.reviewEdits });
-  const news = () => turnParts.takeNews();
-  const context = await manageContext({ ...parts, model, modes, plugins, news, hooks: options.hooks });
-  const checkpointer = createCheckpointer({ ...parts, beforeLook: tools.prepareShell });
-  const { warmedUp, ...ahead } = preparations({ options, gate, context, checkpointer, tools, ...ground });
-  const turn = { provider, gate, toolbox: tools.toolbox, ...limits };
-  const assembly = new Assembly({
-    ...parts,
-    provider,
-    controller: new Controller(recorder, {
-      ...turn,
-      // What an agent changes is part of what the turn changes that it works for.
-      ...(options.parent ? {} : { checkpointer }),
-      ...context,
-      ...ahead,
-    }),
-    gate,
-    modes,
-    turnParts,
-    checkpointer,
-    window: model.choice?.entry.context_window,
-    answerForm: options.answerForm,
-    asker: options.asker && toldAsker(options.asker, recorder),
-    effort: options.effort ?? model.choice?.entry.effort,
-    allowInTurn: skillRules.add,
-    beforeTurn: context.beforeTurn,
-    warnings: [...remarks(parts), ...modelRemarks(provider, remote)],
-    turn,
-    warmedUp,
-    tools,
-    plugins,
+  const base = await openRunBase(options);
+  const { loaded: { config }, provider, recorder, extensions } = base;
+  const guarded = await openGuardedTools(base);
+  const { gate, tools } = guarded;
+  const checkpointer = createCheckpointer({ ...base, beforeLook: tools.prepareShell });
+  const open = opener({ ...base, ...guarded });
+  const run: RunContext = { ...base, ...guarded, checkpointer, open, assemble };
+  const features = featuresOf(run);
+  await attachExtensions(run, features);
+  const context = await manageContext(run);
+  const rules = extensions.rules(config, options, provider.model.toolMode);
+  const turn = { provider, gate, toolbox: tools.toolbox(features), ...rules };
+  const { warmedUp, ...ahead } = preparations(run, context);
+  const controller = new Controller(recorder, {
+    ...turn,
+    // What an agent changes is part of what the turn changes that it works for.
+    ...(options.parent ? {} : { checkpointer }),
+    ...context,
+    ...ahead,
   });
-  const { registry, agents } = parts;
-  const run: JoinedRun = { assembly, options, registry, gate, tools, agents, assemble };
-  joined.resolve(run);
-  await joinExtensions(run);
-  return assembly;
+  const { beforeTurn } = context;
+  return new Assembly({ ...run, ...features, controller, turn, beforeTurn, warmedUp });
 }
 
-interface PreparationParts extends Pick<JoinedRun, "options" | "gate" | "tools" | "registry"> {
-  readonly context: Pick<ContextManager, "warm">;
-  readonly checkpointer: TurnCheckpoints;
-}
-
-/** What is made ready ahead: `warm` while the model thinks, `onCall` while it writes a call. */
-function preparations({ options, gate, context, checkpointer, tools, registry }: PreparationParts) {
+/** Prepares ahead: `warm` while the model thinks, `onCall` while it writes a call. */
+function preparations(
+  { options, gate, tools, registry, checkpointer }: RunContext,
+  context: Pick<ContextManager, "warm">,
+) {
   const warming: Promise<unknown>[] = [];
   const prepareEdit = lazy(() => Promise.all([gate.warm?.("Edit"), tools.openChecks()]));
   return {

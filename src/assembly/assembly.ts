@@ -7,44 +7,28 @@ import {
   rewind,
   type RewindParts,
   type RewindScope,
-  type TurnCheckpoints,
   turnTarget,
 } from "../control/mod.ts";
 import type { EventSink } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { SavedMemory } from "../tool/mod.ts";
-import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { Modes } from "./access/modes.ts";
-import type { InternalRequest, InternalResult, RunAgents } from "./internal.ts";
-import type { Remark } from "./access/access_scope.ts";
-import type { GoalDesk } from "./goal/goal_desk.ts";
-import type { PlanDesk } from "./plan/plan_desk.ts";
+import type { InternalRequest, InternalResult } from "./internal.ts";
+import type { Features, RunContext } from "./run_context.ts";
 import type { RunSession } from "./session/session.ts";
-import type { GuardedTools } from "./tools/guarded_tools.ts";
+import type { TurnExtensions } from "./turns/turn_extensions.ts";
 import type { TurnInput } from "./context/turn_input.ts";
-import { offerLateTools } from "./tools/offered_tools.ts";
-import { ended, reasonOf, throwIfStopped, TurnRunner, type TurnRunParts } from "./turns/turn_runner.ts";
+import { ended, reasonOf, throwIfStopped, TurnRunner } from "./turns/turn_runner.ts";
 
 /** The parts of a run, connected. */
-export interface AssemblyParts extends OpeningParts, Omit<TurnRunParts, "plugins" | "tools"> {
-  readonly session: RunSession;
-  readonly checkpointer: Pick<TurnCheckpoints, "open" | "changed" | "meantToChange">;
-  readonly scope: { readonly full: boolean; readonly forecast: { readonly confined: boolean } };
-  /** Reasoning effort that the model is asked for; absent: the vendor's own. */
-  readonly effort: string | undefined;
-  /** Takes secrets out of what leaves the run beside its events. */
-  readonly redact: (text: string) => string;
-  readonly plans: () => Promise<PlanDesk>;
-  readonly goals: () => Promise<GoalDesk>;
-  /** Notices for the user before the first turn. */
-  readonly warnings: readonly Remark[];
+export interface AssemblyParts extends RunContext, Features {
+  readonly controller: Controller;
+  /** Takes what changed since the last turn. */
+  readonly beforeTurn: () => Promise<void>;
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
   /** What a turn needs beyond its conversation; nothing that acts between steps. */
   readonly turn: ControlledParts;
-  readonly agents: () => Promise<RunAgents>;
-  /** The background of the tools. */
-  readonly tools: Pick<GuardedTools["tools"], "close" | "ended" | "images">;
 }
 
 /** The facts that a front end shows of a session that begins. */
@@ -74,7 +58,8 @@ export class Assembly implements AsyncDisposable {
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
   readonly inputs: AssemblyParts["inputs"];
-  readonly effort: AssemblyParts["effort"];
+  /** Reasoning effort that the model is asked for; absent: the vendor's own. */
+  readonly effort: string | undefined;
   readonly redact: AssemblyParts["redact"];
   /** The plans of the session. */
   readonly plans: AssemblyParts["plans"];
@@ -82,8 +67,6 @@ export class Assembly implements AsyncDisposable {
   readonly goals: AssemblyParts["goals"];
   readonly #parts: AssemblyParts;
   readonly #running = new Set<Promise<unknown>>();
-  readonly #closing: (() => Promise<void>)[] = [];
-  readonly #whenOpen: (() => void)[] = [];
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
   readonly #turns: TurnRunner;
@@ -98,41 +81,23 @@ export class Assembly implements AsyncDisposable {
     this.provider = parts.provider;
     this.loaded = parts.loaded;
     this.inputs = parts.inputs;
-    this.effort = parts.effort;
+    this.effort = parts.options.effort ?? parts.model.choice?.entry.effort;
     this.redact = parts.redact;
     this.plans = parts.plans;
     this.goals = parts.goals;
-    this.#turns = new TurnRunner({ ...parts, attachments: this.attachments }, parts.warnings);
+    const { attachments, window } = this;
+    this.#turns = new TurnRunner({ ...parts, attachments, window });
+    parts.controller.onInterrupt((reason) => parts.extensions.interrupted(reason));
   }
 
-  /** What takes part in its turns. */
-  get turnParts(): AssemblyParts["turnParts"] {
-    return this.#parts.turnParts;
-  }
-
-  /** A call of the turn was meant to change something. */
-  get hasChanged(): boolean {
-    return this.#parts.checkpointer.meantToChange;
-  }
-
-  /** Paths that the turn has changed so far: from the working directory, or absolute. */
-  async changedFiles(): Promise<readonly string[]> {
-    return await this.#parts.checkpointer.changed();
+  /** Tests what turns change; absent where another run does. */
+  get verification(): TurnExtensions["verification"] {
+    return this.#parts.extensions.verification;
   }
 
   /** Makes a run beside the conversation; see {@linkcode RunAgents.internal}. */
   async runInternal(request: InternalRequest): Promise<InternalResult> {
     return await this.stoppable(request.signal, async () => (await this.#parts.agents()).internal(request));
-  }
-
-  /** Does something when the session is open, once its first events are written. */
-  whenOpen(work: () => void): void {
-    this.#whenOpen.push(work);
-  }
-
-  /** Does a piece of work before the run is closed. */
-  onClose(work: () => Promise<void>): void {
-    this.#closing.push(work);
   }
 
   /** The directory that the run works in. */
@@ -152,7 +117,7 @@ export class Assembly implements AsyncDisposable {
 
   /** Tokens that a conversation of the model can have, where declared. */
   get window(): number | undefined {
-    return this.provider.model.contextWindow ?? this.#parts.window;
+    return this.provider.model.contextWindow ?? this.#parts.model.choice?.entry.context_window;
   }
 
   /** Commands run in a jail, as far as that is known before the first one. */
@@ -170,11 +135,8 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #open(): Promise<SessionStart> {
-    const { session, controller: { recorder }, paths, provider: { model }, loaded, inputs } = this.#parts;
-    offerLateTools({ ...this.#parts, recorder, collaboration: this.modes.collaboration });
-    await recordOpening(recorder, this.#parts);
-    await this.modes.open();
-    for (const work of this.#whenOpen) work();
+    const { session, recorder, paths, provider: { model }, loaded, inputs } = this.#parts;
+    await this.#parts.open();
     const { skills } = inputs.skillSet;
     const tools = recorder.prefix.tools.map((tool) => tool.name);
     const entry = loaded.config.providers.find(({ name }) => name === model.provider);
@@ -238,7 +200,7 @@ export class Assembly implements AsyncDisposable {
 
   /** The session as what previews and rewinds work on. */
   get rewindable(): RewindParts {
-    const { controller: { recorder }, checkpointer } = this.#parts;
+    const { recorder, checkpointer } = this.#parts;
     return { recorder, checkpoints: () => checkpointer.open() };
   }
 
@@ -274,7 +236,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await Promise.all(this.#closing.map((work) => work()));
+    await this.#parts.extensions.close();
     await this.#parts.plugins?.close();
     await this.#parts.tools.close();
     await this.session.close();

@@ -14,7 +14,7 @@ import type { Asker, BuiltinTool, ProcessGuard, Tool } from "../tool/mod.ts";
 import type { GoalClock } from "./goal/goal_clock.ts";
 import type { PlanReviewer } from "./plan/reviewer.ts";
 import type { RunToolHost } from "./tools/tool_host.ts";
-import type { HookPort } from "./hooks/hook_port.ts";
+import type { RunContext } from "./run_context.ts";
 import type { RunPaths } from "./run_paths.ts";
 
 /** The options of a run beside its configuration. */
@@ -68,6 +68,12 @@ export interface ParentRun {
 /** Changes how built-in tools are offered, by their names. */
 export type AdaptedTools = Readonly<Record<string, (tool: BuiltinTool) => BuiltinTool>>;
 
+/** A feature that was prepared before the run. */
+export interface RunFeature {
+  /** Adds its extensions; records nothing, since nothing is open yet. */
+  join(run: RunContext): void;
+}
+
 /** Everything an assembly is made from. */
 export interface AssemblyOptions extends RunOptions {
   readonly paths: RunPaths;
@@ -104,5 +110,5 @@ export interface AssemblyOptions extends RunOptions {
   /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
-  readonly hooks?: HookPort;
+  readonly hooks?: RunFeature;
 }

@@ -8,7 +8,7 @@ import {
 } from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { formatPlace } from "../../core/mod.ts";
+import { type Event, formatPlace } from "../../core/mod.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import {
   type ApprovalMode,
@@ -167,10 +167,11 @@ export class SkillRules {
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder;
-    recorder.subscribe((event) => {
-      if (event.type === "turn.end" && this.#rules.length > 0) this.#rules = [];
-    });
   }
+
+  readonly onEvent = (event: Event): undefined => {
+    if (event.type === "turn.end" && this.#rules.length > 0) this.#rules = [];
+  };
 
   /** The rules in force; another array whenever they change. */
   readonly current = (): readonly RuleText[] => this.#rules;

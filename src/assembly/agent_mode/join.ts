@@ -1,9 +1,8 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
-import type { Assembly } from "../assembly.ts";
-import type { AssemblyOptions } from "../run_options.ts";
-import type { TurnPart } from "../turns/turn_parts.ts";
+import type { RunContext } from "../run_context.ts";
+import type { TurnExtension } from "../turns/turn_extensions.ts";
 import { saysDone } from "./done_mark.ts";
 
 const GO_ON = "Go on with the task.";
@@ -11,15 +10,9 @@ const GO_ON = "Go on with the task.";
 const FURTHER_TURN = "turn";
 
 /** Gives the model several turns for each task, without a person in between. */
-export function join(
-  { assembly, options: { steps = 1, loaded } }: {
-    readonly assembly: Assembly;
-    readonly options: AssemblyOptions;
-  },
-): void {
+export function join({ modes, recorder, extensions, options: { steps = 1, loaded } }: RunContext): void {
   const { status } = loaded.config.agent_mode;
-  const { modes, controller: { recorder } } = assembly;
-  assembly.turnParts.add(new Turns({ most: steps, status, waits: () => modes.planWaits }, recorder));
+  extensions.add(new Turns({ most: steps, status, waits: () => modes.planWaits }, recorder));
 }
 
 interface TurnsOptions {
@@ -29,7 +22,7 @@ interface TurnsOptions {
   readonly waits: () => boolean;
 }
 
-class Turns implements TurnPart {
+class Turns implements TurnExtension {
   readonly #most: number;
   readonly #tells: boolean;
   readonly #waits: TurnsOptions["waits"];

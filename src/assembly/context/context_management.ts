@@ -2,7 +2,6 @@ import type { Sayings } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import {
   Compaction,
-  type CompactionHooks,
   LateInstructions,
   loadSkills,
   loadTodoReminder,
@@ -18,6 +17,7 @@ import { sendsReasoning } from "../../provider/mod.ts";
 import { providerOf, type RunModel } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
+import type { TurnExtensions } from "../turns/turn_extensions.ts";
 import { askServerWindow } from "./context_window.ts";
 import { grouped } from "../../view/mod.ts";
 
@@ -32,10 +32,7 @@ export interface ContextManagerParts {
   readonly workspace: Workspace;
   readonly inputs: PromptInputs;
   readonly registry: ToolRegistry;
-  /** Takes what the model is to be told with its next request. */
-  readonly news: () => readonly string[];
-  /** Absent where none is configured. */
-  readonly hooks?: { readonly compaction: CompactionHooks } | undefined;
+  readonly extensions: Pick<TurnExtensions, "takeNews" | "compaction">;
   readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
 }
 
@@ -75,7 +72,7 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
         await changeTools(recorder, offered);
       }
       await modes.tellSwitch();
-      for (const content of [...sources.news(), ...late.take()]) {
+      for (const content of [...sources.extensions.takeNews(), ...late.take()]) {
         await recorder.record({ type: "message.user", content, origin: "context" });
       }
       await compaction.betweenSteps(signal);
@@ -109,7 +106,7 @@ async function openCompaction(sources: ContextManagerParts, window: () => number
     sendsReasoning: (message) => sendsReasoning(message, provider.model, choice?.entry.compat),
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
     ...(carry ? { carry } : {}),
-    hooks: sources.hooks?.compaction,
+    hooks: sources.extensions.compaction,
   });
 }
 

@@ -1,22 +1,12 @@
-import type { Config } from "../../config/mod.ts";
-import type { CheckResult, GoalRecord, Recorder } from "../../control/mod.ts";
+import type { CheckResult, GoalRecord } from "../../control/mod.ts";
 import type { EventOf } from "../../core/mod.ts";
-import type { Gate } from "../../permission/mod.ts";
-import type { Modes } from "../access/modes.ts";
-import { ownCall, type OwnCommandEnd, type OwnCommandRunner } from "../tools/own_command.ts";
-
-export interface GoalCheckParts {
-  readonly recorder: Recorder;
-  readonly gate: Gate;
-  readonly modes: Modes;
-  readonly loaded: { readonly config: Config };
-  readonly runCommand: OwnCommandRunner;
-}
+import type { RunContext } from "../run_context.ts";
+import { ownCall, type OwnCommandEnd } from "../tools/own_command.ts";
 
 /** Why a command of the user's own may not run; undefined when it may. */
 export async function refusalOf(
   command: string,
-  { gate, modes }: Pick<GoalCheckParts, "gate" | "modes">,
+  { gate, modes }: Pick<RunContext, "gate" | "modes">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   modes.ownCommand = true;
@@ -30,12 +20,12 @@ export async function refusalOf(
 
 /** The commands of a goal, and what others have found out about the turn. */
 export class GoalChecks {
-  readonly #parts: GoalCheckParts;
+  readonly #parts: RunContext;
   /** Commands of the verification whose last run in this turn failed, with what they printed. */
   readonly #unverified = new Map<string, string>();
   #own = false;
 
-  constructor(parts: GoalCheckParts) {
+  constructor(parts: RunContext) {
     this.#parts = parts;
   }
 
@@ -75,7 +65,7 @@ export class GoalChecks {
   }
 
   async #one(line: string, signal: AbortSignal): Promise<OwnCommandEnd> {
-    const { runCommand, loaded: { config } } = this.#parts;
+    const { tools: { runCommand }, loaded: { config } } = this.#parts;
     const refusal = await refusalOf(line, this.#parts, signal);
     if (refusal !== undefined) return { outcome: "failed", text: `not run: ${refusal}`, durationMs: 0 };
     return await runCommand({ line, timeoutSeconds: config.goal.check_timeout_seconds }, signal);

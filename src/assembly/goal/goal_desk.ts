@@ -1,39 +1,14 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
-import type { Config } from "../../config/mod.ts";
-import {
-  type GoalLimits,
-  type GoalNews,
-  type GoalRecord,
-  loadGoals,
-  type Recorder,
-} from "../../control/mod.ts";
+import { type GoalLimits, type GoalNews, type GoalRecord, loadGoals } from "../../control/mod.ts";
 import { errorMessage, type Event, isAbort, type NewEvent, ReasonixError } from "../../core/mod.ts";
-import type { Gate } from "../../permission/mod.ts";
 import { openGoal } from "../../session/mod.ts";
-import type { GoalPort, GoalReport, ToolRegistry } from "../../tool/mod.ts";
-import type { Modes } from "../access/modes.ts";
+import type { GoalPort, GoalReport } from "../../tool/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
-import type { OwnCommandRunner } from "../tools/own_command.ts";
-import type { TurnParts } from "../turns/turn_parts.ts";
+import type { RunContext } from "../run_context.ts";
 import { type GoalClock, REAL_CLOCK } from "./goal_clock.ts";
 import { GoalChecks } from "./goal_checks.ts";
 import { GoalResearch } from "./goal_research.ts";
 import { goalLimits, type GoalRequest, remaining, requireGoal } from "./goal_request.ts";
-
-export interface GoalDeskParts {
-  readonly recorder: Recorder;
-  readonly registry: Pick<ToolRegistry, "get" | "offerLate">;
-  readonly modes: Modes;
-  readonly turnParts: TurnParts;
-  readonly gate: Gate;
-  readonly redact: (text: string) => string;
-  readonly paths: { readonly cwd: string };
-  readonly loaded: { readonly config: Config };
-  readonly runCommand: OwnCommandRunner;
-  readonly options: { readonly goalClock?: GoalClock };
-  /** Begins the session, where it has not begun. */
-  readonly open: () => Promise<unknown>;
-}
 
 const CLEARED: NewEvent = {
   type: "notice",
@@ -51,7 +26,7 @@ type GoalLibrary = Awaited<ReturnType<typeof loadGoals>>;
  * events, so a run that is killed goes on with it.
  */
 export class GoalDesk implements GoalPort {
-  readonly #parts: GoalDeskParts;
+  readonly #parts: RunContext;
   readonly #checks: GoalChecks;
   readonly #research: GoalResearch;
   readonly #clock: GoalClock;
@@ -65,15 +40,14 @@ export class GoalDesk implements GoalPort {
   /** The moment up to which the time of the goal is counted. */
   #counted: number | undefined;
 
-  constructor(parts: GoalDeskParts) {
+  constructor(parts: RunContext) {
     this.#parts = parts;
     this.#clock = parts.options.goalClock ?? REAL_CLOCK;
     this.#limits = goalLimits(parts.loaded.config);
     this.#checks = new GoalChecks(parts);
     this.#research = new GoalResearch({ ...parts, clock: this.#clock });
-    parts.recorder.subscribe((event) => this.#event(event));
-    parts.recorder.follow((event) => this.#follow(event));
-    parts.turnParts.add({
+    parts.extensions.add({
+      onEvent: (event) => this.#event(event),
       before: (input) => this.#before(input),
       after: (outcome, signal) => this.#after(outcome, signal),
       limits: () => this.#inTurn && this.open ? remaining(this.#limits, this.open) : {},
@@ -262,17 +236,15 @@ export class GoalDesk implements GoalPort {
     await this.#end({ ...open, state: "stopped", ...(why === undefined ? {} : { note: why }) }, news, "");
   }
 
-  #event(event: Event): void {
+  /** Counts what happens in a turn. A goal does not outlive a switch to another collaboration mode. */
+  #event(event: Event): NewEvent | undefined {
     if (event.type === "message.user" && (event.origin === "user" || event.origin === "steer")) {
       this.#byUser = true;
     }
-    if (!this.#inTurn) return;
-    this.#effects?.event(event);
-    if (event.type === "verification") this.#checks.verified(event);
-  }
-
-  /** A goal does not outlive a switch to another way of working. */
-  #follow(event: Event): NewEvent | undefined {
+    if (this.#inTurn) {
+      this.#effects?.event(event);
+      if (event.type === "verification") this.#checks.verified(event);
+    }
     const { open } = this;
     if (event.type === "goal.change" && event.state === "cleared") return CLEARED;
     if (event.type !== "mode.change" || !event.collaboration || event.collaboration === "goal") {

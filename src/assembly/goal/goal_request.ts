@@ -3,7 +3,8 @@ import type { Config } from "../../config/mod.ts";
 import type { GoalLimits, GoalRecord } from "../../control/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
-import { type GoalCheckParts, refusalOf } from "./goal_checks.ts";
+import { refusalOf } from "./goal_checks.ts";
+import type { RunContext } from "../run_context.ts";
 
 /** An objective that long belongs into a file. */
 const MAX_OBJECTIVE = 20_000;
@@ -18,7 +19,7 @@ export interface GoalRequest {
   readonly strategy?: "auto" | "research" | "simple";
 }
 
-interface Wanted extends Pick<GoalCheckParts, "gate" | "modes"> {
+interface Wanted extends Pick<RunContext, "gate" | "modes"> {
   readonly registry: Pick<ToolRegistry, "get">;
   readonly objective: string;
   readonly checks: readonly string[];

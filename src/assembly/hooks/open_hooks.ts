@@ -1,24 +1,24 @@
 import { loadHookConfig } from "../../config/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
-import { formatHookProblem, missingCommands } from "../../hook/mod.ts";
-import type { JoinedRun } from "../joined_run.ts";
-import type { AssemblyOptions } from "../run_options.ts";
-import { approverWithHooks, askerWithHooks } from "./asking.ts";
-import { callHooks } from "./call_hooks.ts";
-import { compactionHooks } from "./compaction_hooks.ts";
-import type { HookPort } from "./hook_port.ts";
-import { RunHooks } from "./run_hooks.ts";
-import { TurnHooks } from "./turn_hooks.ts";
+import { type ApprovalAnswer, ReasonixError } from "../../core/mod.ts";
+import { formatHookProblem, ownArguments } from "../../hook/mod.ts";
+import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
+import type { Asker } from "../../tool/mod.ts";
+import type { RunContext } from "../run_context.ts";
+import type { AssemblyOptions, RunFeature } from "../run_options.ts";
+import { HookExtension } from "./hook_extension.ts";
+import { occasion, RunHooks } from "./run_hooks.ts";
 
-class OpenHooks implements HookPort {
-  readonly run: RunHooks;
-  readonly callHooks: HookPort["callHooks"];
-  readonly compaction: HookPort["compaction"];
+class OpenHooks implements RunFeature {
+  readonly hooks: RunHooks;
 
-  constructor(run: RunHooks) {
-    this.run = run;
-    this.callHooks = callHooks(run);
-    this.compaction = compactionHooks(run);
+  constructor(hooks: RunHooks) {
+    this.hooks = hooks;
+  }
+
+  /** Lets the hooks of a run take part in it. */
+  join(run: RunContext): void {
+    this.hooks.begin(run);
+    run.extensions.add(new HookExtension(this.hooks, run.options.approver !== undefined));
   }
 }
 
@@ -30,7 +30,7 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   const { approver, asker, amended, loaded, paths, parent, sessionId } = options;
   // Another agent's run is made of the options of the run it belongs to.
   const hooks = options.hooks instanceof OpenHooks && parent
-    ? options.hooks.run.forAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
+    ? options.hooks.hooks.forAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
     : new RunHooks({ configured: (await loadHookConfig()).configuredHooks(loaded, paths), paths });
   const broken = hooks.problems.find(({ source }) => source.failure === "closed");
   if (broken) {
@@ -49,24 +49,71 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   };
 }
 
-/** Lets the hooks of a run take part in it. */
-export function join({ assembly, tools, options }: JoinedRun): void {
-  if (!(options.hooks instanceof OpenHooks)) return;
-  const { run: hooks } = options.hooks;
-  hooks.begin({ assembly, tools });
-  const turns = new TurnHooks(hooks, options.approver !== undefined);
-  assembly.turnParts.add(turns);
-  const { controller: { recorder }, paths: { cwd, env } } = assembly;
-  assembly.whenOpen(() => {
-    for (
-      const text of [
-        ...hooks.problems.map(formatHookProblem),
-        ...missingCommands(hooks.ready, { cwd, env }),
-      ]
-    ) {
-      void recorder.record({ type: "notice", level: "warning", code: "hook", text });
-    }
-    turns.start();
+/** Why a person is asked where no rule speaks of the call; what is asked about otherwise is the person's. */
+const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
+
+/** Asks hooks before the person, and tells them that somebody is asked. */
+function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {
+  return {
+    async ask(request, signal) {
+      const answer = await answerOfHooks(request, hooks, signal);
+      if (answer) return answer;
+      // The run that an agent works for tells that somebody is asked.
+      if (hooks.agent) return await approver.ask(request, signal);
+      const waiting = hooks.notify(
+        "permission_prompt",
+        `Your permission is needed to use ${request.tool}`,
+        signal,
+      );
+      const given = await approver.ask(request, signal);
+      await waiting;
+      return given;
+    },
+  };
+}
+
+/** Tells hooks that the model or a server asks the user something. */
+function askerWithHooks(asker: Asker, hooks: RunHooks): Asker {
+  return {
+    async ask(questions, signal) {
+      const waiting = hooks.notify(
+        "elicitation_dialog",
+        questions[0]?.question ?? "You are asked something",
+        signal,
+      );
+      const given = await asker.ask(questions, signal);
+      await waiting;
+      return given;
+    },
+  };
+}
+
+async function answerOfHooks(
+  request: ApprovalRequest,
+  hooks: RunHooks,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer | undefined> {
+  const call = hooks.calls.get(request.callId);
+  // Calls of another agent may have the same name.
+  if (call?.tool !== request.tool) return undefined;
+  const { input, names } = occasion(call, hooks);
+  const verdict = await hooks.fire("PermissionRequest", {
+    names,
+    callId: request.callId,
+    signal,
+    input: { ...input, message: request.reason },
   });
-  assembly.onClose(() => turns.end());
+  if (verdict?.decision === "deny") {
+    const { reason: note = "", stop } = verdict;
+    return { allow: false, scope: "once", note, by: "hook", ...(stop === undefined ? {} : { stop: true }) };
+  }
+  if (verdict?.decision !== "allow" || !mayAnswer(request)) return undefined;
+  const { updatedInput } = verdict;
+  if (updatedInput) hooks.amend(request.callId, ownArguments(call, updatedInput, hooks.run.paths.cwd));
+  return { allow: true, scope: "once", by: "hook" };
+}
+
+/** A hook never answers what a rule, a destructive command or a protected file asks about. */
+function mayAnswer({ why, personOnly, destructive, escape }: ApprovalRequest): boolean {
+  return why !== undefined && OPEN.has(why.code) && !personOnly && !destructive && !escape;
 }

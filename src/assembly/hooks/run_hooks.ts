@@ -1,8 +1,15 @@
 import type { ConfiguredHook } from "../../config/mod.ts";
-import { type HookEvent, Hooks, type HookVerdict, readHooks } from "../../hook/mod.ts";
+import {
+  type HookEvent,
+  Hooks,
+  hookToolInput,
+  hookToolName,
+  hookToolNames,
+  type HookVerdict,
+  readHooks,
+} from "../../hook/mod.ts";
 import type { NewEvent, PreparedCall } from "../../core/mod.ts";
-import type { Assembly } from "../assembly.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { RunContext } from "../run_context.ts";
 import { HookPrograms, type TrustedContents, trustedContents } from "./hook_programs.ts";
 import type { RunPaths } from "../run_paths.ts";
 
@@ -48,7 +55,7 @@ export class RunHooks {
   /** Arguments that a hook allowed a call with; an empty text once they were taken. */
   readonly #amended = new Map<string, string>();
   readonly #ready: ReturnType<typeof readHooks<ConfiguredHook>>["hooks"];
-  #run: { readonly assembly: Assembly; readonly hooks: Hooks<ConfiguredHook> } | undefined;
+  #begun: { readonly run: RunContext; readonly hooks: Hooks<ConfiguredHook> } | undefined;
 
   readonly #sources: HookSources;
 
@@ -68,13 +75,13 @@ export class RunHooks {
   }
 
   /** The run they belong to. */
-  get assembly(): Assembly {
-    if (!this.#run) throw new TypeError("Cannot run hooks: there is no run yet");
-    return this.#run.assembly;
+  get run(): RunContext {
+    if (!this.#begun) throw new TypeError("Cannot run hooks: there is no run yet");
+    return this.#begun.run;
   }
 
-  begin({ assembly, tools: { guard, openJail } }: Pick<JoinedRun, "assembly" | "tools">): void {
-    const { paths, loaded, workspace, session, controller: { recorder } } = assembly;
+  begin(run: RunContext): void {
+    const { paths, loaded, workspace, session, recorder, tools: { guard, openJail } } = run;
     const { paths: { cwd: project }, contents } = this.#sources;
     const programs = new HookPrograms({
       paths,
@@ -87,7 +94,7 @@ export class RunHooks {
       openJail,
     });
     const record = (event: NewEvent) => recorder.record(event);
-    this.#run = { assembly, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };
+    this.#begun = { run, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };
   }
 
   /** Those that can run. */
@@ -101,13 +108,22 @@ export class RunHooks {
 
   /** Runs the hooks of an event; undefined when none is meant. */
   async fire(event: HookEvent, occasion: Occasion = {}): Promise<HookVerdict | undefined> {
-    if (!this.#run || !this.wants(event)) return undefined;
+    if (!this.#begun || !this.wants(event)) return undefined;
     const { input = {}, names, signal = new AbortController().signal, callId } = occasion;
-    return await this.#run.hooks.fire(event, {
+    return await this.#begun.hooks.fire(event, {
       input: { ...this.#common(), ...input },
       names,
       signal,
       callId,
+    });
+  }
+
+  /** Runs the hooks that notify the user. */
+  async notify(kind: string, message: string, signal?: AbortSignal): Promise<void> {
+    await this.fire("Notification", {
+      names: [kind],
+      input: { notification_type: kind, message, title: "Reasonix" },
+      ...(signal ? { signal } : {}),
     });
   }
 
@@ -130,11 +146,11 @@ export class RunHooks {
   }
 
   async record(event: NewEvent): Promise<void> {
-    await this.assembly.controller.recorder.record(event);
+    await this.run.recorder.record(event);
   }
 
   #common(): Record<string, unknown> {
-    const { session, paths, modes } = this.assembly;
+    const { session, paths, modes } = this.run;
     const { agent } = this;
     return {
       session_id: session.id,
@@ -146,4 +162,17 @@ export class RunHooks {
       ...(agent ? { agent_id: agent.id, agent_type: agent.type } : {}),
     };
   }
+}
+
+/** A call as its hooks see it, and the names by which they may mean it. */
+export function occasion(call: PreparedCall, { run: { paths: { cwd } } }: RunHooks) {
+  return {
+    names: hookToolNames(call),
+    callId: call.call.id,
+    input: {
+      tool_name: hookToolName(call.tool),
+      tool_input: hookToolInput(call, cwd),
+      tool_use_id: call.call.id,
+    },
+  };
 }

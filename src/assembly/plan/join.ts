@@ -1,12 +1,14 @@
-import type { JoinedRun } from "../joined_run.ts";
+import type { Features, RunContext } from "../run_context.ts";
 import { isComplexTask } from "./complex_task.ts";
 
 /** Lets a run have plans from its beginning; a complex task may begin with one. */
-export async function join({ assembly, options }: JoinedRun): Promise<void> {
-  const { modes, turnParts, controller: { recorder } } = assembly;
-  const desk = await assembly.plans();
+export async function join(
+  { modes, extensions, recorder, options }: RunContext,
+  { plans }: Features,
+): Promise<void> {
+  const desk = await plans();
   if (!options.loaded.config.agent.auto_plan || !desk.attended) return;
-  turnParts.add({
+  extensions.add({
     async before(input) {
       const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !input.readOnly;
       const isUsers = (input.origin ?? "user") === "user" && input.skill === undefined;

@@ -1,24 +1,11 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, type Event, type NewEvent, type NewEventOf } from "../../core/mod.ts";
-import type { SessionPaths, SessionState } from "../../session/mod.ts";
+import type { SessionState } from "../../session/mod.ts";
 import { checklist, type PlanPort, type PlanReply, type TodoStore } from "../../tool/mod.ts";
-import type { Modes } from "../access/modes.ts";
 import type { TurnInput } from "../context/turn_input.ts";
-import type { TurnParts } from "../turns/turn_parts.ts";
+import type { RunContext } from "../run_context.ts";
 import type { PlanAnswer, PlanApproval, PlanProposal, PlanReviewer } from "./reviewer.ts";
 import { planSteps } from "./steps.ts";
-
-export interface PlanDeskParts {
-  readonly recorder: Recorder;
-  readonly modes: Modes;
-  readonly todos: TodoStore;
-  readonly session: { readonly paths: Pick<SessionPaths, "dir"> };
-  /** Without a reviewer nobody is there to be asked. */
-  readonly options: { readonly planReviewer?: PlanReviewer };
-  readonly turnParts: TurnParts;
-  readonly redact: (text: string) => string;
-}
 
 /** Nobody reads a longer one, and the tool's result may have to repeat it. */
 const MAX_PLAN = 30_000;
@@ -28,16 +15,18 @@ const MAX_PLAN = 30_000;
  * approval opens. What it knows is in the session's events; nothing but a reviewer approves a plan.
  */
 export class PlanDesk implements PlanPort {
-  readonly #parts: PlanDeskParts;
+  readonly #parts: RunContext;
   /** A plan was proposed by a call of this turn. */
   #proposed = false;
   /** The approved plan is being carried out, or will be by the next turn. */
   #underWay = false;
 
-  constructor(parts: PlanDeskParts) {
+  constructor(parts: RunContext) {
     this.#parts = parts;
-    parts.recorder.follow((event) => this.#follow(event));
-    parts.turnParts.add({ after: (outcome, signal) => this.#after(outcome, signal) });
+    parts.extensions.add({
+      onEvent: (event) => this.#follow(event),
+      after: (outcome, signal) => this.#after(outcome, signal),
+    });
   }
 
   get #reviewer(): PlanReviewer | undefined {
@@ -141,7 +130,7 @@ export class PlanDesk implements PlanPort {
     if (content === undefined) {
       return refusal(`Cannot complete step ${step}: the plan has the steps 1 to ${steps.length}`);
     }
-    const { todos, modes } = this.#parts;
+    const { tools: { todos }, modes } = this.#parts;
     todos.set(withStepDone(todos.get(), steps, content));
     const done = todos.get().filter(({ content, status }) =>
       status === "completed" && steps.includes(content)
@@ -154,7 +143,7 @@ export class PlanDesk implements PlanPort {
   }
 
   async #approve({ plan, note, window, acceptEdits, by }: PlanApproval): Promise<string> {
-    const { modes, todos } = this.#parts;
+    const { modes, tools: { todos } } = this.#parts;
     const before = this.latest?.plan ?? "";
     const changed = plan !== undefined && plan.trim() !== before ? plan.trim() : undefined;
     const file = changed === undefined ? undefined : await this.#save(changed);
@@ -220,7 +209,7 @@ export class PlanDesk implements PlanPort {
     this.#parts.modes.approvedPlan = false;
     const { latest } = this;
     if (latest?.state !== "approved" || event.reason !== "done") return undefined;
-    const items = this.#parts.todos.get();
+    const items = this.#parts.tools.todos.get();
     const isDone = (step: string) =>
       items.some(({ content, status }) => content === step && status === "completed");
     return planSteps(latest.plan).every(isDone) ? { type: "plan.change", state: "finished" } : undefined;

@@ -3,10 +3,10 @@ import { errorMessage } from "../../core/mod.ts";
 import { newSessionId } from "../../session/mod.ts";
 import type { AgentReport } from "../../tool/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { Features, RunContext } from "../run_context.ts";
 import { settingModel } from "../provider.ts";
 import { isTaskToPlan } from "../plan/complex_task.ts";
-import type { TurnPart } from "../turns/turn_parts.ts";
+import type { TurnExtension } from "../turns/turn_extensions.ts";
 import { handOff, sinceThen } from "./hand_off.ts";
 import prompt from "./prompt.md" with { type: "text" };
 import { SUBMIT_PLAN } from "./submit_plan.ts";
@@ -31,27 +31,29 @@ const WORKFLOW = [
 ];
 
 /** Lets another model plan, unless it is that of the run. Throws a ReasonixError where there is none. */
-export async function join(run: JoinedRun): Promise<void> {
-  const { assembly, options: { loaded } } = run;
+export async function join(run: RunContext, { agents }: Features): Promise<void> {
+  const { loaded } = run;
   const model = await settingModel(loaded, "agent.planner_model", loaded.config.agent.planner_model);
-  const { provider, id } = assembly.provider.model;
-  if (model !== `${provider}/${id}`) assembly.turnParts.add(new Coordinator(run, model));
+  const { provider, id } = run.provider.model;
+  if (model !== `${provider}/${id}`) run.extensions.add(new Coordinator(run, agents, model));
 }
 
 /**
  * Lets another model plan before the model of the run acts. Each has a session of its own, which only grows;
  * what one says to the other is a plan in a message of the user's.
  */
-class Coordinator implements TurnPart {
-  readonly #run: JoinedRun;
+class Coordinator implements TurnExtension {
+  readonly #run: RunContext;
+  readonly #agents: Features["agents"];
   /** As `provider/model`. */
   readonly #model: string;
   /** Turns that the planner has heard of; undefined: none of this process. */
   #heard: number | undefined;
   #failures = 0;
 
-  constructor(run: JoinedRun, model: string) {
+  constructor(run: RunContext, agents: Features["agents"], model: string) {
     this.#run = run;
+    this.#agents = agents;
     this.#model = model;
   }
 
@@ -64,7 +66,7 @@ class Coordinator implements TurnPart {
       return input;
     }
     this.#failures = 0;
-    const { assembly: { modes, controller: { recorder } } } = this.#run;
+    const { modes, recorder } = this.#run;
     const plan = report.answer.trim();
     this.#heard = recorder.state.turns.length;
     await recorder.record({
@@ -83,12 +85,12 @@ class Coordinator implements TurnPart {
     { text, references = [], images }: TurnInput,
     signal: AbortSignal,
   ): Promise<AgentReport | string> {
-    const { agents, assembly: { session, controller: { recorder } }, options } = this.#run;
+    const { session, recorder, options } = this.#run;
     const directory = `${session.paths.dir}/planner`;
     const since = sinceThen(recorder.state.turns, this.#heard);
     try {
       const earlier = await latestSession(directory);
-      return await (await agents()).own({
+      return await (await this.#agents()).own({
         ...earlier ?? { id: newSessionId(new Date()) },
         agent: plannerOf(options.loaded.config.agent.planner_max_steps),
         model: this.#model,
@@ -110,7 +112,7 @@ class Coordinator implements TurnPart {
     this.#failures += 1;
     const rests = this.#failures >= MOST_FAILURES;
     const last = rests ? "; it is not asked again in this run" : "";
-    await this.#run.assembly.controller.recorder.record({
+    await this.#run.recorder.record({
       type: "notice",
       level: "warning",
       code: "planner",

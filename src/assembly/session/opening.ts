@@ -7,6 +7,10 @@ import type { ToolRegistry } from "../../tool/mod.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
 import type { RunPaths } from "../run_paths.ts";
+import { offerLateTools } from "../tools/offered_tools.ts";
+import type { TurnExtensions } from "../turns/turn_extensions.ts";
+import { lazy } from "../../util/lazy.ts";
+import type { Modes } from "../access/modes.ts";
 import { tellForeign } from "./foreign_parts.ts";
 import type { RunSession } from "./session.ts";
 
@@ -20,6 +24,23 @@ export interface OpeningParts {
   readonly session: Pick<RunSession, "head" | "state" | "takeNotices">;
   /** Absent where no plugin is configured. */
   readonly plugins?: RunPlugins | undefined;
+}
+
+interface OpenerParts extends OpeningParts {
+  readonly recorder: Recorder;
+  readonly modes: Modes;
+  readonly extensions: TurnExtensions;
+}
+
+/** Opens the session at its first call: writes its first events, and notifies the extensions. */
+export function opener(parts: OpenerParts): () => Promise<void> {
+  return lazy(async () => {
+    const { recorder, modes, extensions } = parts;
+    offerLateTools(parts);
+    await recordOpening(recorder, parts);
+    await modes.open();
+    extensions.opened();
+  });
 }
 
 /**

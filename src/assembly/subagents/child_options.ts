@@ -4,7 +4,7 @@ import type { PreparedCall } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import { BUILTINS, isKnownToRead, type Tool } from "../../tool/mod.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { RunContext } from "../run_context.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { adaptedTools, inForeground } from "./adapted_tools.ts";
@@ -60,10 +60,9 @@ function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHER
 }
 
 /** Options of the run that an agent works in: the walls and rules of the one it works for, and no more. */
-export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
-  const { options, assembly, gate, tools } = run;
+export function childOptions(run: RunContext, task: ChildTask): AssemblyOptions {
+  const { options, session, recorder, inputs, gate, tools } = run;
   const { agent, id, readOnly } = task;
-  const { session, controller: { recorder }, inputs } = assembly;
   const depth = (options.parent?.depth ?? 0) + 1;
   const reference = task.model ?? agentModel(options.loaded, agent).reference;
   const offered = offeredTools(run, task, depth);
@@ -109,19 +108,18 @@ function bounds(mode: AssemblyOptions["permissionMode"]): Pick<AssemblyOptions, 
 }
 
 /** Directory of the sessions of a run's agents. */
-export function agentsDirectory({ assembly: { session } }: Pick<JoinedRun, "assembly">): string {
+export function agentsDirectory({ session }: Pick<RunContext, "session">): string {
   return `${session.paths.dir}/agents`;
 }
 
 /** A program's own model, and one that plays a recording, is the same for all; others keep a state. */
 function modelOf(
-  { options, assembly }: JoinedRun,
+  { options, provider: runs, loaded: { config } }: RunContext,
   { provider, model }: ChildTask,
   reference: string | undefined,
 ): Pick<AssemblyOptions, "provider"> {
   const own = provider ?? (model === undefined ? options.provider : undefined);
   if (own) return { provider: own };
-  const { provider: runs, loaded: { config } } = assembly;
   const plays = config.providers.some(({ name, kind }) => name === runs.model.provider && kind === "replay");
   return plays && reference === undefined ? { provider: runs } : {};
 }
@@ -133,7 +131,7 @@ interface Offered {
 }
 
 /** The tools of the run as far as the agent may have them. */
-function offeredTools({ registry, options }: JoinedRun, task: ChildTask, depth: number): Offered {
+function offeredTools({ registry, options }: RunContext, task: ChildTask, depth: number): Offered {
   const { agent, readOnly } = task;
   const deep = depth >= options.loaded.config.agents.max_depth;
   const builtins = new Set(BUILTINS.map(({ name }) => name));

@@ -5,7 +5,7 @@ import { agentOfSession, newSessionId } from "../../session/mod.ts";
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import type { TurnInput } from "../context/turn_input.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { RunContext } from "../run_context.ts";
 import { AgentRun, type AgentRunParts } from "./agent_run.ts";
 import type { InternalRequest, InternalResult, OwnTask, RunAgents } from "../internal.ts";
 import { internalResult, internalTask } from "./internal_run.ts";
@@ -15,13 +15,13 @@ import { openChild } from "./open_child.ts";
 import { Slots } from "./slots.ts";
 
 /** Opens the desk of a run, when its first task comes. */
-export function openDesk(run: JoinedRun): RunAgents {
+export function openDesk(run: RunContext): RunAgents {
   return new AgentDesk(run);
 }
 
 /** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
 class AgentDesk implements RunAgents {
-  readonly #run: JoinedRun;
+  readonly #run: RunContext;
   readonly #slots: Slots;
   readonly #questions = new Slots(1);
   readonly #tasks = new Map<string, AgentRun>();
@@ -30,15 +30,17 @@ class AgentDesk implements RunAgents {
   /** What those that have not ended have spent. */
   #spending = 0;
 
-  constructor(run: JoinedRun) {
+  constructor(run: RunContext) {
     this.#run = run;
-    const { assembly, options } = run;
+    const { extensions, options } = run;
     this.#slots = new Slots(options.loaded.config.agents.max_parallel);
-    assembly.controller.onInterrupt((reason) => this.#stopAll(reason));
-    assembly.onClose(() => this.#close());
-    if (options.waitForAgents) {
-      assembly.turnParts.add({ after: (outcome, signal) => this.#goOn(outcome, signal) });
-    }
+    extensions.add({
+      interrupted: (reason) => this.#stopAll(reason),
+      close: () => this.#close(),
+      ...(options.waitForAgents
+        ? { after: (outcome: TurnOutcome, signal: AbortSignal) => this.#goOn(outcome, signal) }
+        : {}),
+    });
   }
 
   async run(task: AgentTask, signal: AbortSignal): Promise<AgentReport | string> {
@@ -51,10 +53,9 @@ class AgentDesk implements RunAgents {
   }
 
   async internal(request: InternalRequest): Promise<InternalResult> {
-    const { assembly } = this.#run;
     const { prompt, contexts, images, signal = new AbortController().signal } = request;
     signal.throwIfAborted();
-    await assembly.open();
+    await this.#run.open();
     const made = internalTask(this.#run, request);
     const events: Event[] = [];
     const run = await this.#begin(
@@ -113,7 +114,7 @@ class AgentDesk implements RunAgents {
     child: ChildTask,
     beside: Pick<AgentRunParts, "sink" | "input"> = {},
   ): Promise<AgentRun | string> {
-    const { recorder } = this.#run.assembly.controller;
+    const { recorder } = this.#run;
     const left = this.#costLeft();
     if (left !== undefined && left <= 0) {
       return "Nothing of the cost limit of the turn is left for another agent";
@@ -141,16 +142,16 @@ class AgentDesk implements RunAgents {
   #ended(run: AgentRun): void {
     this.#working.delete(run);
     const { spending, task, report } = run;
-    const { turnParts } = this.#run.assembly;
-    turnParts.spend(spending);
-    if (task.background && !run.isSeen) turnParts.tell(newsOf(report));
+    const { extensions } = this.#run;
+    extensions.spend(spending);
+    if (task.background && !run.isSeen) extensions.tell(newsOf(report));
     for (const amount of Object.values(spending.costs)) this.#spending -= amount;
   }
 
   /** At the end of a turn: what agents in the background have answered by then leads to another turn. */
   async #goOn({ reason }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
     if (reason !== "done") return undefined;
-    const { assembly: { turnParts, controller }, options } = this.#run;
+    const { extensions, recorder, options } = this.#run;
     const seconds = options.loaded.config.agents.background_wait_seconds;
     const working = () => [...this.#working].filter(({ task }) => task.background);
     if (working().length > 0 && seconds > 0) {
@@ -160,9 +161,9 @@ class AgentDesk implements RunAgents {
     if (late !== "" && !signal.aborted) {
       const text = `Agents in the background end with the run: ${late} were not done after ${seconds} s ` +
         "([agents] background_wait_seconds)";
-      await controller.recorder.record({ type: "notice", level: "warning", code: "agents", text });
+      await recorder.record({ type: "notice", level: "warning", code: "agents", text });
     }
-    const news = turnParts.takeNews();
+    const news = extensions.takeNews();
     return news.length === 0 || signal.aborted
       ? undefined
       : { text: news.join("\n\n"), origin: "continue", literal: true };
@@ -170,12 +171,12 @@ class AgentDesk implements RunAgents {
 
   /** Money that the turn has left, less what other agents have spent meanwhile; absent: no limit. */
   #costLeft(): number | undefined {
-    const { assembly: { controller, turnParts }, options } = this.#run;
+    const { extensions, recorder, options } = this.#run;
     const { max_cost } = options.loaded.config.agent;
     if (max_cost <= 0) return undefined;
     const sum = (costs: Readonly<Record<string, number>>) =>
       Object.values(costs).reduce((total, each) => total + each, 0);
-    return max_cost - (sum(controller.recorder.state.costs) - sum(turnParts.costsBefore)) - this.#spending;
+    return max_cost - (sum(recorder.state.costs) - sum(extensions.costsBefore)) - this.#spending;
   }
 
   #stopAll(reason: StopReason): void {
@@ -188,7 +189,7 @@ class AgentDesk implements RunAgents {
   }
 
   async #childTask(task: AgentTask): Promise<ChildTask | string> {
-    const { assembly: { inputs } } = this.#run;
+    const { inputs } = this.#run;
     const agent = await agentNamed(task.agent, inputs);
     if (typeof agent === "string") return agent;
     const readOnly = task.readOnly || agent.readOnly;

@@ -2,13 +2,13 @@ import { resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import type { Event } from "../../core/mod.ts";
 import type { InternalRequest, InternalResult } from "../internal.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { RunContext } from "../run_context.ts";
 import type { AgentRun } from "./agent_run.ts";
 import type { ChildTask } from "./child_options.ts";
 
 /** The agent and the options that a request stands for. Throws ReasonixError for an unknown model. */
 export function internalTask(
-  { options }: JoinedRun,
+  { options }: RunContext,
   { steps = 0, overrides = {} }: InternalRequest,
 ): Pick<ChildTask, "agent" | "readOnly" | "system" | "unattended" | "provider"> {
   const { model, provider, tools, temperature, system = "", readOnly = false } = overrides;

@@ -1,7 +1,7 @@
 import type { AgentDefinition } from "../../context/mod.ts";
 import { errorMessage, type PreparedCall, ReasonixError } from "../../core/mod.ts";
 import { createWorktree, type Worktree, type WorktreePatch } from "../../worktree/mod.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { RunContext } from "../run_context.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 /** A work tree in which an agent works, whose changes come back as a patch. */
@@ -16,11 +16,11 @@ export interface Isolation {
 
 /** Makes a work tree for an agent. Throws a ReasonixError that says why it could not. */
 export async function isolate(
-  run: JoinedRun,
+  run: RunContext,
   { name }: AgentDefinition,
   id: string,
 ): Promise<Isolation> {
-  const { options: { paths }, assembly } = run;
+  const { paths, recorder } = run;
   const worktree = await createWorktree({ cwd: paths.cwd, home: paths.home, id });
   const end = async (signal: AbortSignal) => {
     try {
@@ -32,7 +32,7 @@ export async function isolate(
         const text = `Cannot remove the work tree of agent ${name}: ${
           errorMessage(error)
         }; the next one tries again`;
-        void assembly.controller.recorder.record({ type: "notice", level: "warning", code: "agents", text });
+        void recorder.record({ type: "notice", level: "warning", code: "agents", text });
       });
     }
   };
@@ -46,7 +46,7 @@ interface Bringing {
 }
 
 async function brought(
-  run: JoinedRun,
+  run: RunContext,
   worktree: Worktree,
   { name, id, signal }: Bringing,
 ): Promise<readonly string[]> {
@@ -55,7 +55,7 @@ async function brought(
   const files = patch.files.join(", ");
   const why = await refusal(run, worktree, patch, { name, id, signal });
   if (why === undefined) return [`Its changes, made in a work tree of its own, are applied: ${files}`];
-  const kept = `${run.assembly.session.paths.dir}/outputs/${id}.patch`;
+  const kept = `${run.session.paths.dir}/outputs/${id}.patch`;
   await Deno.mkdir(kept.slice(0, kept.lastIndexOf("/")), { recursive: true, mode: 0o700 });
   await Deno.copyFile(patch.file, kept);
   return [`Its changes of ${files} are not applied: ${why}. The patch is ${kept}`];
@@ -63,7 +63,7 @@ async function brought(
 
 /** Applies the patch as an edit that the gate of the run has judged; returns why not. */
 async function refusal(
-  { gate }: JoinedRun,
+  { gate }: RunContext,
   worktree: Worktree,
   patch: WorktreePatch,
   { name, id, signal }: Bringing,

@@ -1,7 +1,7 @@
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { SessionBusyError } from "../../session/mod.ts";
 import type { Assembly } from "../assembly.ts";
-import type { JoinedRun } from "../joined_run.ts";
+import type { RunContext } from "../run_context.ts";
 import type { AgentRunParts } from "./agent_run.ts";
 import { agentModel } from "./child_model.ts";
 import { childOptions, type ChildTask } from "./child_options.ts";
@@ -11,8 +11,8 @@ import type { Isolation } from "./isolation.ts";
 type OpenedChild = Pick<AgentRunParts, "child" | "notes" | "input" | "end">;
 
 /** Puts together the run in which an agent works on a task; a string says, for the model, why not. */
-export async function openChild(run: JoinedRun, task: ChildTask): Promise<OpenedChild | string> {
-  const { assembly, assemble, options } = run;
+export async function openChild(run: RunContext, task: ChildTask): Promise<OpenedChild | string> {
+  const { recorder, assemble, options } = run;
   let isolation: Isolation | undefined;
   try {
     if (task.isolated) isolation = await (await import("./isolation.ts")).isolate(run, task.agent, task.id);
@@ -21,7 +21,6 @@ export async function openChild(run: JoinedRun, task: ChildTask): Promise<Opened
     const skill = await instructionsOf(task, child);
     const { fellBack } = task.model === undefined ? agentModel(options.loaded, task.agent) : {};
     if (fellBack !== undefined) {
-      const { recorder } = assembly.controller;
       await recorder.record({ type: "notice", level: "warning", code: "agents", text: fellBack });
     }
     return {

@@ -1,30 +1,18 @@
-import type { Toolbox } from "../../agent/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import { loadMcp } from "../../mcp/mod.ts";
-import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
+import type { Decision, Gate, PermissionGate } from "../../permission/mod.ts";
 import { lazy } from "../../util/lazy.ts";
-import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
 import { Modes } from "../access/modes.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
 import type { RemotePlugins } from "../plugins/remote_plugins.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
+import type { RunBase } from "../run_context.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../vision/admission.ts";
-import { buildTools, type RunTools, toldAsker, type ToolParts } from "./tools.ts";
+import { buildTools, type RunTools } from "./tools.ts";
 
 const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "this run asks nobody" };
-
-interface GuardedToolParts
-  extends
-    Omit<ToolParts, "asker" | "permissionMode" | "confirm" | "scope" | "textInLines" | "vision">,
-    Required<Pick<GateOptions, "temporaryRules">> {
-  readonly scope: RunScope;
-  /** The session's model. */
-  readonly provider: Provider;
-  readonly remote: RemotePlugins | undefined;
-}
 
 /** How images get into the conversation. */
 export interface ImageWays {
@@ -36,11 +24,7 @@ export interface ImageWays {
 
 /** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
 export interface GuardedTools {
-  readonly tools: Omit<RunTools, "toolbox"> & {
-    /** As the model calls them. */
-    readonly toolbox: Toolbox;
-    readonly images: ImageWays;
-  };
+  readonly tools: RunTools & { readonly images: ImageWays };
   readonly gate: Gate & Partial<PermissionGate>;
   readonly modes: Modes;
   readonly plugins: RunPlugins | undefined;
@@ -64,11 +48,9 @@ export async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins
 }
 
 /** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */
-export async function openGuardedTools(
-  options: AssemblyOptions,
-  parts: GuardedToolParts,
-): Promise<GuardedTools> {
-  const { scope, recorder, temporaryRules } = parts;
+export async function openGuardedTools(parts: RunBase): Promise<GuardedTools> {
+  const { options, scope, recorder, skillRules } = parts;
+  const { parent } = options;
   const permissionMode = () => gate.permissionMode ?? options.permissionMode ?? "workspace-write";
   const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
@@ -76,14 +58,14 @@ export async function openGuardedTools(
   const { model } = parts.provider;
   const textInLines = model.toolMode === "pseudo";
   const vision = takesImages(model, parts.loaded);
-  const asker = options.asker && toldAsker(options.asker, recorder);
-  const tools = buildTools({ ...parts, asker, vision, textInLines, permissionMode, confirm });
-  const plugins = await openPlugins(options, { ...parts, asker, guard: tools.guard });
+  const tools = buildTools({ ...parts, parent, vision, textInLines, permissionMode, confirm });
+  const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
-    buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
+    buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });
   await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
-  const toolbox = withAdmission(tools.checked, images.admit, parts.provider);
+  const toolbox: RunTools["toolbox"] = (features) =>
+    withAdmission(tools.toolbox(features), images.admit, parts.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
 }
 

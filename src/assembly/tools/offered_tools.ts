@@ -7,6 +7,7 @@ import { BUILTINS, type Tool, ToolRegistry } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import type { CollaborationMode } from "../access/modes.ts";
 import type { AdaptedTools } from "../run_options.ts";
+import type { TurnExtensions } from "../turns/turn_extensions.ts";
 
 /** The tools that the model may call. */
 export interface OfferedTools {
@@ -43,18 +44,22 @@ export function buildRegistry(
  * background, a plan or a goal begins.
  */
 export function offerLateTools(
-  { registry, recorder, collaboration }: {
+  { registry, recorder, extensions, modes: { collaboration } }: {
     readonly registry: ToolRegistry;
     readonly recorder: Recorder;
-    readonly collaboration: CollaborationMode;
+    readonly extensions: Pick<TurnExtensions, "add">;
+    readonly modes: { readonly collaboration: CollaborationMode };
   },
 ): void {
   const { prefix } = recorder.state;
   if (collaboration !== "normal" || prefix?.tools.some(({ name }) => registry.isLate(name))) {
     return registry.offerLate();
   }
-  recorder.subscribe((event) => {
-    if (usesLateTools(event)) registry.offerLate();
+  extensions.add({
+    onEvent(event) {
+      if (usesLateTools(event)) registry.offerLate();
+      return undefined;
+    },
   });
 }
 

@@ -28,6 +28,7 @@ import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
 import type { OwnCommandRunner } from "./own_command.ts";
+import type { TurnExtensions } from "../turns/turn_extensions.ts";
 import { RunToolHost } from "./tool_host.ts";
 
 export interface ToolParts {
@@ -36,20 +37,15 @@ export interface ToolParts {
   readonly session: RunSession;
   readonly recorder: Recorder;
   readonly registry: ToolRegistry;
+  readonly extensions: Pick<TurnExtensions, "add">;
   readonly inputs: PromptInputs;
   readonly scope: RunScope;
   /** The mode of the moment. */
   readonly permissionMode: () => PermissionMode;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker | undefined;
-  /** Takes the model's plans. */
-  readonly plans: NonNullable<ToolServices["plans"]>;
-  /** Takes what the model says of the goal. */
-  readonly goals: NonNullable<ToolServices["goals"]>;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"] | undefined;
-  /** Other agents that work on parts of the task. */
-  readonly agents?: ToolServices["agents"] | undefined;
   /** The run on whose behalf this one works. */
   readonly parent?: ParentRun | undefined;
   /** Says whether the model sees images. */
@@ -59,9 +55,8 @@ export interface ToolParts {
 }
 
 export interface RunTools {
-  readonly toolbox: RegistryToolbox;
-  /** The same, whose edits say which errors they brought. */
-  readonly checked: Toolbox;
+  /** The tools as the model calls them; `features` answer those about plans, goals and agents. */
+  readonly toolbox: (features: Pick<ToolServices, "plans" | "goals" | "agents">) => Toolbox;
   /** Sees to it that no process outlives the run. */
   readonly guard: ProcessGuard | undefined;
   /** The session's list of things to do. */
@@ -74,7 +69,7 @@ export interface RunTools {
   readonly openJail: SandboxSession["open"];
   /** Has a shell wait for the command that the model is about to name. */
   prepareShell(): Promise<void>;
-  /** Has at hand what `checked` needs for the first edit. */
+  /** Loads what checks the first edit. */
   openChecks(): Promise<unknown>;
   /** Returns the errors of edits that no result has named; absent: nothing checks edits. */
   reviewEdits?(answer: string, signal: AbortSignal): Promise<string | undefined>;
@@ -107,7 +102,7 @@ export function buildTools(parts: ToolParts): RunTools {
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     ...(parts.confirm ? { confirm: parts.confirm } : {}),
   });
-  recorder.follow(jail.denialNotice);
+  parts.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
     workspace,
     outputDir,
@@ -126,10 +121,17 @@ export function buildTools(parts: ToolParts): RunTools {
   };
   const { execute } = parts.parent?.host ?? host;
   let ahead: Promise<void> | undefined;
-  const toolbox = new RegistryToolbox({ registry, jail: jail.current, execute, context });
+  const calls = { registry, jail: jail.current, execute };
+  const toolbox = new RegistryToolbox({ ...calls, context });
   return {
-    toolbox,
-    checked: withEditChecks(toolbox, lsp.open),
+    toolbox: (features) =>
+      withEditChecks(
+        new RegistryToolbox({
+          ...calls,
+          context: { ...context, services: { ...context.services, ...features } },
+        }),
+        lsp.open,
+      ),
     guard: services.shell?.guard,
     todos: services.todos,
     host: parts.parent?.host ?? host,
@@ -175,10 +177,10 @@ async function detailsOf(
 
 /** Services of the tools whose changes are events of the session. */
 function buildServices(
-  { session, recorder, inputs, asker, plans, goals, agents, parent }: ToolParts,
+  { session, recorder, inputs, asker, parent }: ToolParts,
 ): SessionServices {
   return openServices({
-    knowledge: { ...inputs.ports, plans, goals, ...(agents ? { agents } : {}) },
+    knowledge: inputs.ports,
     ...(parent?.guard ? { guard: parent.guard } : {}),
     todos: session.state.todos,
     onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),

@@ -1,60 +1,33 @@
-import { type AnswerForm, StopReason, type TurnOutcome } from "../../agent/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
-import type { Modes } from "../access/modes.ts";
-import type { Remark } from "../access/access_scope.ts";
-import {
-  mentioned,
-  type MentionParts,
-  resolveInput,
-  type TurnInput,
-  type TurnInputParts,
-} from "../context/turn_input.ts";
-import type { RunPlugins } from "../plugins/run_plugins.ts";
-import { providerOf } from "../provider.ts";
-import type { RunPaths } from "../run_paths.ts";
-import type { ImageWays } from "../tools/guarded_tools.ts";
-import type { TurnParts } from "./turn_parts.ts";
-import { TurnTotal } from "./turn_total.ts";
-import type { RuleText } from "../../rule/mod.ts";
+import { costStop, type Stop, StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import type { Controller } from "../../control/mod.ts";
+import { addSpending, NO_SPENDING, ReasonixError, type Spending, totalCost } from "../../core/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import type { Remark } from "../access/access_scope.ts";
+import { mentioned, resolveInput, type TurnInput } from "../context/turn_input.ts";
+import { modelRemarks, providerOf } from "../provider.ts";
+import { remarks } from "../remarks.ts";
+import type { RunContext } from "../run_context.ts";
 
 /** What turns are made with. */
-export interface TurnRunParts
-  extends
-    Pick<TurnInputParts, "workspace" | "loaded" | "gate" | "window" | "asker">,
-    Pick<MentionParts, "inputs"> {
-  readonly paths: RunPaths;
+interface TurnRunParts extends RunContext {
   readonly controller: Controller;
-  readonly modes: Modes;
-  /** The session's model. */
-  readonly provider: Provider;
-  readonly answerForm: AnswerForm | undefined;
   /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
-  /** Lets allow rules count to the end of the next turn. */
-  readonly allowInTurn: (rules: readonly RuleText[]) => void;
-  readonly plugins?: Pick<RunPlugins, "resourceReader"> | undefined;
-  readonly tools: { readonly images: ImageWays };
-  /** What takes part in its turns. */
-  readonly turnParts: TurnParts;
-}
-
-interface TurnRunnerParts extends TurnRunParts {
+  readonly window: number | undefined;
   /** How servers give what goes into a message. */
   readonly attachments: { readonly vision: boolean; readonly directory: string };
 }
 
 /** Runs the turns of a session: one for each input of the user, and those that follow by themselves. */
 export class TurnRunner {
-  readonly #parts: TurnRunnerParts;
+  readonly #parts: TurnRunParts;
   readonly #warnings: Remark[];
   /** What the model was not told yet of what the user had saved. */
   readonly #facts: string[] = [];
 
-  constructor(parts: TurnRunnerParts, warnings: readonly Remark[]) {
+  constructor(parts: TurnRunParts) {
     this.#parts = parts;
-    this.#warnings = [...warnings];
+    this.#warnings = [...remarks(parts), ...modelRemarks(parts.provider, parts.remote)];
   }
 
   /** Tells the model with the next turn. */
@@ -64,7 +37,7 @@ export class TurnRunner {
 
   /** Runs a turn and what follows from it; the outcome is that of the last one, with what all have taken. */
   async run(input: TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
-    const { controller, turnParts } = this.#parts;
+    const { controller, extensions } = this.#parts;
     const stop = new AbortController();
     const unsubscribe = controller.onInterrupt((reason) => stop.abort(reason));
     const all = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
@@ -73,14 +46,14 @@ export class TurnRunner {
       for (let next: TurnInput = input;;) {
         const outcome = await this.#one(next, all);
         total.add(outcome);
-        const following = await turnParts.after(outcome, all);
+        const following = await extensions.after(outcome, all);
         if (!following || all.aborted) return total.of(outcome);
         const stop = total.overspent(this.#parts.loaded.config.agent.max_cost);
         if (stop) return { ...total.of(outcome), ...stop };
         next = following;
       }
     } catch (error) {
-      await turnParts.failed(error);
+      await extensions.failed(error);
       throw error;
     } finally {
       unsubscribe();
@@ -88,8 +61,7 @@ export class TurnRunner {
   }
 
   async #one(given: TurnInput, signal: AbortSignal): Promise<TurnOutcome> {
-    const { controller, modes, answerForm } = this.#parts;
-    const { recorder } = controller;
+    const { controller, recorder, modes, options: { answerForm } } = this.#parts;
     await this.#parts.beforeTurn();
     for (const warning of this.#warnings.splice(0)) {
       await recorder.record({ type: "notice", level: "warning", code: "config", ...warning });
@@ -99,27 +71,27 @@ export class TurnRunner {
       await recorder.record({ type: "message.user", content, origin: "context" });
     }
     // What is spent before the turn, such as for a plan, is part of it.
-    this.#parts.turnParts.costsBefore = recorder.state.costs;
-    const input = await this.#parts.turnParts.before(given, signal);
+    this.#parts.extensions.costsBefore = recorder.state.costs;
+    const input = await this.#parts.extensions.before(given, signal);
     const turn = answerForm
       ? { ...input, references: [...input.references ?? [], answerForm.request] }
       : input;
     const other = turn.model === undefined ? undefined : await providerOf(this.#parts.loaded, turn.model);
     const resolved = await this.#resolve(turn, other, signal);
     throwIfStopped(signal);
-    this.#parts.allowInTurn(turn.rules ?? []);
+    this.#parts.skillRules.add(turn.rules ?? []);
     const submit = () => controller.submit({ type: "turn", input: resolved }, other);
     return ended(turn.readOnly ? await modes.readingOnly(submit) : await submit());
   }
 
   async #resolve(turn: TurnInput, other: Provider | undefined, signal: AbortSignal) {
-    const { paths: { cwd }, controller: { recorder }, attachments, plugins } = this.#parts;
+    const { paths: { cwd }, attachments, plugins } = this.#parts;
     const provider = other ?? this.#parts.provider;
     const read = plugins?.resourceReader({ ...attachments, signal });
     const resource = (server: string, uri: string) =>
       read?.(server, uri) ?? mentioned(server, uri, this.#parts);
     const { admit } = this.#parts.tools.images;
-    return await resolveInput(turn, { ...this.#parts, cwd, recorder, provider, resource, admit, signal });
+    return await resolveInput(turn, { ...this.#parts, cwd, provider, resource, admit, signal });
   }
 }
 
@@ -142,4 +114,45 @@ export function throwIfStopped(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
   const exit = reasonOf(signal) === "terminated" ? "terminated" : "interrupt";
   throw new ReasonixError("Stopped before the turn began", { exit });
+}
+
+/** What turns have taken that followed from one another. */
+class TurnTotal {
+  readonly #currency: string | undefined;
+  #spending: Spending = NO_SPENDING;
+  #steps = 0;
+  #durationMs = 0;
+  #turns = 0;
+
+  /** The currency is that of the model's price, where it has one. */
+  constructor(currency: string | undefined) {
+    this.#currency = currency;
+  }
+
+  add({ steps, durationMs, usage, cost }: TurnOutcome): void {
+    this.#turns++;
+    this.#steps += steps;
+    this.#durationMs += durationMs;
+    this.#spending = addSpending(this.#spending, { usage, cost });
+  }
+
+  /** The last outcome with the figures of all. */
+  of(last: TurnOutcome): TurnOutcome {
+    if (this.#turns < 2) return last;
+    const { cost: _cost, ...rest } = last;
+    const cost = totalCost(this.#spending, this.#currency);
+    const { usage } = this.#spending;
+    return {
+      ...rest,
+      steps: this.#steps,
+      durationMs: this.#durationMs,
+      usage,
+      ...(cost ? { cost } : {}),
+    };
+  }
+
+  /** Says why no further turn begins: `limit` is one of the whole run, 0 none. */
+  overspent(limit: number): Stop | undefined {
+    return limit > 0 ? costStop(this.#spending, limit) : undefined;
+  }
 }

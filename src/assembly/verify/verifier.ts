@@ -2,8 +2,8 @@ import type { Stop } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type NewEventOf, ReasonixError, type Sayings } from "../../core/mod.ts";
-import type { JoinedRun } from "../joined_run.ts";
-import type { Verification } from "../turns/turn_parts.ts";
+import type { RunContext } from "../run_context.ts";
+import type { Verification } from "../turns/turn_extensions.ts";
 import { filesFor, type VerifyCommand, type VerifyResult } from "./verify_command.ts";
 import { VerifyRunner } from "./verify_round.ts";
 import { verifyCommands, VerifyTrust } from "./verify_trust.ts";
@@ -16,25 +16,31 @@ export class Verifier implements Verification {
   readonly #workflow: Config["workflow"];
   readonly #recorder: Recorder;
   readonly #cwd: string;
-  readonly #modes: JoinedRun["assembly"]["modes"];
+  readonly #modes: RunContext["modes"];
   readonly #changed: () => Promise<readonly string[]>;
   readonly #trust: VerifyTrust;
   readonly #runner: VerifyRunner;
   #round = 0;
 
-  constructor({ assembly, options, gate, tools: { runCommand } }: JoinedRun) {
-    const { loaded: { config: { workflow, language } }, paths, modes, controller: { recorder } } = assembly;
+  constructor(
+    { options, loaded, paths, modes, recorder, checkpointer, extensions, gate, tools: { runCommand } }:
+      RunContext,
+  ) {
+    const { workflow, language } = loaded.config;
     const { asker, trustProject, ignoreUntrusted } = options;
     this.#workflow = workflow;
     this.#recorder = recorder;
     this.#cwd = paths.cwd;
     this.#modes = modes;
-    this.#changed = () => assembly.changedFiles();
+    this.#changed = () => checkpointer.changed();
     this.#trust = new VerifyTrust({ paths, language, asker, trustProject, ignoreUntrusted });
     const timeoutMs = workflow.test_timeout_ms;
     this.#runner = new VerifyRunner({ recorder, gate, modes, cwd: paths.cwd, timeoutMs, runCommand });
-    recorder.subscribe(({ type }) => {
-      if (type === "turn.start") this.#round = 0;
+    extensions.add({
+      onEvent: ({ type }) => {
+        if (type === "turn.start") this.#round = 0;
+        return undefined;
+      },
     });
   }
 

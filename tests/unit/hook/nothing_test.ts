@@ -24,15 +24,13 @@ Deno.test("hooks of calls are asked once before and once after each call that ru
   }], say("ok")]);
   const look = tool("look", true, () => Promise.resolve({ content: "found", summary: "" }));
   const fixture = await agentFixture(provider, [look], {
-    callHooks: {
-      before: ({ call: { id } }) => {
-        seen.push(`before ${id}`);
-        return Promise.resolve(id === "2" ? { deny: "not this", notes: ["note"] } : undefined);
-      },
-      after: ({ call: { id } }) => {
-        seen.push(`after ${id}`);
-        return Promise.resolve({ notes: ["behind"] });
-      },
+    beforeCall: ({ call: { id } }) => {
+      seen.push(`before ${id}`);
+      return Promise.resolve(id === "2" ? { deny: "not this", notes: ["note"] } : undefined);
+    },
+    afterCall: ({ call: { id } }) => {
+      seen.push(`after ${id}`);
+      return Promise.resolve({ notes: ["behind"] });
     },
   });
   assertEquals((await fixture.run("go")).reason, "done");

@@ -5,7 +5,7 @@ export const command: CommandBody = {
   async run(host, _argument, signal = new AbortController().signal) {
     const { verify: texts } = await loadTexts("setting_commands", host.locale);
     const session = await host.session();
-    const verification = await session.turnParts.verification?.();
+    const verification = await session.verification?.();
     await session.open();
     const results = await session.stoppable(signal, async () => await verification?.byHand(signal) ?? []);
     const blocks = results.map(({ line, outcome, text, durationMs }) => {
