@@ -7,9 +7,8 @@ import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { Assembly } from "./assembly.ts";
-import type { PlanReviewer } from "./plan/reviewer.ts";
-import type { InternalRequest, InternalResult } from "./internal.ts";
-import type { RunOptions } from "./run_options.ts";
+import type { InternalRequest, InternalResult } from "./ports.ts";
+import type { PlanReviewer, RunOptions } from "./run_options.ts";
 import { loadTrustedConfig } from "./access/trusted_config.ts";
 import type { TurnInput } from "./context/turn_input.ts";
 

@@ -2,7 +2,9 @@ import { exists } from "../path/probe.ts";
 import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
 import type { CommandOutcome } from "./memory_compiler.ts";
-import type { Features, RunContext } from "./run_context.ts";
+import type { Features } from "./ports.ts";
+import type { RunContext } from "./run_context.ts";
+import type { Assemble } from "./subagents/open_child.ts";
 
 /** A feature that joins a run in addition to its model and its tools. */
 interface Extension {
@@ -44,7 +46,10 @@ const EXTENSIONS: readonly Extension[] = [
     wanted: ({ options: { steps = 1 } }) => steps > 1,
     join: async (run) => (await import("./agent_mode/join.ts")).join(run),
   },
-  { wanted: ({ options }) => options.hooks !== undefined, join: (run) => run.options.hooks?.join(run) },
+  {
+    wanted: ({ options }) => options.hooks !== undefined,
+    join: async (run) => (await import("./hooks/open_hooks.ts")).join(run),
+  },
 ];
 
 /** Lets every feature join that the run has a use for; the others are not loaded. */
@@ -54,12 +59,15 @@ export async function attachExtensions(run: RunContext, features: Features): Pro
   }
 }
 
-/** The features that tools and front ends call. */
-export function featuresOf(run: RunContext): Features {
+/** The features that tools and front ends call; agents work in runs of their own. */
+export function featuresOf(
+  run: RunContext,
+  assemble: Assemble,
+): Features {
   return {
     plans: lazy(async () => new (await import("./plan/plan_desk.ts")).PlanDesk(run)),
     goals: lazy(async () => new (await import("./goal/goal_desk.ts")).GoalDesk(run)),
-    agents: lazy(async () => (await import("./subagents/desk.ts")).openDesk(run)),
+    agents: lazy(async () => (await import("./subagents/desk.ts")).openDesk(run, assemble)),
   };
 }
 

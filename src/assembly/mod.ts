@@ -6,17 +6,24 @@ export type { LanguageServerRow } from "./lsp/run_lsp.ts";
 export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
 
 export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./agent.ts";
-export type { InternalRequest, InternalResult } from "./internal.ts";
+export type { InternalRequest, InternalResult } from "./ports.ts";
 export { buildAccessScope, buildWorkspace } from "./access/access_scope.ts";
 export { assemble } from "./assemble.ts";
 export type { Assembly, SessionStart } from "./assembly.ts";
 export { contextReportOf, contextText } from "./context/context_report.ts";
 export { gateOptions } from "./access/gate.ts";
 export { findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
-export type { PlanAnswer, PlanApproval, PlanProposal, PlanReviewer } from "./plan/reviewer.ts";
 export { chosenModel } from "./provider.ts";
 export { openForRewind } from "./session/rewinding.ts";
-export type { AssemblyOptions, RunOptions } from "./run_options.ts";
+export type {
+  AssemblyOptions,
+  GoalClock,
+  PlanAnswer,
+  PlanApproval,
+  PlanProposal,
+  PlanReviewer,
+  RunOptions,
+} from "./run_options.ts";
 export type { RunPaths } from "./run_paths.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
 /** Permission rules as people read them. */
@@ -45,8 +52,7 @@ export type { AgentRow } from "./subagents/agent_list.ts";
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";
-export type { GoalClock } from "./goal/goal_clock.ts";
-export type { GoalRequest } from "./goal/goal_request.ts";
+export type { GoalRequest } from "./ports.ts";
 export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";
 

@@ -11,10 +11,7 @@ import type {
 } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, BuiltinTool, ProcessGuard, Tool } from "../tool/mod.ts";
-import type { GoalClock } from "./goal/goal_clock.ts";
-import type { PlanReviewer } from "./plan/reviewer.ts";
 import type { RunToolHost } from "./tools/tool_host.ts";
-import type { RunContext } from "./run_context.ts";
 import type { RunPaths } from "./run_paths.ts";
 
 /** The options of a run beside its configuration. */
@@ -68,10 +65,57 @@ export interface ParentRun {
 /** Changes how built-in tools are offered, by their names. */
 export type AdaptedTools = Readonly<Record<string, (tool: BuiltinTool) => BuiltinTool>>;
 
-/** A feature that was prepared before the run. */
-export interface RunFeature {
-  /** Adds its extensions; records nothing, since nothing is open yet. */
-  join(run: RunContext): void;
+/** A plan of the model that waits for the user. */
+export interface PlanProposal {
+  /** Markdown. */
+  readonly plan: string;
+  /** The file that has it; absent where it could not be written. */
+  readonly file?: string;
+}
+
+/** A plan is to be carried out. */
+export interface PlanApproval {
+  readonly approve: true;
+  /** The plan as the user has changed it. */
+  readonly plan?: string;
+  readonly note?: string;
+  /** The calls of the turn that carries it out are not asked about. */
+  readonly window?: boolean;
+  /** Edits are not asked about for the rest of the session. */
+  readonly acceptEdits?: boolean;
+  /** A flag of the command line says so, in place of a person. */
+  readonly by?: "flag";
+}
+
+/** The user's word about a plan: to carry it out, or how to change it. */
+export type PlanAnswer = PlanApproval | { readonly approve: false; readonly note: string };
+
+/**
+ * Asks the user about plans. Absent where nobody is there: then a plan is the answer of its turn.
+ *
+ * Contract: rejects only when the signal aborts.
+ */
+export interface PlanReviewer {
+  /** Undefined: the user leaves the plan where it is; plan mode stays on. */
+  review(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined>;
+  /** An answer in plan mode that proposed nothing by a call is a plan as well. */
+  readonly takesProse?: boolean;
+}
+
+/** Tells the time of a goal and waits between its turns. */
+export interface GoalClock {
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /** Milliseconds since 1970. */
+  date(): number;
+  /** Contract: resolves early when the signal aborts; never rejects. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** The hooks of a run, read before it is built. */
+export interface PreparedHooks {
+  /** They run for an agent that works on a part of the task. */
+  readonly forAgent: boolean;
 }
 
 /** Everything an assembly is made from. */
@@ -110,5 +154,5 @@ export interface AssemblyOptions extends RunOptions {
   /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
-  readonly hooks?: RunFeature;
+  readonly hooks?: PreparedHooks;
 }

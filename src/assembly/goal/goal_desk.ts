@@ -2,13 +2,15 @@ import type { TurnOutcome } from "../../agent/mod.ts";
 import { type GoalLimits, type GoalNews, type GoalRecord, loadGoals } from "../../control/mod.ts";
 import { errorMessage, type Event, isAbort, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { openGoal } from "../../session/mod.ts";
-import type { GoalPort, GoalReport } from "../../tool/mod.ts";
+import type { GoalReport } from "../../tool/mod.ts";
+import { after } from "../../util/timer.ts";
 import type { TurnInput } from "../context/turn_input.ts";
+import type { GoalController, GoalRequest } from "../ports.ts";
 import type { RunContext } from "../run_context.ts";
-import { type GoalClock, REAL_CLOCK } from "./goal_clock.ts";
+import type { GoalClock } from "../run_options.ts";
 import { GoalChecks } from "./goal_checks.ts";
 import { GoalResearch } from "./goal_research.ts";
-import { goalLimits, type GoalRequest, remaining, requireGoal } from "./goal_request.ts";
+import { goalLimits, remaining, requireGoal } from "./goal_request.ts";
 
 const CLEARED: NewEvent = {
   type: "notice",
@@ -25,7 +27,7 @@ type GoalLibrary = Awaited<ReturnType<typeof loadGoals>>;
  * pass, until the same thing blocks it three times, or until a limit. What it knows is in the session's
  * events, so a run that is killed goes on with it.
  */
-export class GoalDesk implements GoalPort {
+export class GoalDesk implements GoalController {
   readonly #parts: RunContext;
   readonly #checks: GoalChecks;
   readonly #research: GoalResearch;
@@ -271,3 +273,19 @@ function recordOf({ v: _v, seq: _seq, time: _time, type: _type, ...record }: Goa
 }
 
 type GoalEvent = Extract<Event, { type: "goal.change" }>;
+
+const REAL_CLOCK: GoalClock = {
+  now: () => performance.now(),
+  date: () => Date.now(),
+  wait: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const cancel = after(ms, done);
+      function done(): void {
+        cancel();
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+      signal.addEventListener("abort", done, { once: true });
+    }),
+};

@@ -10,15 +10,6 @@ import type { RunContext } from "../run_context.ts";
 const MAX_OBJECTIVE = 20_000;
 const MAX_CHECKS = 20;
 
-/** A goal as somebody asks for it. */
-export interface GoalRequest {
-  readonly objective: string;
-  /** Commands that must exit with 0 once it is reached. */
-  readonly checks?: readonly string[];
-  /** Whether a research record is kept; auto (the default): where the objective looks like it. */
-  readonly strategy?: "auto" | "research" | "simple";
-}
-
 interface Wanted extends Pick<RunContext, "gate" | "modes"> {
   readonly registry: Pick<ToolRegistry, "get">;
   readonly objective: string;

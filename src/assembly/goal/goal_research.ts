@@ -3,8 +3,8 @@ import { type GoalRecord, loadGoals, type Recorder, type ResearchStatus } from "
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import type { ResearchEntryKind } from "../../tool/mod.ts";
 import type { Modes } from "../access/modes.ts";
-import type { GoalClock } from "./goal_clock.ts";
-import type { GoalRequest } from "./goal_request.ts";
+import type { GoalRequest } from "../ports.ts";
+import type { GoalClock } from "../run_options.ts";
 import { ResearchRecord } from "./research_record.ts";
 
 interface GoalResearchParts {

@@ -4,22 +4,28 @@ import { formatHookProblem, ownArguments } from "../../hook/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import type { RunContext } from "../run_context.ts";
-import type { AssemblyOptions, RunFeature } from "../run_options.ts";
+import type { AssemblyOptions, PreparedHooks } from "../run_options.ts";
 import { HookExtension } from "./hook_extension.ts";
 import { occasion, RunHooks } from "./run_hooks.ts";
 
-class OpenHooks implements RunFeature {
+class OpenHooks implements PreparedHooks {
   readonly hooks: RunHooks;
 
   constructor(hooks: RunHooks) {
     this.hooks = hooks;
   }
 
-  /** Lets the hooks of a run take part in it. */
-  join(run: RunContext): void {
-    this.hooks.begin(run);
-    run.extensions.add(new HookExtension(this.hooks, run.options.approver !== undefined));
+  get forAgent(): boolean {
+    return this.hooks.agent !== undefined;
   }
+}
+
+/** Lets the hooks of a run take part in it. */
+export function join(run: RunContext): void {
+  const { hooks: open, approver } = run.options;
+  if (!(open instanceof OpenHooks)) return;
+  open.hooks.begin(run);
+  run.extensions.add(new HookExtension(open.hooks, approver !== undefined));
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { Features, RunContext } from "../run_context.ts";
+import type { Features } from "../ports.ts";
+import type { RunContext } from "../run_context.ts";
 import { isComplexTask } from "./complex_task.ts";
 
 /** Lets a run have plans from its beginning; a complex task may begin with one. */

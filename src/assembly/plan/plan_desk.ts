@@ -1,10 +1,11 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
 import { errorMessage, type Event, type NewEvent, type NewEventOf } from "../../core/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
-import { checklist, type PlanPort, type PlanReply, type TodoStore } from "../../tool/mod.ts";
+import { checklist, type PlanReply, type TodoStore } from "../../tool/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
+import type { PlanController } from "../ports.ts";
 import type { RunContext } from "../run_context.ts";
-import type { PlanAnswer, PlanApproval, PlanProposal, PlanReviewer } from "./reviewer.ts";
+import type { PlanAnswer, PlanApproval, PlanProposal, PlanReviewer } from "../run_options.ts";
 import { planSteps } from "./steps.ts";
 
 /** Nobody reads a longer one, and the tool's result may have to repeat it. */
@@ -14,7 +15,7 @@ const MAX_PLAN = 30_000;
  * The plans of a session: proposed by the model, decided by the user, carried out within the window that an
  * approval opens. What it knows is in the session's events; nothing but a reviewer approves a plan.
  */
-export class PlanDesk implements PlanPort {
+export class PlanDesk implements PlanController {
   readonly #parts: RunContext;
   /** A plan was proposed by a call of this turn. */
   #proposed = false;

@@ -7,21 +7,22 @@ import { after, unlessAborted } from "../../util/timer.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 import type { RunContext } from "../run_context.ts";
 import { AgentRun, type AgentRunParts } from "./agent_run.ts";
-import type { InternalRequest, InternalResult, OwnTask, RunAgents } from "../internal.ts";
+import type { InternalRequest, InternalResult, OwnTask, RunAgents } from "../ports.ts";
 import { internalResult, internalTask } from "./internal_run.ts";
 import { agentsDirectory, type ChildTask } from "./child_options.ts";
 import { agentNamed } from "./known_agents.ts";
-import { openChild } from "./open_child.ts";
+import { type Assemble, openChild } from "./open_child.ts";
 import { Slots } from "./slots.ts";
 
 /** Opens the desk of a run, when its first task comes. */
-export function openDesk(run: RunContext): RunAgents {
-  return new AgentDesk(run);
+export function openDesk(run: RunContext, assemble: Assemble): RunAgents {
+  return new AgentDesk(run, assemble);
 }
 
 /** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
 class AgentDesk implements RunAgents {
   readonly #run: RunContext;
+  readonly #assemble: Assemble;
   readonly #slots: Slots;
   readonly #questions = new Slots(1);
   readonly #tasks = new Map<string, AgentRun>();
@@ -30,8 +31,9 @@ class AgentDesk implements RunAgents {
   /** What those that have not ended have spent. */
   #spending = 0;
 
-  constructor(run: RunContext) {
+  constructor(run: RunContext, assemble: Assemble) {
     this.#run = run;
+    this.#assemble = assemble;
     const { extensions, options } = run;
     this.#slots = new Slots(options.loaded.config.agents.max_parallel);
     extensions.add({
@@ -119,7 +121,10 @@ class AgentDesk implements RunAgents {
     if (left !== undefined && left <= 0) {
       return "Nothing of the cost limit of the turn is left for another agent";
     }
-    const opened = await openChild(this.#run, { ...child, ...(left === undefined ? {} : { maxCost: left }) });
+    const opened = await openChild(this.#run, this.#assemble, {
+      ...child,
+      ...(left === undefined ? {} : { maxCost: left }),
+    });
     if (typeof opened === "string") return opened;
     const run = new AgentRun({
       id: child.id,

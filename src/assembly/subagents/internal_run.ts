@@ -1,7 +1,7 @@
 import { resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import type { Event } from "../../core/mod.ts";
-import type { InternalRequest, InternalResult } from "../internal.ts";
+import type { InternalRequest, InternalResult } from "../ports.ts";
 import type { RunContext } from "../run_context.ts";
 import type { AgentRun } from "./agent_run.ts";
 import type { ChildTask } from "./child_options.ts";

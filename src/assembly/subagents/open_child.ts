@@ -2,17 +2,25 @@ import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { SessionBusyError } from "../../session/mod.ts";
 import type { Assembly } from "../assembly.ts";
 import type { RunContext } from "../run_context.ts";
+import type { AssemblyOptions } from "../run_options.ts";
 import type { AgentRunParts } from "./agent_run.ts";
 import { agentModel } from "./child_model.ts";
 import { childOptions, type ChildTask } from "./child_options.ts";
 import type { Isolation } from "./isolation.ts";
 
+/** Assembles the run of an agent. */
+export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
+
 /** A run for an agent that can begin. */
 type OpenedChild = Pick<AgentRunParts, "child" | "notes" | "input" | "end">;
 
 /** Puts together the run in which an agent works on a task; a string says, for the model, why not. */
-export async function openChild(run: RunContext, task: ChildTask): Promise<OpenedChild | string> {
-  const { recorder, assemble, options } = run;
+export async function openChild(
+  run: RunContext,
+  assemble: Assemble,
+  task: ChildTask,
+): Promise<OpenedChild | string> {
+  const { recorder, options } = run;
   let isolation: Isolation | undefined;
   try {
     if (task.isolated) isolation = await (await import("./isolation.ts")).isolate(run, task.agent, task.id);

@@ -1,13 +1,9 @@
-import type { LoadedConfig } from "../../config/mod.ts";
-import { loadMcp } from "../../mcp/mod.ts";
 import type { Decision, Gate, PermissionGate } from "../../permission/mod.ts";
-import { lazy } from "../../util/lazy.ts";
 import { buildGate } from "../access/gate.ts";
 import { Modes } from "../access/modes.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
-import type { RemotePlugins } from "../plugins/remote_plugins.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
-import type { RunBase } from "../run_context.ts";
+import { loadPlugins, type RunBase } from "../run_base.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../vision/admission.ts";
 import { buildTools, type RunTools } from "./tools.ts";
@@ -28,23 +24,6 @@ export interface GuardedTools {
   readonly gate: Gate & Partial<PermissionGate>;
   readonly modes: Modes;
   readonly plugins: RunPlugins | undefined;
-}
-
-const loadPlugins = lazy(() =>
-  Promise.all([import("../plugins/run_plugins.ts"), import("../plugins/server_questions.ts"), loadMcp()])
-);
-
-/**
- * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those
- * that the model's provider speaks to, which it has to know of.
- */
-export async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined> {
-  const { config } = loaded;
-  // Whoever opens them hears of an error.
-  if (config.plugins.length > 0) loadPlugins().catch(() => {});
-  if (!config.plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
-  const { RemotePlugins } = await import("../plugins/remote_plugins.ts");
-  return new RemotePlugins(loaded);
 }
 
 /** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */

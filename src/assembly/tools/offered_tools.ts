@@ -1,13 +1,12 @@
 import { SUBMIT_TOOL } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
+import type { EventSource, Recorder } from "../../control/mod.ts";
 import type { Event, JsonSchema, ToolSchema } from "../../core/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { BUILTINS, type Tool, ToolRegistry } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import type { CollaborationMode } from "../access/modes.ts";
 import type { AdaptedTools } from "../run_options.ts";
-import type { TurnExtensions } from "../turns/turn_extensions.ts";
 
 /** The tools that the model may call. */
 export interface OfferedTools {
@@ -47,7 +46,7 @@ export function offerLateTools(
   { registry, recorder, extensions, modes: { collaboration } }: {
     readonly registry: ToolRegistry;
     readonly recorder: Recorder;
-    readonly extensions: Pick<TurnExtensions, "add">;
+    readonly extensions: { add(extension: { readonly onEvent: EventSource }): void };
     readonly modes: { readonly collaboration: CollaborationMode };
   },
 ): void {

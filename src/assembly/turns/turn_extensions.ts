@@ -6,8 +6,8 @@ import type { Spending } from "../../core/mod.ts";
 import type { ModelInfo, ToolMode } from "../../provider/mod.ts";
 import { turnPrompts } from "../context/model_prompts.ts";
 import type { TurnInput } from "../context/turn_input.ts";
+import type { Verification } from "../ports.ts";
 import type { AssemblyOptions } from "../run_options.ts";
-import type { VerifyResult } from "../verify/verify_command.ts";
 
 /**
  * A feature that takes part in the turns of a run, such as a goal, a planner or hooks. Every function is
@@ -35,12 +35,6 @@ export interface TurnExtension extends Pick<AgentParts, "reviewAnswer" | "before
   readonly compaction?: CompactionHooks;
   /** The run is about to close. */
   readonly close?: () => Promise<void>;
-}
-
-/** Tests what a turn has changed. */
-export interface Verification {
-  /** Runs every command there is. Rejects with a ReasonixError (usage) where there is none. */
-  byHand(signal: AbortSignal): Promise<readonly VerifyResult[]>;
 }
 
 /** The extensions of a run; more may join while it runs. */

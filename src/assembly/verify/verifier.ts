@@ -3,7 +3,7 @@ import type { Config } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type NewEventOf, ReasonixError, type Sayings } from "../../core/mod.ts";
 import type { RunContext } from "../run_context.ts";
-import type { Verification } from "../turns/turn_extensions.ts";
+import type { Verification } from "../ports.ts";
 import { filesFor, type VerifyCommand, type VerifyResult } from "./verify_command.ts";
 import { VerifyRunner } from "./verify_round.ts";
 import { verifyCommands, VerifyTrust } from "./verify_trust.ts";
