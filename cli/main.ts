@@ -7,7 +7,7 @@ import { VERSION } from "../src/util/version.ts";
 const args = Deno.args;
 
 if (args[0]?.startsWith("--worker=")) {
-  const { runWorker } = await import("../src/assembly/tools/worker.ts");
+  const { runWorker } = await import("../src/run/tools/worker.ts");
   await runWorker(args);
 } else if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
   await Deno.stdout.write(new TextEncoder().encode(`reasonix ${VERSION}\n`));

@@ -25,7 +25,7 @@ const DEFAULT_OUTPUT = "dist/reasonix.js";
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
 /** What the file of worker processes is made of: they execute a tenth of the program. */
-const WORKER_ENTRY = "src/assembly/tools/worker_entry.ts";
+const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** The chunk of {@linkcode ENTRY}. */
 const ENTRY_CHUNK = "main.js";
 

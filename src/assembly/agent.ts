@@ -6,11 +6,15 @@ import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
 import { assemble } from "./assemble.ts";
-import type { Assembly } from "./assembly.ts";
-import type { InternalRequest, InternalResult } from "./ports.ts";
-import type { PlanReviewer, RunOptions } from "./run_options.ts";
-import { loadTrustedConfig } from "./access/trusted_config.ts";
-import type { TurnInput } from "./context/turn_input.ts";
+import {
+  type Assembly,
+  type InternalRequest,
+  type InternalResult,
+  loadTrustedConfig,
+  type PlanReviewer,
+  type RunOptions,
+  type TurnInput,
+} from "../run/mod.ts";
 
 /** The parts of an agent in a program of your own. */
 export interface AgentOptions

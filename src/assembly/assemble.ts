@@ -1,23 +1,24 @@
 import { Controller } from "../control/mod.ts";
 import { lazy } from "../util/lazy.ts";
-import { Assembly } from "./assembly.ts";
-import { attachExtensions, featuresOf } from "./extensions.ts";
-import { type ContextManager, manageContext } from "./context/context_management.ts";
-import { openRunBase } from "./run_base.ts";
-import type { RunContext } from "./run_context.ts";
-import type { AssemblyOptions } from "./run_options.ts";
-import { createCheckpointer } from "./session/checkpoints.ts";
-import { opener } from "./session/opening.ts";
-import { openGuardedTools } from "./tools/guarded_tools.ts";
-
-const loadHooks = lazy(() => import("./hooks/open_hooks.ts"));
+import {
+  Assembly,
+  type AssemblyOptions,
+  type ContextManager,
+  createCheckpointer,
+  manageContext,
+  opener,
+  openGuardedTools,
+  openRunBase,
+  type RunContext,
+} from "../run/mod.ts";
+import { attachExtensions, featuresOf, prepareFeatures } from "../features/mod.ts";
 
 /**
  * The composition root: builds a run from the bottom up; each part is made of the parts before it. Nothing is
  * recorded before the run is opened.
  */
 export async function assemble(given: AssemblyOptions): Promise<Assembly> {
-  const options = given.loaded.config.hooks.length > 0 ? await (await loadHooks()).withHooks(given) : given;
+  const options = await prepareFeatures(given);
   const base = await openRunBase(options);
   const { loaded: { config }, provider, recorder, extensions } = base;
   const guarded = await openGuardedTools(base);

@@ -1,59 +1,48 @@
-import { lazy } from "../util/lazy.ts";
-
-export type { LanguageServerRow } from "./lsp/run_lsp.ts";
-
-/** The language servers that are installed. */
-export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
-
+export {
+  type Assembly,
+  type AssemblyOptions,
+  buildAccessScope,
+  buildRegistry,
+  buildWorkspace,
+  chosenModel,
+  contextReportOf,
+  contextText,
+  findSkillSet,
+  gateOptions,
+  gatherPromptInputs,
+  type GoalClock,
+  type GoalRequest,
+  type InternalRequest,
+  type InternalResult,
+  type KnownServer,
+  type LanguageServerRow,
+  loadLanguageServers,
+  loadRuleRows,
+  loadServerWork,
+  loadTrustedConfig,
+  openForRewind,
+  type PlanAnswer,
+  type PlanApproval,
+  type PlanProposal,
+  type PlanReviewer,
+  redactorOf,
+  type RuleRow,
+  type RunOptions,
+  type RunPaths,
+  runWorker,
+  SandboxSession,
+  trustable,
+  type TrustOptions,
+  type TurnInput,
+  withJail,
+} from "../run/mod.ts";
+export {
+  type AgentRow,
+  type HookRow,
+  loadAgentList,
+  loadDoneMark,
+  loadHookList,
+  loadVerifyList,
+} from "../features/mod.ts";
 export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./agent.ts";
-export type { InternalRequest, InternalResult } from "./ports.ts";
-export { buildAccessScope, buildWorkspace } from "./access/access_scope.ts";
 export { assemble } from "./assemble.ts";
-export type { Assembly, SessionStart } from "./assembly.ts";
-export { contextReportOf, contextText } from "./context/context_report.ts";
-export { gateOptions } from "./access/gate.ts";
-export { findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
-export { chosenModel } from "./provider.ts";
-export { openForRewind } from "./session/rewinding.ts";
-export type {
-  AssemblyOptions,
-  GoalClock,
-  PlanAnswer,
-  PlanApproval,
-  PlanProposal,
-  PlanReviewer,
-  RunOptions,
-} from "./run_options.ts";
-export type { RunPaths } from "./run_paths.ts";
-export { SandboxSession, withJail } from "./access/sandbox_session.ts";
-/** Permission rules as people read them. */
-export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));
-
-/** The mark that ends several turns without a person. Loaded for runs that have them. */
-export const loadDoneMark = lazy(() => import("./agent_mode/done_mark.ts"));
-
-/** MCP servers outside of a run. */
-export const loadServerWork = lazy(() => import("./plugins/with_servers.ts"));
-
-export type { KnownServer } from "./plugins/with_servers.ts";
-
-/** Hooks outside of a run. */
-export const loadHookList = lazy(() => import("./hooks/hook_list.ts"));
-
-export type { HookRow } from "./hooks/hook_list.ts";
-
-/** The agents of a directory, for commands that show them. */
-export const loadAgentList = lazy(() => import("./subagents/agent_list.ts"));
-
-/** The commands that test changes, for the list of what needs trust. */
-export const loadVerifyList = lazy(() => import("./verify/verify_trust.ts"));
-
-export type { AgentRow } from "./subagents/agent_list.ts";
-export { redactorOf } from "./access/secrets.ts";
-export { buildRegistry } from "./tools/offered_tools.ts";
-export type { TurnInput } from "./context/turn_input.ts";
-export type { GoalRequest } from "./ports.ts";
-export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
-export { runWorker } from "./tools/worker.ts";
-
-export type { RuleRow } from "./access/rule_rows.ts";

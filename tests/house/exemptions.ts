@@ -37,12 +37,12 @@ const EXEMPTIONS: readonly Exemption[] = [
   },
   {
     rule: "no console, no exit",
-    path: "src/assembly/tools/worker.ts",
+    path: "src/run/tools/worker.ts",
     reason: "The body of worker processes: it hands its standard streams to the tools or the search",
   },
   {
     rule: "imports do nothing",
-    path: "src/assembly/tools/worker_entry.ts",
+    path: "src/run/tools/worker_entry.ts",
     reason: "The module the tool process is started from when the program runs from its sources",
   },
   {

@@ -23,7 +23,9 @@ export const LAYERS: Readonly<Record<string, number>> = {
   context: 3,
   agent: 4,
   control: 5,
-  assembly: 6,
+  run: 6,
+  features: 6.1,
+  assembly: 6.2,
   command: 6.25,
   frontend: 6.5,
   cli: 7,
@@ -43,7 +45,7 @@ export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
 
 /** Modules that a process starts with: imported late, and past the `mod.ts`, which would bring much more. */
 export const PROCESS_ENTRIES: readonly string[] = [
-  "src/assembly/tools/worker.ts",
+  "src/run/tools/worker.ts",
   "src/tool/host/worker_process.ts",
 ];
 
@@ -75,6 +77,12 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { directory: "src/command/builtin/reports", list: "src/command/builtins.ts", entries: ".ts" },
   { directory: "src/command/builtin/tasks", list: "src/command/builtins.ts", entries: ".ts" },
   { directory: "src/frontend", list: "src/frontend/frontends.ts", entries: "directories" },
+  {
+    directory: "src/features",
+    list: "src/features/features.ts",
+    parts: /^src\/features\/mod\.ts$/,
+    entries: "directories",
+  },
   { directory: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
 ];
 

@@ -1,5 +1,5 @@
 import { fillDefaults } from "../../../src/config/load/defaults.ts";
-import { agentModel } from "../../../src/assembly/subagents/child_model.ts";
+import { agentModel } from "../../../src/features/agents/child_model.ts";
 import { assertEquals } from "../../support/assert.ts";
 
 function config(agent: Record<string, unknown>) {

@@ -1,6 +1,6 @@
 /** Models that answer in place of one that failed: servers of several wires, and one agent over them. */
 import { createAgent } from "../../../src/assembly/mod.ts";
-import { Fallback } from "../../../src/assembly/fallback.ts";
+import { Fallback } from "../../../src/run/fallback.ts";
 import type { ConfigInput } from "../../../src/config/mod.ts";
 import { Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";

@@ -1,4 +1,4 @@
-import { imageAdmission, withAdmission } from "../../../src/assembly/vision/admission.ts";
+import { imageAdmission, withAdmission } from "../../../src/run/images/admission.ts";
 import { Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";
 import type { ImagePart } from "../../../src/core/mod.ts";

@@ -1,4 +1,4 @@
-import { supplementalPrompts, turnPrompts } from "../../../src/assembly/context/model_prompts.ts";
+import { supplementalPrompts, turnPrompts } from "../../../src/run/context/model_prompts.ts";
 import { createAgent } from "../../../src/assembly/mod.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assertEquals, assertMatch } from "../../support/assert.ts";

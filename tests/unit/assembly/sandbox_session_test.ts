@@ -1,4 +1,4 @@
-import { SandboxSession } from "../../../src/assembly/access/sandbox_session.ts";
+import { SandboxSession } from "../../../src/run/access/sandbox_session.ts";
 import { loadConfig } from "../../../src/config/mod.ts";
 import { createWorkspace } from "../../../src/sandbox/mod.ts";
 import { assertEquals } from "../../support/assert.ts";

@@ -1,4 +1,4 @@
-import { Slots } from "../../../src/assembly/subagents/slots.ts";
+import { Slots } from "../../../src/features/agents/slots.ts";
 import { assertEquals, assertRejects } from "../../support/assert.ts";
 
 const never = new AbortController().signal;

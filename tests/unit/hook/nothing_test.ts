@@ -13,7 +13,7 @@ Deno.test("without a hook nothing of hooks is loaded with the start of a run", (
       if (kind !== "lazy" && !typeOnly) pending.push(to);
     }
   }
-  assertEquals([...found].filter((path) => /^src\/(?:hook|config\/hooks|assembly\/hooks)\//.test(path)), []);
+  assertEquals([...found].filter((path) => /^src\/(?:hook|config\/hooks|features\/hooks)\//.test(path)), []);
 });
 
 Deno.test("hooks of calls are asked once before and once after each call that runs", async () => {

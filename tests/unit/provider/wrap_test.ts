@@ -4,7 +4,7 @@ import type { Chunk } from "../../../src/core/mod.ts";
 import type { Embeddings, ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import { recordProvider } from "../../../src/provider/cassette/record.ts";
 import { withTextTools } from "../../../src/provider/tool_modes/text_tools.ts";
-import { Fallback } from "../../../src/assembly/fallback.ts";
+import { Fallback } from "../../../src/run/fallback.ts";
 import { HELLO } from "../../support/model_client.ts";
 
 /** No setting is looked at. */

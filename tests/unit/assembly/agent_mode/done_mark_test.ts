@@ -1,4 +1,4 @@
-import { saysDone, withoutMarks } from "../../../../src/assembly/agent_mode/done_mark.ts";
+import { saysDone, withoutMarks } from "../../../../src/features/steps/done_mark.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
 const CASES: readonly (readonly [answer: string, isDone: boolean, shown: string])[] = [

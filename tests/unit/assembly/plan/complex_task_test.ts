@@ -1,4 +1,4 @@
-import { isComplexTask } from "../../../../src/assembly/plan/complex_task.ts";
+import { isComplexTask } from "../../../../src/features/plan/complex_task.ts";
 import { say } from "../../../support/agent_fixture.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { onPlanStage } from "../../../support/plan_stage.ts";

@@ -1,4 +1,4 @@
-import { planSteps } from "../../../../src/assembly/plan/steps.ts";
+import { planSteps } from "../../../../src/features/plan/steps.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const CASES: readonly [name: string, plan: string, steps: readonly string[]][] = [

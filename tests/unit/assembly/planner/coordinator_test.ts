@@ -1,5 +1,5 @@
 import { createAgent, type Event } from "../../../../mod.ts";
-import { isTaskToPlan } from "../../../../src/assembly/plan/complex_task.ts";
+import { isTaskToPlan } from "../../../../src/features/plan/complex_task.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { planOf, startPlannerStage, TASK } from "../../../support/planner_stage.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";

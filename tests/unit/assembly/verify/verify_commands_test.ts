@@ -1,6 +1,6 @@
-import { detectCommands } from "../../../../src/assembly/verify/detect.ts";
-import { relatedCommand } from "../../../../src/assembly/verify/related.ts";
-import { configuredCommands, filesFor } from "../../../../src/assembly/verify/verify_command.ts";
+import { detectCommands } from "../../../../src/features/verify/detect.ts";
+import { relatedCommand } from "../../../../src/features/verify/related.ts";
+import { configuredCommands, filesFor } from "../../../../src/features/verify/verify_command.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 

@@ -1,0 +1,51 @@
+import { type AgentDefinition, type AgentWarning, loadAgents } from "../../context/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
+import { TrustStore } from "../../sandbox/mod.ts";
+import { findAgentFiles, findSkillSet, loadAgentNames, type RunPaths } from "../../run/mod.ts";
+import { agentModel } from "./child_model.ts";
+
+/** An agent as commands show it. */
+export interface AgentRow extends AgentDefinition {
+  /** False: it comes with the project and waits for the user's trust. */
+  readonly usable: boolean;
+  /** The model that it would have, where it is not that of the run. */
+  readonly reference?: string;
+  /** Why it is not the one that was wanted. */
+  readonly fellBack?: string;
+}
+
+/** All agents of a directory, and what is wrong with their files. */
+export interface AgentList {
+  readonly agents: readonly AgentRow[];
+  readonly warnings: readonly AgentWarning[];
+}
+
+/** Finds the agents of a directory as a run would. */
+export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<AgentList> {
+  const store = new TrustStore({ home: paths.home, project: paths.cwd });
+  const agents = await findAgentFiles(
+    paths,
+    async (item) => (await store.inspect([item])).untrusted.length === 0,
+  );
+  const skillSet = await findSkillSet(paths, loaded);
+  const row = (agent: AgentDefinition, usable: boolean): AgentRow => ({
+    ...agent,
+    usable,
+    ...agentModel(loaded, agent),
+  });
+  const known = await (await loadAgentNames()).knownAgents({ agents, skillSet });
+  return {
+    agents: [
+      ...known.map((agent) => row(agent, true)),
+      ...agents.untrusted.map((agent) => row(agent, false)),
+    ],
+    warnings: agents.warnings,
+  };
+}
+
+/** What of the project's agents waits for the user's trust. */
+export async function untrustedAgents(paths: RunPaths) {
+  const { agentTrustItem } = await loadAgents();
+  const { untrusted } = await findAgentFiles(paths, () => Promise.resolve(false));
+  return untrusted.map((agent) => ({ agent, item: agentTrustItem(agent) }));
+}

@@ -1,0 +1,223 @@
+import type { Config, LoadedConfig } from "../../config/mod.ts";
+import type { AgentDefinition } from "../../context/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import type { Gate } from "../../permission/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import { BUILTINS, isKnownToRead, type Tool } from "../../tool/mod.ts";
+import { type AssemblyOptions, loadAgentTools, type RunContext, type RunPaths } from "../../run/mod.ts";
+import { askedBy } from "./asking.ts";
+import { agentModel } from "./child_model.ts";
+import type { Slots } from "./slots.ts";
+
+/** One task, with the agent that works on it. */
+export interface ChildTask {
+  readonly id: string;
+  readonly agent: AgentDefinition;
+  readonly readOnly: boolean;
+  /** In place of what tells an agent that it works for another one. */
+  readonly system?: string;
+  /** Nobody is asked anything. */
+  readonly unattended?: boolean;
+  /** Its model, whatever is configured for agents. */
+  readonly model?: string;
+  /** Tools of its own beside those of the run. */
+  readonly tools?: readonly Tool[];
+  /** Directory of its session; default: that of the run's agents. */
+  readonly directory?: string;
+  /** Talks to the model in place of the configured provider. */
+  readonly provider?: Provider;
+  /** File of the session that goes on. */
+  readonly file?: string;
+  /** Works in a git work tree of its own. */
+  readonly isolated?: boolean;
+  /** Works somewhere else than the run. */
+  readonly paths?: RunPaths;
+  /** Agents ask one after the other. */
+  readonly questions: Slots;
+  /** Money that is left for it. */
+  readonly maxCost?: number;
+}
+
+/** Tools with which the run itself goes on: an agent has no plan and no goal. */
+const OWN_TOOLS: ReadonlySet<string> = new Set([
+  "exit_plan_mode",
+  "complete_step",
+  "update_goal",
+  "submit",
+]);
+const TASK_TOOLS: ReadonlySet<string> = new Set(["task", "read_only_task", "task_output", "task_stop"]);
+
+/** What holds for an agent as it does for the run; the rest is about the user's own session. */
+const INHERITED = ["approvalMode", "onAsk", "trustProject", "ignoreUntrusted", "gate", "hooks"] as const;
+
+function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHERITED[number]> {
+  return Object.fromEntries(
+    INHERITED.flatMap((name) => options[name] === undefined ? [] : [[name, options[name]]]),
+  );
+}
+
+/** Options of the run that an agent works in: the walls and rules of the one it works for, and no more. */
+export async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyOptions> {
+  const { options, session, recorder, inputs, gate, tools } = run;
+  const { agent, id, readOnly } = task;
+  const depth = (options.parent?.depth ?? 0) + 1;
+  const reference = task.model ?? agentModel(options.loaded, agent).reference;
+  const offered = offeredTools(run, task, depth);
+  const { adaptedTools, inForeground } = await loadAgentTools();
+  const adapted = adaptedTools(inputs);
+  const { effort, permissionMode } = options;
+  const appended = options.parent ? options.parent.appended : options.appendSystemPrompt;
+  const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
+  return {
+    ...inherited(options),
+    // Its answer is what its own agents have found out, too.
+    waitForAgents: true,
+    ...(task.unattended
+      ? { onAsk: options.onAsk ?? "deny" as const }
+      : askedBy(agent.name, id, { ...options, turns: task.questions })),
+    ...own,
+    ...(reference === undefined && effort !== undefined ? { effort } : {}),
+    ...modelOf(run, task, reference),
+    paths: task.paths ?? options.paths,
+    loaded: childLoaded(options.loaded, task, { reference, offered }),
+    sessionId: id,
+    inMemory: false,
+    tools: [...offered.own, ...task.tools ?? []],
+    adaptedTools: readOnly ? { ...adapted, bash: inForeground } : adapted,
+    appendSystemPrompt: [appended, task.system ?? addendum(task)].filter((text) => text)
+      .join("\n\n"),
+    ...(readOnly ? { permissionMode: "read-only" } : bounds(permissionMode)),
+    parent: {
+      link: { session: session.id, seq: recorder.state.lastSeq, agent: agent.name },
+      directory: task.directory ?? agentsDirectory(run),
+      ...(task.file === undefined ? {} : { file: task.file }),
+      depth,
+      appended,
+      gate,
+      guard: tools.guard,
+      ...(task.paths ? {} : { host: tools.host }),
+    },
+  };
+}
+
+/** Plan mode binds by the gate of the run; that of an agent has no plan to wait for. */
+function bounds(mode: AssemblyOptions["permissionMode"]): Pick<AssemblyOptions, "permissionMode"> {
+  return mode === undefined || mode === "plan" ? {} : { permissionMode: mode };
+}
+
+/** Directory of the sessions of a run's agents. */
+export function agentsDirectory({ session }: Pick<RunContext, "session">): string {
+  return `${session.paths.dir}/agents`;
+}
+
+/** A program's own model, and one that plays a recording, is the same for all; others keep a state. */
+function modelOf(
+  { options, provider: runs, loaded: { config } }: RunContext,
+  { provider, model }: ChildTask,
+  reference: string | undefined,
+): Pick<AssemblyOptions, "provider"> {
+  const own = provider ?? (model === undefined ? options.provider : undefined);
+  if (own) return { provider: own };
+  const plays = config.providers.some(({ name, kind }) => name === runs.model.provider && kind === "replay");
+  return plays && reference === undefined ? { provider: runs } : {};
+}
+
+interface Offered {
+  /** Names of built-in tools. */
+  readonly builtin: readonly string[];
+  readonly own: readonly Tool[];
+}
+
+/** The tools of the run as far as the agent may have them. */
+function offeredTools({ registry, options }: RunContext, task: ChildTask, depth: number): Offered {
+  const { agent, readOnly } = task;
+  const deep = depth >= options.loaded.config.agents.max_depth;
+  const builtins = new Set(BUILTINS.map(({ name }) => name));
+  const wanted = (name: string) =>
+    (agent.tools?.some((entry) => names(entry, name)) ?? true) &&
+    !agent.withoutTools?.some((entry) => names(entry, name)) && !(deep && TASK_TOOLS.has(name));
+  const all = registry.tools().filter((tool) => !OWN_TOOLS.has(tool.name) && wanted(tool.name));
+  return {
+    builtin: all.filter(({ name }) => builtins.has(name))
+      .filter((tool) => !readOnly || tool.readOnly || tool.name === "bash").map(({ name }) => name),
+    own: all.filter((tool) => !builtins.has(tool.name) && (!readOnly || isKnownToRead(tool))),
+  };
+}
+
+/** Reports whether an entry of an agent's tools names a tool: by its name, or all of an MCP server. */
+function names(entry: string, tool: string): boolean {
+  return entry === tool || (entry.startsWith("mcp__") && tool.startsWith(`${entry.replace(/__\*?$/, "")}__`));
+}
+
+/** The settings of the run for an agent: elsewhere its workspace is the directory it works in. */
+function childLoaded(
+  loaded: LoadedConfig,
+  task: ChildTask,
+  chosen: { readonly reference: string | undefined; readonly offered: Offered },
+): LoadedConfig {
+  const config = childConfig(loaded, task, chosen);
+  if (!task.paths) return { ...loaded, config };
+  return { ...loaded, config: { ...config, sandbox: { ...config.sandbox, workspace_root: "" } } };
+}
+
+function childConfig(
+  { config }: LoadedConfig,
+  { agent, maxCost }: ChildTask,
+  { reference, offered }: { readonly reference: string | undefined; readonly offered: Offered },
+): Config {
+  const { agent: settings, permissions } = config;
+  return {
+    ...config,
+    ...(reference === undefined ? {} : { default_model: reference }),
+    agent: {
+      ...settings,
+      auto_plan: false,
+      ...(agent.maxSteps === undefined ? {} : { max_steps: agent.maxSteps }),
+      ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+      ...(agent.topP === undefined ? {} : { top_p: agent.topP }),
+      ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+    },
+    tools: {
+      ...config.tools,
+      enabled: [
+        "*",
+        ...BUILTINS.filter((tool) => tool.optional && offered.builtin.includes(tool.name)).map(({ name }) =>
+          name
+        ),
+      ],
+      disabled: BUILTINS.map(({ name }) => name).filter((name) => !offered.builtin.includes(name)),
+    },
+    permissions: {
+      ...permissions,
+      ask: [...permissions.ask, ...agent.ask ?? []],
+      deny: [...permissions.deny, ...agent.deny ?? []],
+    },
+    // The servers of the run serve its agents, too.
+    plugins: [],
+  };
+}
+
+/** The part of the system prompt that tells an agent what it is. */
+function addendum({ agent, readOnly, paths }: ChildTask): string {
+  const lines = [
+    `You are the agent "${agent.name}". Another agent gave you the task and reads nothing but your last message: ` +
+    "work on the task by yourself to its end, then answer with what was asked for, complete and without " +
+    "greetings.",
+    ...(readOnly ? ["You change nothing: only tools and commands that read run."] : []),
+    ...(paths
+      ? ["You work in a copy of the repository: your changes are brought back when you are done."]
+      : []),
+    ...(agent.prompt === "" ? [] : [agent.prompt]),
+  ];
+  return `# Your part\n\n${lines.join("\n\n")}`;
+}
+
+/** Something of an embedding program's own judges calls, as far as they only read. */
+function readingOnly(gate: Gate): Gate {
+  return {
+    check: (call: PreparedCall, signal) =>
+      call.readOnly
+        ? gate.check(call, signal)
+        : { decision: "deny", source: "mode", reason: "blocked: this agent only reads" },
+  };
+}

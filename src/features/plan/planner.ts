@@ -1,0 +1,160 @@
+import type { AgentDefinition } from "../../context/mod.ts";
+import { errorMessage } from "../../core/mod.ts";
+import { newSessionId } from "../../session/mod.ts";
+import type { AgentReport } from "../../tool/mod.ts";
+import {
+  type Features,
+  type RunContext,
+  settingModel,
+  type TurnExtension,
+  type TurnInput,
+} from "../../run/mod.ts";
+import { isTaskToPlan } from "./complex_task.ts";
+import { handOff, sinceThen } from "./hand_off.ts";
+import prompt from "./planner.md" with { type: "text" };
+import { SUBMIT_PLAN } from "./submit_plan.ts";
+
+/** Failures in a row after which the planner is left alone: each may have waited for a server. */
+const MOST_FAILURES = 2;
+
+/** Tools by which a run goes on, asks, or works in the background: no research. */
+const WORKFLOW = [
+  "bash",
+  "job_output",
+  "job_kill",
+  "jobs",
+  "todo_write",
+  "todo_read",
+  "ask",
+  "skill",
+  "task",
+  "read_only_task",
+  "task_output",
+  "task_stop",
+];
+
+/** Lets another model plan, unless it is that of the run. Throws a ReasonixError where there is none. */
+export async function join(run: RunContext, { agents }: Features): Promise<void> {
+  const { loaded } = run;
+  const model = await settingModel(loaded, "agent.planner_model", loaded.config.agent.planner_model);
+  const { provider, id } = run.provider.model;
+  if (model !== `${provider}/${id}`) run.extensions.add(new Coordinator(run, agents, model));
+}
+
+/**
+ * Lets another model plan before the model of the run acts. Each has a session of its own, which only grows;
+ * what one says to the other is a plan in a message of the user's.
+ */
+class Coordinator implements TurnExtension {
+  readonly #run: RunContext;
+  readonly #agents: Features["agents"];
+  /** As `provider/model`. */
+  readonly #model: string;
+  /** Turns that the planner has heard of; undefined: none of this process. */
+  #heard: number | undefined;
+  #failures = 0;
+
+  constructor(run: RunContext, agents: Features["agents"], model: string) {
+    this.#run = run;
+    this.#agents = agents;
+    this.#model = model;
+  }
+
+  async before(input: TurnInput, signal: AbortSignal): Promise<TurnInput> {
+    if (this.#failures >= MOST_FAILURES || !isToPlan(input)) return input;
+    const report = await this.#plan(input, signal);
+    if (signal.aborted) return input;
+    if (typeof report === "string" || report.state !== "ok" || report.answer.trim() === "") {
+      await this.#failed(typeof report === "string" ? report : report.problem ?? "it said nothing");
+      return input;
+    }
+    this.#failures = 0;
+    const { modes, recorder } = this.#run;
+    const plan = report.answer.trim();
+    this.#heard = recorder.state.turns.length;
+    await recorder.record({
+      type: "notice",
+      level: "info",
+      code: "planner",
+      text: `Plan of ${this.#model}:\n${plan}`,
+      said: [["plannerPlan", this.#model, plan]],
+    });
+    const block = handOff(plan, this.#model, modes.collaboration === "plan");
+    return { ...input, references: [...input.references ?? [], block] };
+  }
+
+  /** A string says why it could not begin. */
+  async #plan(
+    { text, references = [], images }: TurnInput,
+    signal: AbortSignal,
+  ): Promise<AgentReport | string> {
+    const { session, recorder, options } = this.#run;
+    const directory = `${session.paths.dir}/planner`;
+    const since = sinceThen(recorder.state.turns, this.#heard);
+    try {
+      const earlier = await latestSession(directory);
+      return await (await this.#agents()).own({
+        ...earlier ?? { id: newSessionId(new Date()) },
+        agent: plannerOf(options.loaded.config.agent.planner_max_steps),
+        model: this.#model,
+        system: prompt.trim(),
+        tools: [SUBMIT_PLAN],
+        directory,
+        prompt: text,
+        input: {
+          references: [...since === undefined ? [] : [since], ...references],
+          ...(images ? { images } : {}),
+        },
+      }, signal);
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+
+  async #failed(why: string): Promise<void> {
+    this.#failures += 1;
+    const rests = this.#failures >= MOST_FAILURES;
+    const last = rests ? "; it is not asked again in this run" : "";
+    await this.#run.recorder.record({
+      type: "notice",
+      level: "warning",
+      code: "planner",
+      text: `No plan of ${this.#model}: ${why}. The turn goes on without one${last}`,
+      said: [[rests ? "plannerRests" : "plannerFailed", this.#model, why]],
+    });
+  }
+}
+
+/** New tasks of the user's; what follows by itself, commands and turns that only read are none. */
+function isToPlan({ text, origin = "user", skill, readOnly }: TurnInput): boolean {
+  return origin === "user" && skill === undefined && !readOnly && isTaskToPlan(text);
+}
+
+/** The limit counts whatever the one of the run is; 0: none. */
+function plannerOf(maxSteps: number): AgentDefinition {
+  return {
+    name: "planner",
+    description: "",
+    prompt: "",
+    readOnly: true,
+    scope: "builtin",
+    withoutTools: WORKFLOW,
+    maxSteps,
+  };
+}
+
+/** The planner's session in a directory, which holds no others. */
+async function latestSession(
+  directory: string,
+): Promise<{ readonly id: string; readonly file: string } | undefined> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of Deno.readDir(directory)) if (name.endsWith(".jsonl")) names.push(name);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const name = names.sort().at(-1);
+  return name === undefined
+    ? undefined
+    : { id: name.slice(0, -".jsonl".length), file: `${directory}/${name}` };
+}

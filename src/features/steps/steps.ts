@@ -1,0 +1,68 @@
+import type { TurnOutcome } from "../../agent/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import type { RunContext, TurnExtension, TurnInput } from "../../run/mod.ts";
+import { saysDone } from "./done_mark.ts";
+
+const GO_ON = "Go on with the task.";
+/** Code of the notice between two turns. */
+const FURTHER_TURN = "turn";
+
+/** Gives the model several turns for each task, without a person in between. */
+export function join({ modes, recorder, extensions, options: { steps = 1, loaded } }: RunContext): void {
+  const { status } = loaded.config.agent_mode;
+  extensions.add(new Turns({ most: steps, status, waits: () => modes.planWaits }, recorder));
+}
+
+interface TurnsOptions {
+  readonly most: number;
+  readonly status: boolean;
+  /** Nothing can go on before somebody has decided. */
+  readonly waits: () => boolean;
+}
+
+class Turns implements TurnExtension {
+  readonly #most: number;
+  readonly #tells: boolean;
+  readonly #waits: TurnsOptions["waits"];
+  readonly #recorder: Recorder;
+  #turn = 0;
+
+  constructor({ most, status, waits }: TurnsOptions, recorder: Recorder) {
+    this.#waits = waits;
+    this.#most = most;
+    this.#tells = status;
+    this.#recorder = recorder;
+  }
+
+  before(input: TurnInput): Promise<TurnInput> {
+    this.#turn = input.origin === "continue" ? this.#turn + 1 : 1;
+    const { status } = this;
+    return Promise.resolve(status === undefined ? input : { ...input, reminder: status });
+  }
+
+  /** What the model is told behind the message of a turn; others may lead to more turns than there are. */
+  get status(): string | undefined {
+    return this.#turn > this.#most || !this.#tells
+      ? undefined
+      : `<status>Turn ${this.#turn} of ${this.#most}</status>`;
+  }
+
+  async after({ reason, answer }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+    if (reason !== "done" || signal.aborted || saysDone(answer) || this.#waits()) return undefined;
+    const [turn, most] = [String(this.#turn + 1), String(this.#most)];
+    if (this.#turn >= this.#most) {
+      await this.#recorder.record({
+        type: "notice",
+        level: "warning",
+        code: "turns",
+        text: `All ${most} turns are used up, and the model has not said that it has finished`,
+        said: [["turnsUsedUp", most]],
+      });
+      return undefined;
+    }
+    const said = [["turnOf", turn, most]] as const;
+    const text = `Turn ${turn} of ${most}`;
+    await this.#recorder.record({ type: "notice", level: "info", code: FURTHER_TURN, text, said });
+    return { text: GO_ON, origin: "continue", literal: true };
+  }
+}

@@ -1,0 +1,174 @@
+import type { Sayings } from "../../core/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
+import {
+  Compaction,
+  LateInstructions,
+  loadSkills,
+  loadTodoReminder,
+  type TodoReminder,
+} from "../../context/mod.ts";
+import { appendIfChanged, changeTools, type ControlledParts, type Recorder } from "../../control/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
+import { loadArchive } from "../../session/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
+import type { RunPlugins } from "../mcp/run_plugins.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
+import { sendsReasoning } from "../../provider/mod.ts";
+import { providerOf, type RunModel } from "../provider.ts";
+import type { RunPaths } from "../run_paths.ts";
+import type { RunSession } from "../session/session.ts";
+import type { TurnExtensions } from "../turns/turn_extensions.ts";
+import { askServerWindow } from "./context_window.ts";
+import { grouped } from "../../view/mod.ts";
+
+export interface ContextManagerParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly model: RunModel;
+  readonly recorder: Recorder;
+  /** Tells the model of a mode that was switched to meanwhile. */
+  readonly modes: { tellSwitch(): Promise<void> };
+  readonly session: RunSession;
+  readonly workspace: Workspace;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  readonly extensions: Pick<TurnExtensions, "takeNews" | "compaction">;
+  readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
+}
+
+/**
+ * The work between steps: instructions of directories that were touched, and compaction when the context
+ * fills up.
+ */
+export interface ContextManager
+  extends
+    Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">>,
+    Pick<ControlledParts, "onFailure"> {
+  /** Takes what plugins changed, chooses the model that answers, and tells it what is new around it. */
+  beforeTurn(): Promise<void>;
+  /** Starts plugins and looks up the context window while the model is thinking. */
+  warm(): Promise<void>;
+}
+
+export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
+  const { recorder, modes, plugins, model: { fallback } } = sources;
+  const window = new ContextWindow(sources);
+  const compaction = await openCompaction(sources, () => window.tokens);
+  const late = lateInstructions(sources);
+  const todos = todoReminder(recorder);
+  let offered = sources.registry.schemas();
+  return {
+    async beforeTurn() {
+      await plugins?.beforeTurn();
+      await fallback?.beforeTurn(sources);
+      for (const block of sources.inputs.surroundings()) await appendIfChanged(recorder, block);
+    },
+    ...(fallback ? { onFailure: (error, failed) => fallback.onFailure(error, failed, sources) } : {}),
+    async betweenSteps(signal) {
+      await plugins?.betweenSteps();
+      // A model that takes no tools answers for the moment: it is offered none.
+      if (offered !== sources.registry.schemas() && recorder.state.toolMode !== "none") {
+        offered = sources.registry.schemas();
+        await changeTools(recorder, offered);
+      }
+      await modes.tellSwitch();
+      for (const content of [...sources.extensions.takeNews(), ...late.take()]) {
+        await recorder.record({ type: "message.user", content, origin: "context" });
+      }
+      await compaction.betweenSteps(signal);
+      // Behind the compaction, which may have taken the list with it.
+      const reminder = await todos();
+      if (reminder) await recorder.record({ type: "message.user", content: reminder, origin: "reminder" });
+    },
+    onContextOverflow: (signal) => compaction.onContextOverflow(signal),
+    async compact(hint, signal) {
+      await window.discover();
+      return await compaction.compact(hint, signal);
+    },
+    warm() {
+      plugins?.warm();
+      return window.discover();
+    },
+  };
+}
+
+async function openCompaction(sources: ContextManagerParts, window: () => number): Promise<Compaction> {
+  const { loaded, model: { provider, choice }, recorder, session, inputs, registry } = sources;
+  const { auto, ratio, strategy, prune, max_summary_tokens, summary_model } = loaded.config.compaction;
+  const carry = inputs.skills && (await loadSkills()).carriedSkill;
+  return new Compaction({
+    provider,
+    conversation: recorder,
+    settings: { auto, ratio, strategy, prune, maxSummaryTokens: max_summary_tokens },
+    window,
+    describe: registry.describe,
+    archive: async (messages) => (await loadArchive()).writeArchive(session.paths, messages, new Date()),
+    sendsReasoning: (message) => sendsReasoning(message, provider.model, choice?.entry.compat),
+    ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
+    ...(carry ? { carry } : {}),
+    hooks: sources.extensions.compaction,
+  });
+}
+
+/** Takes the reminder of the todo list that is due, once there is one and the model can change it. */
+function todoReminder(recorder: Recorder): () => Promise<string | undefined> {
+  let reminder: TodoReminder | undefined;
+  return async () => {
+    const { state, prefix } = recorder;
+    const isKept = state.todos.length > 0 && prefix.tools.some(({ name }) => name === "todo_write");
+    if (!isKept) return undefined;
+    reminder ??= new (await loadTodoReminder()).TodoReminder();
+    return reminder.take(state);
+  };
+}
+
+function lateInstructions(parts: ContextManagerParts): LateInstructions {
+  const { paths, loaded, recorder, workspace, registry } = parts;
+  return new LateInstructions({
+    cwd: paths.cwd,
+    home: paths.home,
+    maxBytes: loaded.config.instructions_max_bytes || Infinity,
+    hidden: (path) => workspace.hidden(path),
+    messages: () => recorder.messages,
+    describe: registry.describe,
+    onNotice: ({ path, problem }) => {
+      void recorder.record({
+        type: "notice",
+        level: "warning",
+        code: "instructions",
+        text: `${path} ${problem}`,
+      });
+    },
+  });
+}
+
+/**
+ * Tokens the model accepts: what the configuration declares, else what a server on this machine says of
+ * itself.
+ */
+class ContextWindow {
+  readonly #sources: ContextManagerParts;
+  #found = 0;
+
+  constructor(sources: ContextManagerParts) {
+    this.#sources = sources;
+  }
+
+  /** Of the model that answers at the moment. */
+  get tokens(): number {
+    const { provider: { model }, choice } = this.#sources.model;
+    const asked = choice?.entry.name === model.provider && choice.model === model.id;
+    return model.contextWindow ?? (asked ? this.#found : 0);
+  }
+
+  async discover(): Promise<void> {
+    const { loaded, recorder, model: { choice, provider } } = this.#sources;
+    if (provider.model.contextWindow !== undefined || !choice) return;
+    const found = await askServerWindow(loaded, choice, provider);
+    if (!found) return;
+    this.#found = found.tokens;
+    const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
+    const said: Sayings = [["serverWindow", grouped(found.tokens), found.source]];
+    await recorder.record({ type: "notice", level: "info", code: "window", text, said });
+  }
+}

@@ -1,0 +1,294 @@
+import type { Config, LoadedConfig } from "../../config/mod.ts";
+import {
+  type AgentFiles,
+  agentRoots,
+  type AgentTrustItem,
+  environmentText,
+  findSkills,
+  type Instructions,
+  loadAgents,
+  loadInstructionGlobs,
+  loadInstructions,
+  loadSkills,
+  type SkillActivation,
+  type Skills,
+  type SkillSet,
+  systemPrompt,
+} from "../../context/mod.ts";
+import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
+import { memoryPort, openingMemory } from "../../memory/mod.ts";
+import type { ToolMode } from "../../provider/mod.ts";
+import { deniedSubjects } from "../../rule/mod.ts";
+import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
+import { loadHistory, projectDir } from "../../session/mod.ts";
+import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
+import { PLATFORM, type RunPaths } from "../run_paths.ts";
+import { toolList } from "../tools/offered_tools.ts";
+import { type ModelPrompt, type PromptedModel, supplementalPrompts } from "./model_prompts.ts";
+
+/**
+ * The knowledge of a run beyond its conversation: standing instructions, skills, saved facts, earlier
+ * sessions.
+ */
+export interface PromptInputs {
+  readonly instructions: Instructions;
+  readonly skillSet: SkillSet;
+  /** Other agents that files describe. */
+  readonly agents: AgentFiles;
+  /** Absent when there are no skills. */
+  readonly skills?: Skills;
+  /** Section of the system prompt that names the skills. */
+  readonly catalogue?: string;
+  /** The system prompt of the run's own model. */
+  readonly system: string;
+  /** Texts of the user's own for that model, which are part of it. */
+  readonly supplements: readonly ModelPrompt[];
+  /** The system prompt that another model would have. */
+  readonly systemOf: (model: SystemModel) => string;
+  /** Messages with facts for the model, before the first one of the user. */
+  readonly opening: () => readonly string[];
+  /** The one of them that may be another one with the next turn: date, branch, directories. */
+  readonly surroundings: () => readonly string[];
+  readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
+  /** Built-in tools that are offered on top of the usual ones. */
+  readonly tools: readonly string[];
+  /** Reports whether the user trusts what the project brings, as it is now or for this run. */
+  readonly isTrusted: (item: TrustItem) => Promise<boolean>;
+  readonly toolMode: ToolMode;
+}
+
+/** What a system prompt depends on of its model. */
+export interface SystemModel extends PromptedModel {
+  readonly toolMode?: ToolMode;
+}
+
+export interface PromptInputSources {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly messages: () => readonly Message[];
+  readonly redact?: (text: string) => string;
+  /** The user takes what the project brings as it is, for this run. */
+  readonly trustProject?: boolean;
+  /** Text added to the system prompt. */
+  readonly appended?: string | undefined;
+  readonly onSkill?: (activation: SkillActivation) => void;
+  /** The run's own model. One that has no tools is told of nothing that takes one. */
+  readonly model: SystemModel;
+  /** Turns that the run has for a task; default: 1. */
+  readonly steps?: number | undefined;
+  /** Tools of the program that embeds the agent. */
+  readonly ownTools?: readonly Tool[] | undefined;
+}
+
+/**
+ * Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls.
+ */
+export async function gatherPromptInputs(sources: PromptInputSources): Promise<PromptInputs> {
+  const { paths, loaded, redact, model } = sources;
+  const { toolMode = "official" } = model;
+  const withoutTools = toolMode === "none";
+  const project = projectDir(paths.home, paths.cwd);
+  const instructions = await readInstructions(sources);
+  const skillSet = await findSkillSet(paths, loaded);
+  const skills = skillSet.skills.length > 0 && !withoutTools
+    ? await activeSkills(sources, skillSet)
+    : undefined;
+  const catalogue = skills && offersSkills(loaded.config)
+    ? (await loadSkills()).skillCatalogue(
+      skillSet.skills,
+    )
+    : undefined;
+  const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
+  const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
+  const unattended = (sources.steps ?? 1) > 1
+    ? (await import("./unattended.ts")).agentModePrompt(loaded.config.tools.writes)
+    : undefined;
+  const heads = new Head(sources, { instructions, catalogue, memory, tools, unattended });
+  return {
+    instructions,
+    skillSet,
+    agents: withoutTools ? NO_AGENTS : await findAgentFiles(paths, trustOf(sources)),
+    system: heads.system(model),
+    supplements: supplementalPrompts(loaded.config, model),
+    systemOf: (other) => heads.system(other),
+    opening: () => heads.opening(),
+    surroundings: () => heads.surroundings(),
+    ports: {
+      memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
+      history: historyPort(paths),
+      ...(skills ? { skills } : {}),
+    },
+    isTrusted: trustOf(sources),
+    toolMode,
+    tools,
+    ...(skills ? { skills } : {}),
+    ...(catalogue === undefined ? {} : { catalogue }),
+  };
+}
+
+async function readInstructions({ paths, loaded, workspace }: PromptInputSources): Promise<Instructions> {
+  const { instructions, instructions_from, instructions_max_bytes } = loaded.config;
+  const patterns = instructions.some((entry) => /[*?[{]/.test(entry));
+  return loadInstructions({
+    cwd: paths.cwd,
+    home: paths.home,
+    extra: patterns ? (await loadInstructionGlobs()).expandInstructionGlobs(instructions) : instructions,
+    fromRoot: instructions_from === "root",
+    maxBytes: instructions_max_bytes || Infinity,
+    hidden: (path) => workspace.hidden(path),
+  });
+}
+
+/**
+ * Finds the skills of the working directory, of the configured directories and of the user. The model does
+ * not know those that a rule denies, and no agent works on them.
+ */
+export async function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<SkillSet> {
+  const { paths: configured, excluded_paths, disabled_skills } = loaded.config.skills;
+  const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
+  const found = await findSkills({
+    cwd: paths.cwd,
+    home: paths.home,
+    paths: configured,
+    excluded: excluded_paths,
+    disabled: disabled_skills,
+    ...(userHome === undefined ? {} : { userHome }),
+  });
+  const { deny } = loaded.config.permissions;
+  if (found.skills.length === 0 || deny.length === 0) return found;
+  const isDenied = deniedSubjects(deny, "skill");
+  const skills = found.skills.map((skill) =>
+    isDenied(skill.name) ? { ...skill, listed: false, runAs: "inline" as const } : skill
+  );
+  return { ...found, skills };
+}
+
+const NO_AGENTS: AgentFiles = { agents: [], warnings: [], untrusted: [] };
+
+/** Finds the agents that files describe; those of the project after trust. */
+export async function findAgentFiles(
+  { cwd, home, env }: RunPaths,
+  isTrusted: (item: AgentTrustItem) => Promise<boolean>,
+): Promise<AgentFiles> {
+  const userHome = env("HOME") ?? env("USERPROFILE");
+  const roots = agentRoots({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
+  return roots.length === 0 ? NO_AGENTS : await (await loadAgents()).discoverAgents(roots, isTrusted);
+}
+
+async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise<Skills> {
+  const { messages, onSkill } = sources;
+  const { Skills } = await loadSkills();
+  return new Skills({
+    set,
+    messages,
+    isTrusted: trustOf(sources),
+    ...(onSkill ? { onActivate: onSkill } : {}),
+  });
+}
+
+function trustOf({ paths, trustProject = false }: PromptInputSources): PromptInputs["isTrusted"] {
+  const store = () => new TrustStore({ home: paths.home, project: paths.cwd });
+  return async (item) => trustProject || (await store().inspect([item])).untrusted.length === 0;
+}
+
+/** Search in earlier sessions; the current one counts, since parts of it may have been folded away. */
+function historyPort({ home, cwd }: RunPaths): HistoryPort {
+  return {
+    search: async (query) => await (await loadHistory()).searchHistory({ home, cwd, ...query }),
+    around: async (place) => await (await loadHistory()).readAround({ home, ...place }),
+  };
+}
+
+/** A model that cannot load a skill is not told of any. */
+function offersSkills({ tools: { enabled, disabled } }: Config): boolean {
+  return (enabled.length === 0 || enabled.includes("skill")) && !disabled.includes("skill");
+}
+
+interface HeadParts {
+  readonly instructions: Instructions;
+  readonly catalogue: string | undefined;
+  readonly memory: string | undefined;
+  readonly tools: readonly string[];
+  /** Section about several turns without a person. */
+  readonly unattended: string | undefined;
+}
+
+/** The beginning of a conversation: the system prompt, and the facts in it or behind it. */
+class Head {
+  readonly #sources: PromptInputSources;
+  readonly #parts: HeadParts;
+
+  constructor(sources: PromptInputSources, parts: HeadParts) {
+    this.#sources = sources;
+    this.#parts = parts;
+  }
+
+  get #config(): Config {
+    return this.#sources.loaded.config;
+  }
+
+  get #isTold(): boolean {
+    return this.#config.agent.environment === "message";
+  }
+
+  opening(): readonly string[] {
+    return this.#isTold ? this.#facts(new Date()) : [];
+  }
+
+  surroundings(): readonly string[] {
+    return this.#isTold ? [this.#environment(new Date())] : [];
+  }
+
+  #facts(now?: Date): readonly string[] {
+    const { memory } = this.#parts;
+    return [this.#environment(now), ...(memory === undefined ? [] : [memory])];
+  }
+
+  #environment(now?: Date): string {
+    const { paths: { cwd }, workspace: { roots } } = this.#sources;
+    const { writes } = this.#config.tools;
+    const files = writes === "allow" ? { writableRoots: roots } : {
+      files: `not to be changed in this run, commands see them read-only; ${insteadOfWriting(writes)}`,
+    };
+    return environmentText({ cwd, platform: PLATFORM, ...(now ? { now } : {}), ...files });
+  }
+
+  system(model: SystemModel): string {
+    const { appended, ownTools = [] } = this.#sources;
+    const { instructions, catalogue, tools: builtin, unattended } = this.#parts;
+    const { toolMode } = model;
+    const withoutTools = toolMode === "none";
+    const { system_prompt, system_prompt_file, reasoning_language, tool_list, environment } =
+      this.#config.agent;
+    const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
+    return systemPrompt({
+      instructions: instructions.files,
+      reasoningLanguage: reasoning_language,
+      ...(custom === "" ? {} : { custom }),
+      // A model that is taught its tools as text has them listed already.
+      ...(tool_list && (toolMode ?? "official") === "official"
+        ? { tools: toolList(this.#config, { builtin, own: ownTools }) }
+        : {}),
+      facts: [
+        ...(environment === "system" ? this.#facts() : []),
+        ...(unattended === undefined ? [] : [unattended]),
+      ],
+      supplements: supplementalPrompts(this.#config, model).map(({ text }) => text),
+      ...(withoutTools ? { withoutTools } : {}),
+      ...(catalogue === undefined || withoutTools ? {} : { skills: catalogue }),
+      ...(appended === undefined ? {} : { appended }),
+    });
+  }
+}
+
+function readPrompt(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    throw new ReasonixError(`Cannot read the system prompt file ${file}: ${errorMessage(error)}`, {
+      exit: "config",
+      remedy: "correct agent.system_prompt_file",
+    });
+  }
+}

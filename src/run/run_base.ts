@@ -1,0 +1,105 @@
+import { Recorder } from "../control/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import type { Asker, ToolRegistry } from "../tool/mod.ts";
+import type { LoadedConfig } from "../config/mod.ts";
+import { loadMcp } from "../mcp/mod.ts";
+import { lazy } from "../util/lazy.ts";
+import type { Workspace } from "../sandbox/mod.ts";
+import { openAccessScope, type RunScope } from "./access/access_scope.ts";
+import { SkillRules } from "./access/gate.ts";
+import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
+import { languageTools } from "./lsp/edit_checks.ts";
+import type { RemotePlugins } from "./mcp/remote_plugins.ts";
+import { buildModel, type RunModel } from "./provider.ts";
+import type { AdaptedTools, AssemblyOptions } from "./run_options.ts";
+import type { RunPaths } from "./run_paths.ts";
+import { openSession, type RunSession } from "./session/session.ts";
+import { buildRegistry } from "./tools/offered_tools.ts";
+import { toldAsker } from "./tools/tools.ts";
+import { TurnExtensions } from "./turns/turn_extensions.ts";
+
+/** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
+export interface RunBase {
+  readonly options: AssemblyOptions;
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly model: RunModel;
+  /** The session's model. */
+  readonly provider: Provider;
+  /** Servers that the provider speaks to. */
+  readonly remote: RemotePlugins | undefined;
+  readonly scope: RunScope;
+  readonly workspace: Workspace;
+  readonly session: RunSession;
+  /** Takes secrets out of what leaves the run, except its events. */
+  readonly redact: (text: string) => string;
+  readonly recorder: Recorder;
+  readonly extensions: TurnExtensions;
+  readonly skillRules: SkillRules;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  /** Absent: no prompt. */
+  readonly asker: Asker | undefined;
+}
+
+/** Opens the base of a run. */
+export async function openRunBase(options: AssemblyOptions): Promise<RunBase> {
+  const { paths, loaded } = options;
+  const remote = await expectPlugins(loaded);
+  const model = await buildModel(options, remote);
+  const { provider } = model;
+  const { toolMode } = provider.model;
+  const scope = await openAccessScope(paths, loaded, options.permissionMode);
+  const { workspace } = scope;
+  const own = [...options.tools ?? [], ...await languageTools({ paths, loaded, scope })];
+  const { session, redact } = await openSession(options);
+  const recorder = new Recorder(session);
+  const extensions = new TurnExtensions(recorder, loaded.config);
+  const skillRules = new SkillRules(recorder);
+  extensions.add(skillRules);
+  const inputs = await gatherPromptInputs({
+    paths,
+    loaded,
+    workspace,
+    redact,
+    messages: () => recorder.messages,
+    trustProject: options.trustProject ?? false,
+    onSkill: skillRules.activated,
+    appended: options.appendSystemPrompt,
+    model: provider.model,
+    ownTools: own,
+    steps: options.steps,
+  });
+  const adapted = options.adaptedTools ?? await adaptedTools(inputs);
+  const registry = buildRegistry(loaded.config, { builtin: inputs.tools, own, toolMode, adapted });
+  const asker = options.asker && toldAsker(options.asker, recorder);
+  const run = { options, paths, loaded, model, provider, remote, scope, workspace, session, redact };
+  return { ...run, recorder, extensions, skillRules, inputs, registry, asker };
+}
+
+/** Adapts the tools that name other agents, where there are more than those of the program. */
+async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<AdaptedTools | undefined> {
+  if (agents.agents.length === 0 && skillSet.skills.every(({ runAs }) => runAs === "inline")) {
+    return undefined;
+  }
+  return (await import("./agents/adapted_tools.ts")).adaptedTools({ agents, skillSet });
+}
+
+/** Loads what opens the MCP servers of a run. */
+export const loadPlugins = lazy(() =>
+  Promise.all([import("./mcp/run_plugins.ts"), import("./mcp/server_questions.ts"), loadMcp()])
+);
+
+/**
+ * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those
+ * that the model's provider speaks to, which it has to know of.
+ */
+async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined> {
+  const { config } = loaded;
+  if (config.plugins.length === 0) return undefined;
+  // Opening them reports an error.
+  loadPlugins().catch(() => {});
+  if (!config.plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
+  const { RemotePlugins } = await import("./mcp/remote_plugins.ts");
+  return new RemotePlugins(loaded);
+}

@@ -1,0 +1,71 @@
+import type { LoadedConfig } from "../../config/mod.ts";
+import { openConversation, type Recorder, type WantedPrefix } from "../../control/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
+import { repair } from "../../session/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
+import type { PromptInputs } from "../context/prompt_inputs.ts";
+import type { RunPlugins } from "../mcp/run_plugins.ts";
+import type { RunPaths } from "../run_paths.ts";
+import { offerLateTools } from "../tools/offered_tools.ts";
+import type { TurnExtensions } from "../turns/turn_extensions.ts";
+import { lazy } from "../../util/lazy.ts";
+import type { Modes } from "../access/modes.ts";
+import { tellForeign } from "./foreign_parts.ts";
+import type { RunSession } from "./session.ts";
+
+export interface OpeningParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  readonly provider: Provider;
+  readonly session: Pick<RunSession, "head" | "state" | "takeNotices">;
+  /** Absent where no plugin is configured. */
+  readonly plugins?: RunPlugins | undefined;
+}
+
+interface OpenerParts extends OpeningParts {
+  readonly recorder: Recorder;
+  readonly modes: Modes;
+  readonly extensions: TurnExtensions;
+}
+
+/** Opens the session at its first call: writes its first events, and notifies the extensions. */
+export function opener(parts: OpenerParts): () => Promise<void> {
+  return lazy(async () => {
+    const { recorder, modes, extensions } = parts;
+    offerLateTools(parts);
+    await recordOpening(recorder, parts);
+    await modes.open();
+    extensions.opened();
+  });
+}
+
+/**
+ * Records the first events of this process: the head of a new session, or what a crash left open in an old
+ * one, and the prefix.
+ */
+export async function recordOpening(recorder: Recorder, parts: OpeningParts): Promise<void> {
+  const { session } = parts;
+  if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);
+  for (const event of repair(session.state)) await recorder.record(event);
+  for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
+  await parts.plugins?.settle();
+  const reset = await openConversation(recorder, wantedPrefix(parts));
+  if (reset === "model") await tellForeign(recorder, parts.provider);
+}
+
+/** The head of the conversation as this run would begin it. */
+function wantedPrefix(parts: OpeningParts): WantedPrefix {
+  const { inputs, registry, provider, plugins } = parts;
+  return {
+    system: inputs.system,
+    tools: registry.schemas(),
+    model: provider.model.id,
+    provider: provider.model.provider,
+    toolMode: provider.model.toolMode,
+    context: [...inputs.opening(), plugins?.servers.instructions()].filter((text) => text !== undefined),
+  };
+}

@@ -1,0 +1,101 @@
+import type { SharedContext } from "../../agent/mod.ts";
+import { isAbort, type PreparedCall } from "../../core/mod.ts";
+import { BUILTINS, type BuiltinTool, preparedCall } from "../../tool/mod.ts";
+import type { Gate } from "../../permission/mod.ts";
+import type { Modes } from "../access/modes.ts";
+import type { SandboxSession } from "../access/sandbox_session.ts";
+
+/**
+ * A command line that is run on the user's behalf beside the conversation, such as a check of a goal: in the
+ * jail, without secrets, in the working directory of the session wherever the model's shell is.
+ */
+export interface OwnCommand {
+  readonly line: string;
+  /** Seconds after which it is ended; 0: no limit. */
+  readonly timeoutSeconds: number;
+}
+
+/** How such a command ended. */
+export interface OwnCommandEnd {
+  readonly outcome: "passed" | "failed" | "timeout";
+  readonly exitCode?: number;
+  /** What it printed, bounded, with how it ended where that was not well. */
+  readonly text: string;
+  readonly durationMs: number;
+}
+
+/**
+ * Contract: rejects only when the signal aborts, with nothing left running; what cannot be run has failed.
+ */
+export type OwnCommandRunner = (command: OwnCommand, signal: AbortSignal) => Promise<OwnCommandEnd>;
+
+export interface OwnCommandParts {
+  readonly context: SharedContext;
+  readonly jail: Pick<SandboxSession, "current">;
+}
+
+function shellTool(): BuiltinTool {
+  const shell = BUILTINS.find(({ name }) => name === "bash");
+  if (!shell) throw new TypeError("Cannot run a command: there is no shell tool");
+  return shell;
+}
+
+/** Returns the call of the shell tool that a command line is. */
+function ownCall(line: string): PreparedCall {
+  const args = { command: line };
+  const id = `own-${crypto.randomUUID().slice(0, 8)}`;
+  return preparedCall({ id, name: "bash", arguments: JSON.stringify(args) }, shellTool(), args);
+}
+
+/**
+ * Returns why a command of the user may not run; undefined when it may. There is no prompt for it; the deny
+ * rules still apply.
+ */
+export async function refusalOf(
+  command: string,
+  { gate, modes }: { readonly gate: Gate; readonly modes: Pick<Modes, "ownCommand"> },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  modes.ownCommand = true;
+  try {
+    const decision = await gate.check(ownCall(command), signal);
+    return decision.decision === "allow" ? undefined : decision.reason ?? "refused by the permission rules";
+  } finally {
+    modes.ownCommand = false;
+  }
+}
+
+/** Runs the command with the shell tool, whose limits, guard and output it shares, and not its directory. */
+export async function runOwnCommand(
+  { line, timeoutSeconds }: OwnCommand,
+  signal: AbortSignal,
+  { context, jail }: OwnCommandParts,
+): Promise<OwnCommandEnd> {
+  const started = performance.now();
+  const call = ownCall(line);
+  const { services, settings } = context;
+  const guard = services?.shell?.guard;
+  try {
+    const { wrap } = await jail.current(call);
+    const result = await shellTool().execute(call.args, {
+      ...context,
+      callId: call.call.id,
+      signal,
+      progress() {},
+      jail: { wrap },
+      settings: { ...settings, bashTimeoutSeconds: timeoutSeconds },
+      services: { ...(guard ? { shell: { guard } } : {}) },
+    });
+    const { content, exitCode, isError, summary } = result;
+    return {
+      outcome: summary === "timed out" ? "timeout" : isError ? "failed" : "passed",
+      ...(exitCode === undefined ? {} : { exitCode }),
+      text: content,
+      durationMs: Math.round(performance.now() - started),
+    };
+  } catch (error) {
+    if (signal.aborted || isAbort(error)) throw error;
+    const text = error instanceof Error ? error.message : String(error);
+    return { outcome: "failed", text, durationMs: Math.round(performance.now() - started) };
+  }
+}
