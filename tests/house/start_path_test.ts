@@ -52,7 +52,7 @@ async function executedFiles(replies: readonly Turn[]): Promise<string[]> {
   const [dir, home, coverage] = ["work", "home", "coverage"].map((name) => `${temp.path}/${name}`);
   for (const path of [dir, home, coverage]) await Deno.mkdir(path ?? "");
   await using server = startModelServer(replies);
-  await Deno.writeTextFile(`${home}/config.toml`, mockConfig(server.url));
+  await Deno.writeTextFile(`${home}/config.toml`, mockConfig(server.url, "", "context_window = 100000"));
   const main = new URL("cli/main.ts", ROOT).pathname;
   const config = new URL("deno.json", ROOT).pathname;
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {

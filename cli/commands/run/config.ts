@@ -20,7 +20,7 @@ import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
 import type { PermissionMode } from "../../../src/permission/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
-import type { GoalFlags } from "./goal/goal_flags.ts";
+import type { GoalFlags } from "./goal/goal.ts";
 import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
 

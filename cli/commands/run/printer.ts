@@ -28,7 +28,9 @@ export async function printerFor(
     quiet: flags.quiet ?? false,
     verbose: flags.verbose ?? false,
     stream: flags.stream ?? false,
-    permissionMode: claudeMode(flags.permissionMode),
+    get permissionMode() {
+      return claudeMode(flags.permissionMode);
+    },
     partialMessages: flags.includePartialMessages ?? false,
   });
 }

@@ -4,7 +4,6 @@ import type { CommandReport } from "../../../src/command/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import { honestAnswer, type RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
-import { withGoal } from "./goal/goal_flags.ts";
 import { isIncomplete } from "../../terminal/process.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -54,7 +53,7 @@ export async function resultOf(
     ...(outcome.cost ? { cost: outcome.cost } : {}),
     ...remedyOf(outcome, assembly.session.id),
   };
-  return withGoal(result, assembly.session.id);
+  return result.goal ? (await import("./goal/goal.ts")).withGoal(result, assembly.session.id) : result;
 }
 
 function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {

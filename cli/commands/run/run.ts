@@ -4,12 +4,12 @@ import { Output, type Printer, type RunResult } from "../../../src/frontend/mod.
 import { lazy } from "../../../src/util/lazy.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
+import { type InputReporter, readTask } from "../../terminal/stdin.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { AgentMode } from "./agent_mode/agent_mode.ts";
+import type { AgentMode } from "./agent_mode/agent_mode.ts";
 import { answerSchemaOf, loadUnattendedConfig, requireTasks, type RunFlags, runOptions } from "./config.ts";
-import { goalInput, TaskReader } from "./goal/goal_task.ts";
 import { carryOutLine, commandNames } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
@@ -24,6 +24,7 @@ import {
 } from "./result.ts";
 
 const loadFiles = lazy(() => import("./attached_files.ts"));
+const loadGoal = lazy(() => import("./goal/goal.ts"));
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
@@ -65,6 +66,15 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   this.process.exitCode = result.exitCode;
 }
 
+/** Reports whether the run may work towards a goal: its flags name one, or it resumes a session without a task. */
+function mayHaveGoal(flags: RunFlags, words: readonly string[]): boolean {
+  const { goal, check = [], maxGoalTurns, research, simple, continue: latest, resume } = flags;
+  const resumes = words.length === 0 && (latest || resume !== undefined);
+  return goal !== undefined || check.length > 0 || maxGoalTurns !== undefined || research || simple ||
+    resumes ||
+    false;
+}
+
 interface RunParts {
   readonly words: readonly string[];
   readonly printer: Printer;
@@ -84,13 +94,16 @@ async function runTask(
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
   };
-  const reader = new TaskReader(flags, words, {
+  const reporter: InputReporter = {
     get texts() {
       return speech.run.input;
     },
     report: tell,
-  });
-  const given = await reader.ahead();
+  };
+  const reader = mayHaveGoal(flags, words)
+    ? new (await loadGoal()).TaskReader(flags, words, reporter)
+    : undefined;
+  const given = reader ? await reader.ahead() : await readTask(words, reporter);
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
   const loaded = await loadUnattendedConfig(paths, flags);
@@ -103,15 +116,29 @@ async function runTask(
   const plans = flags.planThenRun || loaded.config.agent.auto_plan
     ? await (await import("./plan/plan_options.ts")).planOptions(flags, speech, signal)
     : {};
-  const mode = new AgentMode(flags, loaded.config);
-  const options = { ...runOptions(flags), ...mode.options, ...plans };
+  const steps = flags.steps ?? loaded.config.agent_mode.default_steps;
+  const mode = steps > 1 || flags.raw
+    ? new (await import("./agent_mode/agent_mode.ts")).AgentMode(flags, loaded.config)
+    : undefined;
+  const options = { ...runOptions(flags), steps, ...mode?.options, ...plans };
   const assembly = await assemble({ ...options, waitForAgents: true, answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
-  await mode.follow(assembly, err);
+  await mode?.follow(assembly, err);
   assembly.controller.subscribe((event) => printer.event(event));
   try {
-    const parts = { assembly, printer, metrics, schema, signal, speech, mode, flags, tell };
-    const { text: task, piped } = given ?? await reader.late(assembly);
+    const parts = {
+      assembly,
+      printer,
+      metrics,
+      schema,
+      signal,
+      speech,
+      mode,
+      flags,
+      tell,
+      hasGoal: reader !== undefined,
+    };
+    const { text: task, piped } = given ?? await reader?.late(assembly) ?? await readTask(words, reporter);
     const text = flags.file ? (await loadFiles()).withFiles(task, flags.file, paths.cwd) : task;
     const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
     metrics.write(result);
@@ -124,18 +151,21 @@ async function runTask(
 
 interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, TurnFacts {
   readonly assembly: Assembly;
-  readonly mode: AgentMode;
+  /** Absent: one turn. */
+  readonly mode: AgentMode | undefined;
+  /** The flags name a goal, or the session may have one. */
+  readonly hasGoal: boolean;
   readonly flags: RunFlags;
   readonly tell: (text: string) => void;
 }
 
 async function resultOfTask(
-  task: Parameters<typeof goalInput>[1],
+  task: { readonly text: string; readonly piped: string | undefined },
   parts: TaskParts,
 ): Promise<RunResult> {
-  const { assembly, printer, signal, mode } = parts;
+  const { assembly, printer, signal, mode, flags } = parts;
   const { text, piped } = task;
-  const goal = await goalInput(parts.flags, task, assembly);
+  const goal = parts.hasGoal ? await (await loadGoal()).goalInput(flags, task, assembly) : undefined;
   const line = goal
     ? { input: goal }
     : await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
@@ -144,9 +174,9 @@ async function resultOfTask(
   await printer.begin?.({
     ...await assembly.open(),
     commands: () => commandNames(assembly),
-    output: mode.output,
+    output: mode ? mode.output : flags.output,
   });
   const references = piped === undefined || piped === line.input.text ? [] : [`<stdin>\n${piped}\n</stdin>`];
-  const outcome = await mode.outcome(await assembly.run({ ...line.input, references }, signal));
-  return resultOf(outcome, assembly, parts);
+  const outcome = await assembly.run({ ...line.input, references }, signal);
+  return await resultOf(await mode?.outcome(outcome) ?? outcome, assembly, parts);
 }
