@@ -3,7 +3,7 @@ import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
 import type { CommandOutcome } from "./failures/memory_compiler.ts";
 import type { AssemblyOptions, Features, RunContext } from "../run/mod.ts";
-import type { Assemble } from "./agents/open_child.ts";
+import type { Assemble } from "./agents/child_options.ts";
 
 /** A feature that joins a run in addition to its model and its tools. */
 interface Extension {
@@ -29,11 +29,11 @@ const EXTENSIONS: readonly Extension[] = [
   {
     wanted: ({ options: { permissionMode, loaded } }) =>
       permissionMode === "plan" || loaded.config.agent.auto_plan,
-    join: async (...run) => await (await import("./plan/auto_plan.ts")).join(...run),
+    join: async (...run) => await (await import("./plan/auto_plan.ts")).joinPlans(...run),
   },
   {
     wanted: ({ options: { parent, loaded } }) => loaded.config.agent.auto_todo && !parent,
-    join: async (run) => (await import("./plan/first_todos.ts")).join(run),
+    join: async (run) => (await import("./plan/auto_plan.ts")).joinTodos(run),
   },
   { wanted: ({ session }) => openGoal(session.state) !== undefined, join: resumeGoal },
   {

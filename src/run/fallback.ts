@@ -4,7 +4,7 @@ import { errorMessage, type ProviderError, type ProviderErrorKind, type Sayings 
 import { optionalMembers, type Provider } from "../provider/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
-import { tellForeign } from "./session/foreign_parts.ts";
+import { tellForeign } from "./session/session.ts";
 
 /** Failures that another model may not have; a stop by the user and a request that is wrong are none. */
 const TAKEN: ReadonlySet<ProviderErrorKind> = new Set<ProviderErrorKind>([

@@ -39,7 +39,7 @@ export type {
   RunOptions,
 } from "./run_options.ts";
 export type { RunPaths } from "./run_paths.ts";
-export { createCheckpointer } from "./session/checkpoints.ts";
+export { createCheckpointer } from "./session/session.ts";
 export { opener } from "./session/opening.ts";
 export { openForRewind } from "./session/rewinding.ts";
 export { openGuardedTools } from "./tools/guarded_tools.ts";

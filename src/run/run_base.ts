@@ -86,9 +86,7 @@ async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<Adapted
 }
 
 /** Loads what opens the MCP servers of a run. */
-export const loadPlugins = lazy(() =>
-  Promise.all([import("./mcp/run_plugins.ts"), import("./mcp/server_questions.ts"), loadMcp()])
-);
+export const loadPlugins = lazy(() => Promise.all([import("./mcp/run_plugins.ts"), loadMcp()]));
 
 /**
  * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those

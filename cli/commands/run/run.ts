@@ -66,7 +66,7 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   this.process.exitCode = result.exitCode;
 }
 
-/** Reports whether the run may work towards a goal: its flags name one, or it resumes a session without a task. */
+/** Reports whether the run may have a goal: its flags name one, or it resumes a session without a task. */
 function mayHaveGoal(flags: RunFlags, words: readonly string[]): boolean {
   const { goal, check = [], maxGoalTurns, research, simple, continue: latest, resume } = flags;
   const resumes = words.length === 0 && (latest || resume !== undefined);

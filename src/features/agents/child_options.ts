@@ -1,12 +1,20 @@
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
-import type { PreparedCall } from "../../core/mod.ts";
-import type { Gate } from "../../permission/mod.ts";
+import { errorMessage, type PreparedCall, ReasonixError } from "../../core/mod.ts";
+import type { Approver, Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
-import { BUILTINS, isKnownToRead, type Tool } from "../../tool/mod.ts";
-import { type AssemblyOptions, loadAgentTools, type RunContext, type RunPaths } from "../../run/mod.ts";
-import { askedBy } from "./asking.ts";
+import {
+  type Assembly,
+  type AssemblyOptions,
+  loadAgentTools,
+  type RunContext,
+  type RunPaths,
+} from "../../run/mod.ts";
+import { SessionBusyError } from "../../session/mod.ts";
+import { type Asker, BUILTINS, isKnownToRead, type Tool } from "../../tool/mod.ts";
+import type { AgentRunParts } from "./agent_run.ts";
 import { agentModel } from "./child_model.ts";
+import type { Isolation } from "./isolation.ts";
 import type { Slots } from "./slots.ts";
 
 /** One task, with the agent that works on it. */
@@ -57,7 +65,7 @@ function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHER
 }
 
 /** Options of the run that an agent works in: the walls and rules of the one it works for, and no more. */
-export async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyOptions> {
+async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyOptions> {
   const { options, session, recorder, inputs, gate, tools } = run;
   const { agent, id, readOnly } = task;
   const depth = (options.parent?.depth ?? 0) + 1;
@@ -219,5 +227,114 @@ function readingOnly(gate: Gate): Gate {
       call.readOnly
         ? gate.check(call, signal)
         : { decision: "deny", source: "mode", reason: "blocked: this agent only reads" },
+  };
+}
+
+/** Assembles the run of an agent. */
+export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
+
+/** A run for an agent that can begin. */
+type OpenedChild = Pick<AgentRunParts, "child" | "notes" | "input" | "end">;
+
+/** Puts together the run in which an agent works on a task; a string says, for the model, why not. */
+export async function openChild(
+  run: RunContext,
+  assemble: Assemble,
+  task: ChildTask,
+): Promise<OpenedChild | string> {
+  const { recorder, options } = run;
+  let isolation: Isolation | undefined;
+  try {
+    if (task.isolated) isolation = await (await import("./isolation.ts")).isolate(run, task.agent, task.id);
+    const elsewhere = isolation ? { paths: isolation.paths } : {};
+    const child = await assemble(await childOptions(run, { ...task, ...elsewhere }));
+    const skill = await instructionsOf(task, child);
+    const { fellBack } = task.model === undefined ? agentModel(options.loaded, task.agent) : {};
+    if (fellBack !== undefined) {
+      await recorder.record({ type: "notice", level: "warning", code: "agents", text: fellBack });
+    }
+    return {
+      child,
+      notes: fellBack === undefined ? [] : [fellBack],
+      ...(isolation ? { end: isolation.end } : {}),
+      ...(skill === undefined ? {} : { input: { references: [skill] } }),
+    };
+  } catch (error) {
+    await isolation?.end(AbortSignal.abort());
+    return problemOf(error);
+  }
+}
+
+/**
+ * The instructions of the skill that an agent follows; what it allows counts for the agent. Throws a
+ * ReasonixError when they cannot be read.
+ */
+async function instructionsOf({ agent: { skill } }: ChildTask, child: Assembly): Promise<string | undefined> {
+  if (skill === undefined) return undefined;
+  const activated = await child.inputs.skills?.activate(skill) ?? `There is no skill "${skill}"`;
+  if (typeof activated !== "string") return activated.content;
+  await child[Symbol.asyncDispose]();
+  throw new ReasonixError(activated);
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof SessionBusyError) return `Another program is working on this task: ${error.message}`;
+  if (error instanceof ReasonixError) {
+    return `Cannot begin: ${error.message}${error.remedy ? `; ${error.remedy}` : ""}`;
+  }
+  return `Cannot begin: ${errorMessage(error)}`;
+}
+
+interface Asking extends Asked {
+  /** Agents that work side by side ask one after the other. */
+  readonly turns: Slots;
+}
+
+type Asked = Pick<AssemblyOptions, "approver" | "asker" | "amended">;
+
+/**
+ * The person as an agent asks them: every question goes through the run that it works for, one at a time, and
+ * says whose it is. Calls of agents may have the same identifiers, so that theirs begin with the agent's own.
+ */
+function askedBy(agent: string, id: string, { approver, asker, amended, turns }: Asking): Asked {
+  const own = (callId: string) => `${id}/${callId}`;
+  return {
+    ...(approver ? { approver: inTurn(labelled(approver, agent, own), turns) } : {}),
+    ...(asker ? { asker: inTurn(labelledAsker(asker, agent), turns) } : {}),
+    ...(amended ? { amended: (callId) => amended(own(callId)) } : {}),
+  };
+}
+
+function inTurn<Q, A>(
+  { ask }: { ask(question: Q, signal: AbortSignal): Promise<A> },
+  turns: Slots,
+): { ask(question: Q, signal: AbortSignal): Promise<A> } {
+  return {
+    async ask(question, signal) {
+      const release = await turns.take(signal);
+      try {
+        return await ask(question, signal);
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+function labelled(approver: Approver, agent: string, own: (callId: string) => string): Approver {
+  return {
+    ask: (request, signal) =>
+      approver.ask({
+        ...request,
+        callId: own(request.callId),
+        agent: request.agent === undefined ? agent : `${agent} › ${request.agent}`,
+      }, signal),
+  };
+}
+
+function labelledAsker(asker: Asker, agent: string): Asker {
+  return {
+    ask: (questions, signal) =>
+      asker.ask(questions.map((each) => ({ ...each, question: `[${agent}] ${each.question}` })), signal),
   };
 }

@@ -1,9 +1,7 @@
 import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
+import { resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
-import { agentOfSession, newSessionId } from "../../session/mod.ts";
-import type { AgentReport, AgentTask } from "../../tool/mod.ts";
-import { after, unlessAborted } from "../../util/timer.ts";
 import {
   type InternalRequest,
   type InternalResult,
@@ -13,10 +11,11 @@ import {
   type RunContext,
   type TurnInput,
 } from "../../run/mod.ts";
+import { agentOfSession, newSessionId } from "../../session/mod.ts";
+import type { AgentReport, AgentTask } from "../../tool/mod.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 import { AgentRun, type AgentRunParts } from "./agent_run.ts";
-import { internalResult, internalTask } from "./internal_run.ts";
-import { agentsDirectory, type ChildTask } from "./child_options.ts";
-import { type Assemble, openChild } from "./open_child.ts";
+import { agentsDirectory, type Assemble, type ChildTask, openChild } from "./child_options.ts";
 import { Slots } from "./slots.ts";
 
 /** Opens the desk of a run, when its first task comes. */
@@ -248,4 +247,49 @@ async function settled(ended: Promise<unknown>, milliseconds: number, signal: Ab
   } finally {
     cancel();
   }
+}
+
+/** The agent and the options that a request stands for. Throws ReasonixError for an unknown model. */
+function internalTask(
+  { options }: RunContext,
+  { steps = 0, overrides = {} }: InternalRequest,
+): Pick<ChildTask, "agent" | "readOnly" | "system" | "unattended" | "provider"> {
+  const { model, provider, tools, temperature, system = "", readOnly = false } = overrides;
+  if (model !== undefined) resolveModel(options.loaded.config, model);
+  const agent: AgentDefinition = {
+    name: "internal",
+    description: "",
+    prompt: "",
+    readOnly,
+    scope: "builtin",
+    ...(steps === 0 ? { tools: [] } : { maxSteps: steps, ...(tools ? { tools } : {}) }),
+    ...(model === undefined ? {} : { model }),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+  return { agent, readOnly, system, unattended: true, ...(provider ? { provider } : {}) };
+}
+
+/** What comes back of a run that has ended. */
+function internalResult(
+  run: AgentRun,
+  events: readonly Event[],
+  { output = "final", capture }: InternalRequest,
+): InternalResult {
+  const { outcome, report } = run;
+  const texts = events.flatMap((event) =>
+    event.type === "message.end" && event.step > 0 && event.content !== "" ? [event.content] : []
+  );
+  const text = output === "none" ? "" : output === "full" ? texts.join("\n\n") : report.answer;
+  return {
+    text,
+    outcome: outcome ?? {
+      reason: report.state === "aborted" ? "interrupted" : "failed",
+      detail: report.problem ?? report.state,
+      answer: report.answer,
+      steps: report.steps,
+      usage: run.spending.usage,
+      durationMs: report.durationMs,
+    },
+    ...(capture === "raw" ? { events } : {}),
+  };
 }

@@ -5,9 +5,8 @@ import { openGoal } from "../../session/mod.ts";
 import type { GoalReport } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 import type { GoalClock, GoalController, GoalRequest, RunContext, TurnInput } from "../../run/mod.ts";
-import { GoalChecks } from "./goal_checks.ts";
-import { GoalResearch } from "./goal_research.ts";
-import { goalLimits, remaining, requireGoal } from "./goal_request.ts";
+import { GoalChecks, goalLimits, remaining, requireGoal } from "./goal_checks.ts";
+import { GoalResearch } from "./research.ts";
 
 const CLEARED: NewEvent = {
   type: "notice",

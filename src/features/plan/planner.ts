@@ -1,7 +1,5 @@
 import type { AgentDefinition } from "../../context/mod.ts";
 import { errorMessage } from "../../core/mod.ts";
-import { newSessionId } from "../../session/mod.ts";
-import type { AgentReport } from "../../tool/mod.ts";
 import {
   type Features,
   type RunContext,
@@ -9,10 +7,12 @@ import {
   type TurnExtension,
   type TurnInput,
 } from "../../run/mod.ts";
+import { newSessionId, type SessionState } from "../../session/mod.ts";
+import { type AgentReport, failure, type Tool } from "../../tool/mod.ts";
+import { isRecord } from "../../util/json.ts";
+import { userText } from "../../util/user_text.ts";
 import { isTaskToPlan } from "./complex_task.ts";
-import { handOff, sinceThen } from "./hand_off.ts";
 import prompt from "./planner.md" with { type: "text" };
-import { SUBMIT_PLAN } from "./submit_plan.ts";
 
 /** Failures in a row after which the planner is left alone: each may have waited for a server. */
 const MOST_FAILURES = 2;
@@ -157,4 +157,92 @@ async function latestSession(
   return name === undefined
     ? undefined
     : { id: name.slice(0, -".jsonl".length), file: `${directory}/${name}` };
+}
+
+/** More than anybody plans; what goes beyond is an answer gone wrong. */
+const MAX_PLAN = 20_000;
+/** The planner hears of so many turns that went on without it, and of so much of each. */
+const MOST_TURNS = 3;
+const MAX_ASKED = 400;
+const MAX_ANSWERED = 1500;
+
+const TO_CARRY_OUT =
+  "This plan for the task below is by a model that could only read. Carry it out; where what you find speaks " +
+  "against it, do what is right and say so.";
+const TO_PROPOSE =
+  "This draft of a plan for the task below is by another model. Check it, correct it where it is wrong, and " +
+  "propose the plan.";
+
+/** The plan as the executor reads it, before the words of the user. */
+function handOff(plan: string, model: string, isProposal: boolean): string {
+  const text = beginning(plan.replaceAll(/<(?=\/?plan\b)/g, "< "), MAX_PLAN);
+  return `<plan by="${model}">\n${isProposal ? TO_PROPOSE : TO_CARRY_OUT}\n\n${text}\n</plan>`;
+}
+
+/**
+ * What was said in the latest turns, for the planner, which sees nothing of them; `heard` are those that it
+ * knows already. Undefined where there is none.
+ */
+function sinceThen(turns: SessionState["turns"], heard = 0): string | undefined {
+  const news = turns.slice(Math.max(heard, turns.length - MOST_TURNS)).map(({ prompt, answer = "" }) =>
+    `The user: ${beginning(userText(prompt), MAX_ASKED)}\nThe executor: ${beginning(answer, MAX_ANSWERED)}`
+  );
+  return news.length === 0 ? undefined : `<so-far>\n${news.join("\n\n")}\n</so-far>`;
+}
+
+function beginning(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most).toWellFormed()} […]` : text;
+}
+
+/** The tool with which the planner hands in its plan, which ends its turn. */
+const SUBMIT_PLAN: Tool = {
+  name: "submit_plan",
+  description: "Hand in the plan: what it is to reach, and its steps in order. Ends your work.",
+  schema: {
+    type: "object",
+    properties: {
+      objective: { type: "string", description: "What is true when the plan is carried out" },
+      steps: { type: "array", items: { type: "string" }, description: "What to do where, in order" },
+    },
+    required: ["objective", "steps"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  synonyms: { goal: "objective", plan: "steps" },
+  title: () => "hand in the plan",
+  translate: ({ steps, ...rest }) => ({
+    ...rest,
+    ...(steps === undefined ? {} : { steps: stepTexts(steps) }),
+  }),
+  subjects: () => [],
+  execute: ({ objective, steps }) => {
+    const texts = (steps as readonly string[]).map((step) => step.trim()).filter((step) => step !== "");
+    if (texts.length === 0) {
+      return Promise.resolve(failure("The plan has no steps", "hand it in with at least one"));
+    }
+    const list = texts.map((step, at) => `${at + 1}. ${step.replaceAll("\n", "\n   ")}`);
+    const answer = [`Objective: ${String(objective).trim()}`, "", ...list].join("\n");
+    return Promise.resolve({
+      content: "The plan was handed in.",
+      summary: texts.length === 1 ? "1 step" : `${texts.length} steps`,
+      endsTurn: { answer },
+    });
+  },
+};
+
+/** Steps as texts: models also send one text with a line each, and objects that have a text. */
+function stepTexts(steps: unknown): unknown {
+  if (typeof steps === "string") {
+    return steps.split("\n").map((line) => line.replace(/^\s*(?:[-*+•]|\d{1,3}[.)])\s+/, ""))
+      .filter((line) => line.trim() !== "");
+  }
+  return Array.isArray(steps) ? steps.map((step) => isRecord(step) ? textOf(step) : step) : steps;
+}
+
+function textOf(step: Record<string, unknown>): unknown {
+  const texts = ["step", "title", "content", "text", "description"].flatMap((key) => {
+    const text = step[key];
+    return typeof text === "string" && text !== "" ? [text] : [];
+  });
+  return texts.length === 0 ? step : texts.join(": ");
 }

@@ -1,5 +1,4 @@
-import type { Sayings } from "../../core/mod.ts";
-import type { LoadedConfig } from "../../config/mod.ts";
+import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey } from "../../config/mod.ts";
 import {
   Compaction,
   LateInstructions,
@@ -8,18 +7,19 @@ import {
   type TodoReminder,
 } from "../../context/mod.ts";
 import { appendIfChanged, changeTools, type ControlledParts, type Recorder } from "../../control/mod.ts";
+import type { Sayings } from "../../core/mod.ts";
+import { loadWindow, type Provider, sendsReasoning, type WindowFound } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
+import { programFetch } from "../../util/network/fetch.ts";
+import { grouped } from "../../view/mod.ts";
 import type { RunPlugins } from "../mcp/run_plugins.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
-import { sendsReasoning } from "../../provider/mod.ts";
 import { providerOf, type RunModel } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
 import type { TurnExtensions } from "../turns/turn_extensions.ts";
-import { askServerWindow } from "./context_window.ts";
-import { grouped } from "../../view/mod.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
 
 export interface ContextManagerParts {
   readonly paths: RunPaths;
@@ -171,4 +171,28 @@ class ContextWindow {
     const said: Sayings = [["serverWindow", grouped(found.tokens), found.source]];
     await recorder.record({ type: "notice", level: "info", code: "window", text, said });
   }
+}
+
+/**
+ * Returns what a server on this machine says its context window is; undefined when the configuration says it,
+ * or nobody.
+ */
+export async function askServerWindow(
+  loaded: LoadedConfig,
+  { entry, model }: ModelChoice,
+  provider?: Provider,
+): Promise<WindowFound | undefined> {
+  if (provider?.askWindow && entry.context_window === undefined) {
+    const tokens = await provider.askWindow().catch(() => undefined);
+    return tokens === undefined ? undefined : { tokens, source: "props" };
+  }
+  if (entry.context_window !== undefined || !isLoopback(entry.base_url)) return undefined;
+  const { discoverWindow } = await loadWindow();
+  const apiKey = resolveKey(entry, loaded.keys);
+  return await discoverWindow({
+    entry,
+    model,
+    fetch: programFetch,
+    apiKey,
+  });
 }

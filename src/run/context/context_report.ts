@@ -10,7 +10,7 @@ import { grouped } from "../../view/mod.ts";
 import { namedModel, providerOf } from "../provider.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { buildRegistry } from "../tools/offered_tools.ts";
-import { askServerWindow } from "./context_window.ts";
+import { askServerWindow } from "./context_management.ts";
 
 export interface ContextReportParts {
   readonly loaded: LoadedConfig;

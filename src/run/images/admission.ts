@@ -2,8 +2,7 @@ import type { Toolbox } from "../../agent/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import type { ImagePart } from "../../core/mod.ts";
 import type { ModelInfo } from "../../provider/mod.ts";
-import type { Admitted } from "./image_desk.ts";
-import type { AdmissionParts } from "./image_describer.ts";
+import type { AdmissionParts, Admitted } from "./image_desk.ts";
 
 /** Looks at images before a message takes them in; `model` will read them. */
 export type AdmitImages = (

@@ -8,11 +8,14 @@ import {
 } from "../../config/mod.ts";
 import { appendIfChanged, changeTools, type Recorder } from "../../control/mod.ts";
 import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
+import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import {
   type AttachedContent,
   type ContentDesk,
+  loadElicitation,
   loadHttpAccess,
   loadMcp,
+  loadSampling,
   type McpQuestions,
   type McpRoot,
   type McpServers,
@@ -20,9 +23,12 @@ import {
   type ServerChange,
   serverSpecs,
 } from "../../mcp/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
 import { matchPattern, RuleSet, toPattern } from "../../rule/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
-import type { ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
+import type { Asker, ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
+import { lazy } from "../../util/lazy.ts";
+import { openInBrowser } from "../../util/network/browser.ts";
 import { after } from "../../util/timer.ts";
 import { configuredRules } from "../access/gate.ts";
 import { secretsOf } from "../access/secrets.ts";
@@ -253,4 +259,35 @@ export class RunPlugins {
     if (this.#early) this.#early.push(event);
     else void this.#parts.recorder.record(event);
   }
+}
+
+export interface QuestionParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly recorder: Recorder;
+  readonly provider: Provider;
+  readonly asker: Asker | undefined;
+}
+
+/** What the servers of a run may ask: its directory, the person, and the session's model. */
+export function serverQuestions({ paths, loaded, recorder, provider, asker }: QuestionParts): RunQuestions {
+  const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
+  const desk = {
+    asker,
+    texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
+    tell: (text: string, level: "info" | "warning" = "warning") =>
+      void recorder.record({ type: "notice", level, code: "mcp", text }),
+    open: (address: URL) => openInBrowser(address, [paths.cwd]),
+  };
+  const elicit = lazy(async () => (await loadElicitation()).elicitation(desk));
+  const sampling = lazy(async () => {
+    const { Sampling } = await loadSampling();
+    return new Sampling({ ...desk, provider, budget, record: (event) => recorder.record(event) });
+  });
+  return {
+    notSaved: async (...facts) => (await desk.texts()).trustNotSaved(...facts),
+    roots: () => [workspaceRoot(paths.cwd)],
+    elicit: async (...question) => await (await elicit())(...question),
+    ...(budget > 0 ? { sample: async (...question) => await (await sampling()).sample(...question) } : {}),
+  };
 }

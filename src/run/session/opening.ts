@@ -4,15 +4,14 @@ import type { Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { repair } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
+import { lazy } from "../../util/lazy.ts";
+import type { Modes } from "../access/modes.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import type { RunPlugins } from "../mcp/run_plugins.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { offerLateTools } from "../tools/offered_tools.ts";
 import type { TurnExtensions } from "../turns/turn_extensions.ts";
-import { lazy } from "../../util/lazy.ts";
-import type { Modes } from "../access/modes.ts";
-import { tellForeign } from "./foreign_parts.ts";
-import type { RunSession } from "./session.ts";
+import { type RunSession, tellForeign } from "./session.ts";
 
 export interface OpeningParts {
   readonly paths: RunPaths;

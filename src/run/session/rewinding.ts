@@ -5,7 +5,7 @@ import { type Checkpoints, repair, type SessionLog } from "../../session/mod.ts"
 import { lazy } from "../../util/lazy.ts";
 import { buildWorkspace } from "../access/access_scope.ts";
 import { loadTrustedConfig } from "../access/trusted_config.ts";
-import { createCheckpointer } from "./checkpoints.ts";
+import { createCheckpointer } from "./session.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 export interface RewindableSession {

@@ -1,5 +1,9 @@
-import { type EventStore, MemoryStore } from "../../control/mod.ts";
+import { type EventStore, MemoryStore, type Recorder, TurnCheckpoints } from "../../control/mod.ts";
 import { type NewEvent, ReasonixError } from "../../core/mod.ts";
+import { worktreeIdOf } from "../../path/project_dir.ts";
+import { foreignSources, type Provider } from "../../provider/mod.ts";
+import { realPath } from "../../path/real_path.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
 import {
   findSession,
   lastSession,
@@ -10,9 +14,9 @@ import {
   sessionPaths,
 } from "../../session/mod.ts";
 import { VERSION } from "../../util/version.ts";
+import { redactorOf } from "../access/secrets.ts";
 import type { AssemblyOptions, ParentRun, RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
-import { redactorOf } from "../access/secrets.ts";
 
 /** The place where the events of a run are kept: a session file, or memory. */
 export interface RunSession extends EventStore {
@@ -125,4 +129,54 @@ class MemorySession extends MemoryStore implements RunSession {
   override close(): void {
     Deno.removeSync(this.paths.dir, { recursive: true });
   }
+}
+
+export interface CheckpointerParts {
+  readonly paths: RunPaths;
+  readonly session: Pick<RunSession, "paths">;
+  readonly recorder: Recorder;
+  readonly workspace: Workspace;
+  /** See {@linkcode TurnCheckpoints}. */
+  readonly beforeLook?: () => Promise<unknown>;
+}
+
+/**
+ * Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home.
+ */
+export function createCheckpointer(
+  { paths, session, recorder, workspace, beforeLook }: CheckpointerParts,
+): TurnCheckpoints {
+  const { forbidden, options } = workspace;
+  // Asked for every file, so it is asked only where the workspace has something to hide.
+  const hides = [paths.home, ...forbidden, ...options.forbidRead ?? []].some((area) =>
+    meets(area, paths.cwd)
+  );
+  const own = worktreeIdOf(realPath(paths.home), paths.cwd) !== undefined;
+  const ofHome = (path: string) => !own && `${path}/`.startsWith(`${paths.home}/`);
+  return new TurnCheckpoints({
+    recorder,
+    dir: session.paths.dir,
+    root: paths.cwd,
+    ...(hides ? { skip: (path) => ofHome(path) || workspace.forbids(path) } : {}),
+    ...(beforeLook ? { beforeLook } : {}),
+    resolve: (path) => workspace.write(path),
+  });
+}
+
+/** Reports whether one of the directories holds the other; what is not absolute counts from the workspace. */
+function meets(area: string, folder: string): boolean {
+  const [a, b] = [area, folder].map((path) =>
+    `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase()
+  );
+  return !/^([a-z]:)?\//.test(a ?? "") || a?.startsWith(b ?? "") === true || b?.startsWith(a ?? "") === true;
+}
+
+/** Says whose signed or encrypted parts of earlier replies a model does not get. */
+export async function tellForeign(recorder: Recorder, { model }: Provider): Promise<void> {
+  const sources = foreignSources(recorder.messages, model).join(", ");
+  if (sources === "") return;
+  const own = `${model.provider}/${model.id}`;
+  const text = `Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
+  const said = [["foreignParts", sources, own]] as const;
+  await recorder.record({ type: "notice", level: "info", code: "model", text, said });
 }

@@ -1,8 +1,7 @@
 import type { Decision, Gate, PermissionGate } from "../../permission/mod.ts";
 import { buildGate } from "../access/gate.ts";
 import { Modes } from "../access/modes.ts";
-import type { QuestionParts } from "../mcp/server_questions.ts";
-import type { PluginParts, RunPlugins } from "../mcp/run_plugins.ts";
+import type { PluginParts, QuestionParts, RunPlugins } from "../mcp/run_plugins.ts";
 import { loadPlugins, type RunBase } from "../run_base.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../images/admission.ts";
@@ -54,6 +53,6 @@ async function openPlugins(
 ): Promise<RunPlugins | undefined> {
   const { loaded, provider } = parts;
   if (loaded.config.plugins.length === 0 || provider.model.toolMode === "none") return undefined;
-  const [{ RunPlugins }, { serverQuestions }] = await loadPlugins();
+  const [{ RunPlugins, serverQuestions }] = await loadPlugins();
   return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
 }
