@@ -44,6 +44,9 @@ export interface Program {
   readonly obeys?: RegExp;
   /** It talks to other machines: always, or with one of these words. */
   readonly network?: true | RegExp;
+  /** Hosts that it contacts without being told: package registries, or those of a service. */
+  readonly registries?: string;
+  readonly hosts?: string;
   /**
    * Prefix rules that may be offered: for subcommands (`+` takes one more word), or `.` for the name alone.
    */

@@ -199,15 +199,16 @@ export function recordDecision(desk: Desk, callId: string, decision: Decision): 
   return desk.record({ type: "approval.decision", callId, ...fields });
 }
 
-/** A question beyond the call itself, such as running it without the jail. Nobody but a person answers it. */
+/** A question beyond the call itself, such as running it without the jail. Only a person answers it. */
 export async function confirmOnce(
   desk: Desk,
-  question: Confirmation & { readonly callId: string; readonly tool: string },
+  question: Confirmation & Pick<ApprovalRequest, "callId" | "tool" | "network" | "savesHosts">,
   signal: AbortSignal,
+  granted: (answer: ApprovalAnswer) => Promise<void>,
 ): Promise<Decision> {
   const { source, ...request } = question;
   if (desk.approver) {
-    return await askPerson(desk, { ...request, scopes: ["once"] }, signal, () => Promise.resolve());
+    return await askPerson(desk, { ...request, scopes: ["once"], personOnly: true }, signal, granted);
   }
   const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
   const decision: Decision = { decision: "deny", source, reason };

@@ -64,6 +64,7 @@ export class Evaluator {
   /** The reason why there is no jail; known once a command was evaluated. */
   unconfined: string | undefined;
   readonly #options: GateOptions;
+  readonly #online: () => boolean;
   readonly #written = new WrittenFiles();
   /** Real paths of one evaluation: looked up once, never kept for the next call. */
   readonly #real = new RealPathCache();
@@ -74,8 +75,10 @@ export class Evaluator {
   /** A line was judged, or is about to be. */
   #used = false;
 
-  constructor(options: GateOptions) {
+  /** `online` reports whether people opened hosts while the session runs. */
+  constructor(options: GateOptions, online: () => boolean = () => false) {
     this.#options = options;
+    this.#online = online;
     this.rules = new RuleSet(options.policy, options.temporaryRules);
     this.#places = {
       cwd: options.cwd,
@@ -112,7 +115,14 @@ export class Evaluator {
   async #load(): Promise<CommandJudge> {
     this.#loading ??= import("../command/evaluate/evaluate.ts").then(async (module) => {
       this.unconfined = await this.#options.unconfined?.();
-      return module.createCommandJudge(this.#options, await this.#options.surroundings?.());
+      const online = this.#online;
+      const { privateDirectories = [], network = true } = await this.#options.surroundings?.() ?? {};
+      return module.createCommandJudge(this.#options, {
+        privateDirectories,
+        get network() {
+          return network || online();
+        },
+      });
     });
     return this.#judge = await this.#loading;
   }

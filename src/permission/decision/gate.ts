@@ -3,9 +3,11 @@ import type { Decision, HookWord } from "../contract.ts";
 import type {
   ApprovalMode,
   ApprovalRequest,
+  CallPreview,
   Confirmation,
   Explanation,
   GateOptions,
+  NetworkNeed,
   PermissionGate,
   PermissionMode,
 } from "../types.ts";
@@ -44,13 +46,15 @@ class SessionGate implements PermissionGate {
   #approvedPlan = false;
   /** Changes of the grants that the rules know. */
   #known = 0;
+  /** Network of calls that were allowed and have not begun. */
+  readonly #network = new Map<string, NetworkNeed>();
 
   constructor(options: GateOptions) {
     this.#options = options;
     this.#approvalMode = options.approvalMode;
     this.#permissionMode = options.permissionMode ?? "workspace-write";
-    this.#evaluator = new Evaluator(options);
     this.grants = options.above?.grants ?? new SessionGrants(options.trustedReadOnly);
+    this.#evaluator = new Evaluator(options, () => this.grants.hosts.size > 0);
   }
 
   get approvalMode(): ApprovalMode {
@@ -111,6 +115,7 @@ class SessionGate implements PermissionGate {
 
   check(given: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     this.#takeGrants();
+    this.#network.delete(given.call.id);
     const call = this.#asTrusted(given);
     if (hook?.word !== "ask" && this.#isPlainRead(call)) return PLAIN_READ;
     const evaluation = this.#evaluator.evaluate(call);
@@ -182,8 +187,7 @@ class SessionGate implements PermissionGate {
   #settle(evaluation: Evaluation, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     const outcome = this.#decide(evaluation, this.#options.approver !== undefined, hook);
     if ("scopes" in outcome) {
-      const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
-      return askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted)
+      return this.#ask(outcome, evaluation, signal)
         .then((decision) => this.#completed(decision, evaluation));
     }
     if (outcome.decision === "allow" && isLocalRead(evaluation.call) && outcome.source === "mode") {
@@ -194,16 +198,62 @@ class SessionGate implements PermissionGate {
     return waiting ? waiting.then(() => decision) : decision;
   }
 
-  #detailed(request: ApprovalRequest, evaluation: Evaluation): ApprovalRequest {
-    const { details } = this.#options;
-    const { call } = evaluation;
+  /** Asks the person about a call, unless it could not succeed whatever they say. */
+  async #ask(request: ApprovalRequest, evaluation: Evaluation, signal: AbortSignal): Promise<Decision> {
+    const { call, report } = evaluation;
+    const preview = await this.#preview(call, signal);
+    if ("decision" in preview) return preview;
     const rest = restOf(evaluation, this.#options.cwd);
-    return {
+    const network = report?.network && await this.#missing(report.network);
+    const whole: ApprovalRequest = {
       ...request,
       sent: call.call.arguments,
       ...(rest === "" ? {} : { rest }),
-      ...(details ? { details: (signal) => details(call, signal) } : {}),
+      ...(preview.changes ? { changes: preview.changes } : {}),
+      ...this.#offered(network),
     };
+    const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, whole, answer);
+    return await askPerson(this.#options, whole, signal, granted);
+  }
+
+  /** What a call would do. A directory that it may not write to is opened where a person says so. */
+  async #preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview | Decision> {
+    const { preview, sandbox, approver } = this.#options;
+    if (!preview) return {};
+    let found = await preview(call, signal);
+    const directory = found.outside;
+    if (directory !== undefined && sandbox && approver) {
+      const question = {
+        subject: directory,
+        directory,
+        reason: "is outside the directories that may be written to",
+        source: "confinement",
+      } as const;
+      const decision = await this.confirm(call, question, signal);
+      if (decision.decision === "deny") return decision;
+      await sandbox.openDirectory(directory);
+      this.#evaluator.cwd = this.cwd;
+      found = await preview(call, signal);
+    }
+    const { failure } = found;
+    return failure ? { decision: "deny", source: "confinement", reason: failure.summary, failure } : found;
+  }
+
+  /** Returns what commands lack of a network that a line needs. */
+  async #missing(need: NetworkNeed): Promise<NetworkNeed | undefined> {
+    return await this.#options.sandbox?.missing(need, this.grants.hosts);
+  }
+
+  #offered(network: NetworkNeed | undefined): Pick<ApprovalRequest, "network" | "savesHosts"> {
+    if (!network) return {};
+    const saves = this.#options.saveHosts !== undefined && network.hosts.length > 0;
+    return { network, ...(saves ? { savesHosts: true } : {}) };
+  }
+
+  takeNetwork(callId: string): NetworkNeed | undefined {
+    const need = this.#network.get(callId);
+    this.#network.delete(callId);
+    return need;
   }
 
   /** Tells what the evaluation of a command found out beside, and notes what an allowed call writes. */
@@ -213,7 +263,22 @@ class SessionGate implements PermissionGate {
     return evaluation.report?.readOnly ? { ...decision, readsOnly: true } : decision;
   }
 
+  /** Opens the network of a question as far as the answer says. */
+  async #openNetwork(
+    { callId, network }: ApprovalRequest,
+    { network: scope }: ApprovalAnswer,
+  ): Promise<void> {
+    if (!network || scope === undefined) return;
+    this.#network.set(callId, network);
+    if (scope === "once") return;
+    for (const host of network.hosts) this.grants.hosts.add(host);
+    if (scope === "project") {
+      await this.#saved(() => this.#options.saveHosts?.(network.hosts), network.hosts.join(", "));
+    }
+  }
+
   async #grant(evaluation: Evaluation, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
+    await this.#openNetwork(request, answer);
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
     const { call: { tool } } = evaluation;
     if (request.why?.code === "trust" && answer.scope !== "project") {
@@ -237,11 +302,15 @@ class SessionGate implements PermissionGate {
     }
   }
 
-  /** Saves a rule. Where that fails the user is told and false returned: the call is allowed all the same. */
-  async #save(rule: string, scope: "project" | "always"): Promise<boolean> {
+  #save(rule: string, scope: "project" | "always"): Promise<boolean> {
     const { saveRule, saveProjectRule } = this.#options;
+    return this.#saved(() => (scope === "project" ? saveProjectRule : saveRule)?.(rule), rule);
+  }
+
+  /** Saves what was granted. Where that fails the user is notified and false returned: it counts now anyway. */
+  async #saved(save: () => Promise<void> | undefined, rule: string): Promise<boolean> {
     try {
-      await (scope === "project" ? saveProjectRule : saveRule)?.(rule);
+      await save();
       return true;
     } catch (error) {
       const why = errorMessage(error);
@@ -252,8 +321,23 @@ class SessionGate implements PermissionGate {
     }
   }
 
-  confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision> {
-    return confirmOnce(this.#options, { callId: call.call.id, tool: call.tool, ...question }, signal);
+  async confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision> {
+    const need = question.escape?.network && await this.#escapeNeed(call, question.escape.network);
+    const network = need && await this.#missing(need);
+    const asked = { callId: call.call.id, tool: call.tool, ...question, ...this.#offered(network) };
+    return await confirmOnce(
+      this.#options,
+      asked,
+      signal,
+      (answer) => this.#openNetwork({ ...asked, scopes: ["once"] }, answer),
+    );
+  }
+
+  /** The hosts that refused a command; where none is known, those that its line names. */
+  async #escapeNeed(call: PreparedCall, refused: NetworkNeed): Promise<NetworkNeed | undefined> {
+    const { report } = await this.#evaluator.evaluate(call);
+    if (report?.deletesElsewhere) return undefined;
+    return refused.hosts.length > 0 ? refused : report?.network ?? refused;
   }
 
   async explain(call: PreparedCall): Promise<Explanation> {

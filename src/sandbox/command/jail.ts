@@ -1,5 +1,5 @@
 import type { Confinement } from "../../core/mod.ts";
-import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
+import type { Backend, NetworkMode, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/denied_globs.ts";
@@ -121,6 +121,13 @@ export class Jail {
     return this.confined && looksLikeFailedSetUp(said);
   }
 
+  /** The same jail with another network. */
+  async withNetwork(network: Pick<JailScope, "network" | "proxy">): Promise<Jail> {
+    const { data } = this;
+    const scope = await withForwarder({ ...data.fixed.scope, ...network });
+    return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
+  }
+
   /** The same jail, in which nothing in the roots may change. */
   readOnly(): Jail {
     const { data } = this;
@@ -194,6 +201,12 @@ export class Jail {
     return ["/tmp", "/var/tmp"].filter((path) =>
       ![path, ...(path === "/tmp" ? ["/"] : [])].some((root) => open.includes(root))
     );
+  }
+
+  /** The network of commands as far as it can be confined. */
+  get networkMode(): NetworkMode {
+    const { backend, probe, fixed: { scope } } = this.data;
+    return backend === "none" || !probe.network ? "open" : scope.network;
   }
 
   /** Reports whether commands can reach other machines, if only some. */

@@ -49,8 +49,10 @@ function cmake({ name, args, at }: Call): Found | undefined {
 }
 
 const PACKAGES =
-  /^(?:i|ci|install|add|update|upgrade|publish|audit|outdated|view|info|search|create|init|dlx|get|fetch|download|sync|push|login)$/;
+  /^(?:i|ci|install|add|update|upgrade|publish|audit|outdated|view|info|search|create|init|dlx|get|fetch|download|require|tidy|sync|push|login|restore)$/;
 const PYTHON_FILES = /\.(?:py|pth|toml|cfg|ini)$/;
+const NPM_REGISTRY = "registry.npmjs.org";
+const PYPI = "pypi.org files.pythonhosted.org";
 const NPM = "script-shell call node-options shell";
 
 /** Package managers, build tools, test runners and linters. */
@@ -68,6 +70,7 @@ export const BUILDERS: readonly Program[] = [
     codeLong: NPM,
     obeys: SCRIPTS,
     network: PACKAGES,
+    registries: NPM_REGISTRY,
     prints: "--version -v",
     offers: "run+ test ci install",
     read: ({ args }) =>
@@ -78,10 +81,18 @@ export const BUILDERS: readonly Program[] = [
     codeLong: "script-shell shell-mode",
     obeys: SCRIPTS,
     network: PACKAGES,
+    registries: NPM_REGISTRY,
     mentions: "first",
     offers: "run+ install test",
   },
-  { names: "yarn", obeys: SCRIPTS, network: PACKAGES, mentions: "first", offers: "run+ install test" },
+  {
+    names: "yarn",
+    obeys: SCRIPTS,
+    network: PACKAGES,
+    registries: `${NPM_REGISTRY} registry.yarnpkg.com`,
+    mentions: "first",
+    offers: "run+ install test",
+  },
   { names: "jest vitest mocha eslint", obeys: SCRIPTS, offers: "." },
   { names: "vite webpack", obeys: SCRIPTS },
   { names: "tsc prettier ruff black mypy flake8 gofmt rustfmt phpunit", offers: ".", prints: "--version" },
@@ -100,13 +111,21 @@ export const BUILDERS: readonly Program[] = [
     obeys: PYTHON_FILES,
     offers: ".",
   },
-  { names: "tox nox uv poetry", obeys: PYTHON_FILES, network: PACKAGES },
-  { names: "pip#", obeys: PYTHON_FILES, network: PACKAGES, prints: "--version -V", offers: "list show" },
+  { names: "tox nox uv poetry", obeys: PYTHON_FILES, network: PACKAGES, registries: PYPI },
+  {
+    names: "pip#",
+    obeys: PYTHON_FILES,
+    network: PACKAGES,
+    registries: PYPI,
+    prints: "--version -V",
+    offers: "list show",
+  },
   {
     names: "cargo",
     code: /^--config/,
     obeys: /\.(?:rs|toml)$/,
     network: PACKAGES,
+    registries: "crates.io index.crates.io static.crates.io",
     offers: "build test check clippy fmt",
   },
   { names: "rustc", obeys: /\.(?:rs|toml)$/, outputs: "-o" },
@@ -116,13 +135,19 @@ export const BUILDERS: readonly Program[] = [
     obeys: /\.go$/,
     outputs: "-o",
     network: PACKAGES,
+    registries: "proxy.golang.org sum.golang.org",
     prints: "version",
     read: ({ args: [sub, ...names] }) =>
       sub === "env" ? { readOnly: names.every((name) => /^[A-Z][A-Z0-9_]*$/.test(name)) } : undefined,
     offers: "build test vet fmt mod list",
   },
   { names: "prove", obeys: /\.(?:p[lm]|t)$/ },
-  { names: "rake bundle gem", obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/, network: PACKAGES },
+  {
+    names: "rake bundle gem",
+    obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/,
+    network: PACKAGES,
+    registries: "rubygems.org index.rubygems.org",
+  },
   { names: "rspec", obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/, offers: "." },
   {
     names: "cmake ctest",
@@ -132,9 +157,15 @@ export const BUILDERS: readonly Program[] = [
     prints: "--version --help",
   },
   { names: "ninja", obeys: /CMakeLists\.txt$|\.(?:cmake|ninja)$/, prints: "--version" },
-  { names: "gradle mvn", obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/, offers: "test" },
+  {
+    names: "gradle mvn",
+    obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/,
+    registries: "repo.maven.apache.org plugins.gradle.org services.gradle.org",
+    offers: "test",
+  },
   { names: "gradlew mvnw ant sbt", obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/ },
-  { names: "dotnet", offers: "build test" },
+  { names: "dotnet", network: PACKAGES, registries: "api.nuget.org", offers: "build test" },
+  { names: "composer", network: PACKAGES, registries: "repo.packagist.org packagist.org" },
   { names: "just task", obeys: /(?:^|\/)\.?[Jj]ustfile$|Taskfile\.ya?ml$/ },
   { names: "mise", runs: "anything", obeys: /(?:^|\/)\.?[Jj]ustfile$|Taskfile\.ya?ml$/ },
   {

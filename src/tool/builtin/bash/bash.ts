@@ -41,7 +41,7 @@ interface Wanted {
   readonly maxChars: unknown;
 }
 
-/** Runs a command, and once more without the jail when that stopped it and a person agrees. */
+/** Runs a command, and again with a network or without the jail when that stopped it and a person agrees. */
 async function runForeground(
   foreground: Foreground,
   { jail, signal }: ToolContext,
@@ -51,14 +51,11 @@ async function runForeground(
   const result = await foreground.run(jail.wrap(argv, { cwd }), wanted);
   const { exitCode = 0, content: output } = result;
   if (!result.isError || exitCode === 0 || !jail.escape) return result;
-  const plan = await jail.escape({ argv, exitCode, output }, signal);
-  if (plan === undefined) return result;
-  if (typeof plan === "string") return { ...result, content: `${output}\n[${plan}]` };
-  const free = await foreground.again().run(plan, wanted);
-  return {
-    ...free,
-    content: `[the jail stopped this command; run again without it, as the user allowed]\n${free.content}`,
-  };
+  const escape = await jail.escape({ argv, cwd, exitCode, output }, signal);
+  if (escape === undefined) return result;
+  if (typeof escape === "string") return { ...result, content: `${output}\n[${escape}]` };
+  const free = await foreground.again().run(escape.plan, wanted);
+  return { ...free, content: `[${escape.note}]\n${free.content}` };
 }
 
 interface Folder {

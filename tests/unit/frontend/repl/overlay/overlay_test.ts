@@ -75,26 +75,6 @@ Deno.test("Ctrl-C clears the message that is being written, and then refuses; Es
   assertEquals(second.composer.text, "half a senten");
 });
 
-Deno.test("a question is shown in one piece with what its call would do, and does not wait long for it", async () => {
-  const found = Promise.withResolvers<{ confinement: { text: string } }>();
-  const { terminal, dialogs, shown, answer } = asked({ details: () => found.promise });
-  await shown();
-  const before = terminal.screen().join("\n");
-  assertStringIncludes(before, "Looking at what this would do");
-  found.resolve({ confinement: { text: "nothing confines it" } });
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  const after = terminal.screen().join("\n");
-  assertStringIncludes(after, "nothing confines it");
-  // The line has taken the place of the other: nothing else has moved.
-  assertEquals(after.replace("nothing confines it", "Looking at what this would do …"), before);
-  dialogs.overlays.cancel();
-  await answer;
-  const whole = asked({ details: () => Promise.resolve({ confinement: { text: "nothing confines it" } }) });
-  await whole.shown();
-  assertEquals(whole.terminal.count("Looking at what"), 0);
-  whole.dialogs.overlays.cancel();
-});
-
 Deno.test("the answer to a question is seen with the next turn of the event loop, whatever it was about", async () => {
   const subject = Array.from({ length: 20_000 }, (_, index) => `echo line ${index} 行`).join("\n");
   const { terminal, shown, answer } = asked({ subject });
@@ -357,8 +337,7 @@ Deno.test("arguments and changes that are out of view are not allowed by a mere 
     { tool: "mcp__server__send", subject: "send", rest: `{"a": "${"y".repeat(4000)}", "to": "evil"}` },
     {
       tool: "write_file",
-      details: () =>
-        Promise.resolve({ changes: [{ path: "a", change: "created", added: 90, removed: 0, diff }] }),
+      changes: [{ path: "a", change: "created", added: 90, removed: 0, diff }],
     },
   ];
   for (const changes of cases) {
