@@ -60,26 +60,156 @@ async function play(
 }
 
 const get = (host: string) => `curl -sS --max-time 5 http://${host}/ 2>&1`;
-/** The proxy of the sandbox let it through: then only the name is not known. */
-const NO_SUCH_NAME = /ENOTFOUND|EAI_AGAIN|getaddrinfo|lookup/;
-const REFUSED = /Blocked by \[sandbox\] network_hosts/;
-const online = (network: ApprovalAnswer["network"]): Answers => () => ({ allow: true, network });
+/** The filter let it through, so that only the name is not known. */
+const PASSED = /^getaddrinfo ENOTFOUND/;
+const OFFLINE = /Could not resolve host/;
 
 Deno.test({
   ...jailed(
-    "a network that was opened once reaches the named host in one command, and no other host or command",
+    "a network that was opened once reaches the named hosts in one command, and no other host or command",
   ),
   fn: async () => {
     await using g = await ground();
-    const commands = [`${get("a.invalid")}; wget -qO- http://b.invalid`, get("a.invalid")];
+    await Deno.writeTextFile(`${g.ws}/url`, "http://c.invalid/");
+    const line = `${
+      get("a.invalid")
+    }; H=b.invalid; curl -sS http://$H/ 2>&1; curl -sS -K - <<< "url = http://c.invalid/" 2>&1`;
     const { asked, results } = await play(g, {
-      commands: [`${get("a.invalid")}; H=b.invalid; curl -sS http://$H/ 2>&1`, commands[1] ?? ""],
-      answer: (request) => ({
-        allow: request.escape === undefined,
-        ...(asked1(request) ? { network: "once" } : {}),
+      commands: [line, get("a.invalid")],
+      answer: ({ escape, subject }) => ({
+        allow: escape === undefined,
+        ...(subject === line ? { network: "once" } : {}),
       }),
     });
-    console.log(asked, results);
+    assertEquals(asked[0]?.network, { hosts: [] }, "a part is not known");
+    assertMatch(results[1] ?? "", OFFLINE);
+    const named = await play(g, {
+      commands: [`${get("a.invalid")}; sh ./other.sh`, get("a.invalid")],
+      answer: ({ network, escape }) => ({
+        allow: escape === undefined,
+        ...(network ? { network: "once" } : {}),
+      }),
+    });
+    assertEquals(named.asked[0]?.network, { hosts: ["a.invalid"] });
   },
 });
-const asked1 = (r: ApprovalRequest) => r.subject.includes("$H");
+
+Deno.test({
+  ...jailed("a project that sends a program to another host gets no further than the host of the question"),
+  fn: async () => {
+    await using g = await ground();
+    await Deno.writeTextFile(
+      `${g.ws}/fetch.sh`,
+      "curl -sS http://evil.invalid/ 2>&1; curl -sS http://a.invalid/ 2>&1; false\n",
+    );
+    const line = `${get("a.invalid")}; sh fetch.sh`;
+    const { asked, results } = await play(g, {
+      commands: [line],
+      answer: ({ escape }) => ({ allow: true, network: "once", ...(escape ? { allow: false } : {}) }),
+    });
+    const [first, second] = asked;
+    assertEquals(first?.network, { hosts: ["a.invalid"] });
+    const lines = (results[0] ?? "").split("\n").filter((each) => each !== "");
+    assertMatch(lines[0] ?? "", PASSED);
+    assertMatch(lines[1] ?? "", /Blocked by \[sandbox\] network_hosts: evil\.invalid:80 is not listed/);
+    assertMatch(lines[2] ?? "", PASSED);
+    // What comes next names the host that was really contacted.
+    assertEquals([second?.escape?.network, second?.network], [{ hosts: ["evil.invalid"] }, {
+      hosts: ["evil.invalid"],
+    }]);
+  },
+});
+
+Deno.test({
+  ...jailed(
+    "what is opened for the session lasts until its end, for its hosts alone",
+  ),
+  fn: async () => {
+    await using g = await ground();
+    const answer: Answers = ({ network, escape }) => ({
+      allow: escape === undefined,
+      ...(network?.hosts.includes("a.invalid") ? { network: "session" } : {}),
+    });
+    const { asked, results } = await play(g, {
+      commands: [get("a.invalid"), `sleep 0; ${get("a.invalid")}; true`, get("b.invalid")],
+      answer,
+    });
+    assertEquals(asked.map(({ network }) => network?.hosts), [["a.invalid"], undefined, ["b.invalid"]]);
+    assertMatch(results[0] ?? "", PASSED);
+    assertMatch(results[1] ?? "", PASSED);
+    assertMatch(results[2] ?? "", /b\.invalid:80 is not listed/);
+    const next = await play(g, { commands: [get("a.invalid")], answer: () => ({ allow: false }) });
+    assertEquals(next.asked[0]?.network, { hosts: ["a.invalid"] });
+  },
+});
+
+Deno.test({
+  ...jailed(
+    "after a failure that looks like the sandbox's network a network is offered before no sandbox at all",
+  ),
+  fn: async () => {
+    await using g = await ground();
+    const line = `echo run >> runs; ${get("a.invalid")}; touch ${g.outside}/made 2>/dev/null; false`;
+    const once: Answers = ({ escape }) => ({ allow: true, ...(escape ? { network: "once" } : {}) });
+    const { asked, results } = await play(g, { commands: [line], answer: once, allow: ["Bash"] });
+    assertEquals(asked.length, 1);
+    assertEquals(asked[0]?.network, { hosts: ["a.invalid"] });
+    assertStringIncludes(results[0] ?? "", "run again with a network, as the user allowed");
+    assertStringIncludes(results[0] ?? "", "getaddrinfo ENOTFOUND a.invalid");
+    assertEquals(await Deno.readTextFile(`${g.ws}/runs`), "run\nrun\n");
+    assert(!await Deno.lstat(`${g.outside}/made`).then(() => true, () => false), "it was not in the sandbox");
+  },
+});
+
+Deno.test({
+  ...jailed("headless runs print the lines of the configuration that open the host"),
+  fn: async () => {
+    await using g = await ground();
+    const { asked, events } = await play(g, { commands: [get("a.invalid")], allow: ["Bash"] });
+    console.log(events);
+    const notice = events.flatMap((event) =>
+      event.type === "notice" && event.code === "sandbox.denied" ? [event.text] : []
+    );
+    assertEquals(asked, []);
+    assertMatch(notice[0] ?? "", /config\.toml:\n\[sandbox\]\nnetwork_hosts = \["a\.invalid"\]$/);
+  },
+});
+
+Deno.test({
+  ...jailed("no network is offered where there is one, where the host is open, and where files must stay"),
+  fn: async () => {
+    await using g = await ground();
+    const answer: Answers = () => ({ allow: true });
+    const command = get("a.invalid");
+    const scenarios: Scenario[] = [
+      { commands: [command], answer, sandbox: { network: true } },
+      { commands: [command], answer, sandbox: { network_hosts: ["*.invalid"] } },
+      { commands: [command], answer, sandbox: { bash: "off" } },
+      { commands: [command], answer, permissionMode: "read-only" },
+      { commands: [command], answer, permissionMode: "plan" },
+    ];
+    for (const scenario of scenarios) {
+      const { asked } = await play(g, scenario);
+      assertEquals(asked.filter(({ network }) => network), [], JSON.stringify(scenario));
+    }
+  },
+});
+
+Deno.test({
+  ...jailed("package-registries stands for the hosts of all package managers that the program knows"),
+  fn: async () => {
+    await using g = await ground();
+    const hosts = ["registry.npmjs.org", "pypi.org", "static.crates.io", "proxy.golang.org", "rubygems.org"];
+    const { asked, results } = await play(g, {
+      commands: [
+        `for h in ${hosts.join(" ")} package-registries github.com; do curl -sS http://$h/ 2>&1; done; true`,
+        "npm install x",
+      ],
+      answer: () => ({ allow: true }),
+      sandbox: { network_hosts: ["package-registries"] },
+    });
+    const refused = (results[0] ?? "").match(/\S+(?=:80 is not listed)/g);
+    assertEquals(refused, ["package-registries", "github.com"]);
+    assertEquals(asked.map(({ network }) => network).slice(1), [undefined]);
+  },
+});

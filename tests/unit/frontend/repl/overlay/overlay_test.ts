@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
 import { openStage, type StageOptions } from "../../../../support/overlay_stage.ts";
 import { SEED } from "../../../../support/seed.ts";
 
@@ -110,6 +110,8 @@ Deno.test("the key that answers one question does not answer the next", async ()
   terminal.press("backspace");
   pass(1000);
   terminal.press("n", "enter");
+  pass(1000);
+  terminal.press("enter");
   assertEquals((await second)?.allow, false);
 });
 
@@ -128,27 +130,53 @@ Deno.test("escape leaves a question at any time, and an abort takes it away", as
 
 Deno.test("every answer of an approval has its key", async () => {
   const answers = {
-    y: { allow: true, scope: "once" },
-    s: { allow: true, scope: "session" },
-    p: { allow: true, scope: "session", rule: "Bash(rm:*)" },
-    a: { allow: true, scope: "always" },
-    w: { allow: true, scope: "always", rule: "Bash(rm:*)" },
-    n: { allow: false, scope: "once" },
-    "1": { allow: true, scope: "once" },
-    "6": { allow: false, scope: "once" },
+    "y enter": { allow: true, scope: "once" },
+    "w enter": { allow: true, scope: "once", network: "once" },
+    "s enter": { allow: true, scope: "session" },
+    "a enter r enter": { allow: true, scope: "once", network: "session" },
+    "a enter h enter": { allow: true, scope: "once", network: "project" },
+    "a enter s enter": { allow: true, scope: "session", rule: "Bash(rm:*)" },
+    "a enter e enter": { allow: true, scope: "always", rule: "Bash(rm:*)" },
+    "a enter down enter": { allow: true, scope: "once", network: "session" },
+    "a enter escape y enter": { allow: true, scope: "once" },
+    "n enter enter": { allow: false, scope: "once" },
+    "1 enter": { allow: true, scope: "once" },
+    "5 enter enter": { allow: false, scope: "once" },
   };
-  for (const [key, expected] of Object.entries(answers)) {
-    const { terminal, answer, shown } = asked();
+  for (const [keys, expected] of Object.entries(answers)) {
+    const { terminal, answer, shown, pass } = asked({ network: { hosts: ["a.example"] }, savesHosts: true });
     await shown();
-    terminal.press(key, "enter");
-    assertEquals(await answer, expected, key);
+    for (const key of keys.split(" ")) {
+      terminal.press(key);
+      pass(1000);
+    }
+    assertEquals(await answer, expected, keys);
   }
+});
+
+Deno.test("nothing is selected in the list behind always, so that Enter alone saves nothing", async () => {
+  const { terminal, answer, shown, pass, dialogs } = asked({
+    network: { hosts: ["a.example"] },
+    savesHosts: true,
+  });
+  await shown();
+  terminal.press("a", "enter");
+  for (let times = 0; times < 5; times++) {
+    pass(1000);
+    terminal.press("enter");
+  }
+  assert(!terminal.screen().some((line) => line.startsWith("›")));
+  assert(dialogs.overlays.top !== undefined);
+  terminal.press("escape");
+  assert(terminal.screen().some((line) => line.startsWith("› 4. Always…")));
+  terminal.press("escape");
+  assertEquals(await answer, undefined);
 });
 
 Deno.test("a refusal takes a note along, written over several keys", async () => {
   const { terminal, answer, shown } = asked();
   await shown();
-  terminal.press("t", "enter");
+  terminal.press("n", "enter");
   terminal.type("not today 不行");
   terminal.press("enter");
   assertEquals(await answer, { allow: false, scope: "once", note: "not today 不行" });
@@ -158,22 +186,26 @@ Deno.test("a destructive command is neither offered for always nor run by a mere
   const destructive: ApprovalRequest["destructive"] = [
     { command: "rm notes.txt", deed: ["deletes"], reason: "it deletes", targets: [] },
   ];
-  const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colours: true });
+  const { terminal, answer, shown, pass } = asked({ scopes: ["once"], destructive }, { colours: true });
   await shown();
-  assert(!terminal.screen().some((line) => line.includes("always")));
+  assert(!terminal.screen().some((line) => line.includes("Always")));
   assert(terminal.count("\x1b[31m") > 0, "nothing is red");
+  terminal.press("enter");
+  pass(1000);
   terminal.press("enter");
   assertEquals((await answer)?.allow, false);
 });
 
 Deno.test("the composer is hidden while a panel is open, and comes back as it was", async () => {
-  const { terminal, answer, shown, composer } = asked();
+  const { terminal, answer, shown, composer, pass } = asked();
   terminal.type("half a senten");
   assert(terminal.screen().some((line) => line.startsWith("> half")));
   await shown();
   terminal.press("tab");
   assert(!terminal.screen().some((line) => line.startsWith("> half")));
   terminal.press("n", "enter");
+  pass(1000);
+  terminal.press("enter");
   await answer;
   await Promise.resolve();
   assertEquals(composer.text, "half a senten");
@@ -275,7 +307,7 @@ Deno.test("the rule of always can be edited: what is refused stays to be mended,
       rule === "Bash(npm:*)" ? { code: "wider", widest: "Bash(npm run build:*)" } : undefined,
   });
   await shown();
-  terminal.press("e", "enter");
+  terminal.press("a", "enter", "o", "enter");
   assert(
     terminal.screen().some((line) => line.includes("Bash(npm run build)")),
     terminal.screen().join("\n"),
@@ -297,7 +329,7 @@ Deno.test("a first letter selects its row, and with the next one both are a mess
   const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
   await shown();
   terminal.type("a");
-  assertEquals([selected(), composer.text], ["4.", ""]);
+  assertEquals([selected(), composer.text], ["3.", ""]);
   pass(2000);
   terminal.type("lso add\r");
   assertEquals([sent, selected()], [["also add"], "1."]);
@@ -321,6 +353,8 @@ Deno.test("Enter refuses while the end of a call has not been in view", async ()
     await unread.shown();
     assert(!unread.terminal.screen().some((line) => line.includes("pwned")));
     unread.terminal.press("enter");
+    unread.pass(1000);
+    unread.terminal.press("enter");
     assertEquals((await unread.answer)?.allow, false);
     const read = asked({ subject });
     await read.shown();
@@ -341,8 +375,10 @@ Deno.test("arguments and changes that are out of view are not allowed by a mere 
     },
   ];
   for (const changes of cases) {
-    const { terminal, answer, shown } = asked(changes);
+    const { terminal, answer, shown, pass } = asked(changes);
     await shown();
+    terminal.press("enter");
+    pass(1000);
     terminal.press("enter");
     assertEquals((await answer)?.allow, false);
   }
@@ -385,7 +421,7 @@ Deno.test("Enter approves a long plan only after it was read here", async () => 
   terminal.press("escape");
   await shown();
   terminal.press("enter");
-  assertEquals(await answer, { approve: true, window: true });
+  assertEquals(await answer, { approve: true });
 });
 
 Deno.test("a view that a key has opened has the keyboard, although a message was begun before", async () => {
