@@ -152,6 +152,8 @@ export interface Tool {
   readonly unoffered?: Readonly<Record<string, JsonSchema>>;
   /** Turns arguments of another shape into the tool's own before they are checked. Pure. */
   readonly translate?: (args: Arguments) => Arguments;
+  /** Returns the failure of a call that cannot begin; changes nothing. Absent: calls of it are run dry. */
+  readonly check?: (args: Arguments, context: ToolContext) => Promise<ToolResult | undefined>;
   /**
    * One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is
    * about.

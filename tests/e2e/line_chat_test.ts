@@ -97,8 +97,8 @@ Deno.test({
     await terminal.shows("none: 1\n>");
     await terminal.type("write it");
     await terminal.press("Enter");
-    const question = await terminal.shows("1. Yes, once");
-    for (const part of ["Allow write_file?", "+ made", "No, and tell the model why"]) {
+    const question = await terminal.shows("No…");
+    for (const part of ["Allow write_file?", "+ made", "1. Yes\n", "Always…"]) {
       assertStringIncludes(question, part);
     }
     await pause();
@@ -123,10 +123,12 @@ Deno.test({
     await using terminal = await dumbTerminal(world);
     await terminal.shows("\n>");
     await terminal.type("write it\n1\n");
-    const question = await terminal.shows("No, and tell the model why");
+    const question = await terminal.shows("No…");
     await pause();
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
-    await terminal.type(/(\d)\. No\n/.exec(question)?.[1] ?? "");
+    await terminal.type(/(\d)\. No…/.exec(question)?.[1] ?? "");
+    await terminal.press("Enter");
+    await terminal.shows("Tell the model why");
     await terminal.press("Enter");
     await terminal.shows("heard: 1");
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);

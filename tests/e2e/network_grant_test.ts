@@ -166,7 +166,6 @@ Deno.test({
   fn: async () => {
     await using g = await ground();
     const { asked, events } = await play(g, { commands: [get("a.invalid")], allow: ["Bash"] });
-    console.log(events);
     const notice = events.flatMap((event) =>
       event.type === "notice" && event.code === "sandbox.denied" ? [event.text] : []
     );

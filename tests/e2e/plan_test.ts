@@ -174,6 +174,7 @@ onTerminal(
     await shownSoon(terminal, (now) => now.includes("Carry out this plan?") && !now.includes("left-with-"));
     await terminal.shows("2. Look at it 😀");
     await chat.answer("n");
+    await chat.answer("Enter");
     await terminal.shows(EMPTY);
     await chat.enter("/plan");
     await terminal.shows("Carry out this plan?");
@@ -201,7 +202,7 @@ onTerminal(
     await terminal.shows("> ");
     await chat.enter("/plan greet");
     await terminal.shows("执行这个计划吗？");
-    await chat.answer("t");
+    await chat.answer("n");
     await terminal.type("再来一次");
     await terminal.press("Enter");
     await terminal.shows("3. And again");
@@ -223,7 +224,9 @@ onTerminal("on a terminal run --plan-then-run asks the person, and so do plain l
   const { terminal, world } = chat;
   const first = await terminal.shows("Carry out this plan?");
   assertStringIncludes(first, "2. Look at it 😀");
-  await chat.enter("5");
+  await chat.enter("4");
+  await terminal.shows("Tell the model what to change");
+  await terminal.press("Enter");
   await terminal.shows("left-with-0");
   assertEquals([...Deno.readDirSync(world.dir)], []);
   await chat.enter("clear; reasonix --linear; echo left-again-$?");

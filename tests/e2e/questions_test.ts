@@ -74,7 +74,7 @@ for (const screen of SCREENS) {
       tool("edit_file", { path: "a.js", old_string: "one" }),
       tool("edit_file", edit),
     ];
-    await play({ turns, screen }, async ({ chat, results, resultsAre }) => {
+    await play({ turns, screen }, async ({ chat, results }) => {
       await chat.world.write("a.js", "one\n");
       await chat.enter("go");
       await chat.terminal.shows(allowEdit);
@@ -98,7 +98,7 @@ for (const screen of SCREENS) {
         tool("write_file", { path: "../notes/a.txt", content: "a\n" }),
         tool("bash", { command: "echo b > ../notes/b.txt" }),
       ];
-      await play({ turns, screen }, async ({ chat, results, resultsAre }) => {
+      await play({ turns, screen }, async ({ chat, results }) => {
         const notes = `${chat.world.dir}/../notes`;
         await Deno.mkdir(notes);
         await chat.enter("go");

@@ -51,6 +51,8 @@ export interface SandboxSessionParts {
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"];
   readonly network?: SessionNetwork;
+  /** The jail is described in each session, and not only where the project has another one than before. */
+  readonly describes?: boolean;
 }
 
 /** Names that one notice lists. */
@@ -377,12 +379,12 @@ export class SandboxSession {
    * that nothing is, each time.
    */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, unconfined, forecast, confirm, paths: { home, cwd } } = this.#sources;
+    const { tell, unconfined, forecast, describes, paths: { home, cwd } } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
     const { text: line, confinement } = await this.confinement();
     const folder = projectDir(`${home}/cache`, cwd);
     const file = `${folder}/jail`;
-    if (jail.confined && !confirm && readSmallText(file) === line) return;
+    if (jail.confined && !describes && readSmallText(file) === line) return;
     tell(line, { confinement });
     // What cannot be remembered is said again. The command does not wait for it.
     this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })

@@ -111,6 +111,7 @@ export function buildTools(parts: ToolParts): RunTools {
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     ...(parts.confirm ? { confirm: parts.confirm } : {}),
     network: parts.network,
+    describes: parts.confirm !== undefined && parts.parent === undefined,
   });
   recorder.follow(jail.denialNotice);
   const host = new RunToolHost({
@@ -184,7 +185,8 @@ async function previewOf(
   if (call.command) {
     // Whoever runs the command hears of an error.
     await jail.describeOnce().catch(() => {});
-    return {};
+    const failed = await toolbox.check(call, signal);
+    return failed ? { failure: { content: failed.content, summary: failed.summary } } : {};
   }
   if (call.family !== "Edit") return {};
   const { changes, isError, refused, content, summary } = await toolbox.preview(call, signal);

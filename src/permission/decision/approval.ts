@@ -208,7 +208,7 @@ export async function confirmOnce(
 ): Promise<Decision> {
   const { source, ...request } = question;
   if (desk.approver) {
-    return await askPerson(desk, { ...request, scopes: ["once"], personOnly: true }, signal, granted);
+    return await askPerson(desk, { ...request, scopes: ["once"] }, signal, granted);
   }
   const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
   const decision: Decision = { decision: "deny", source, reason };

@@ -1,4 +1,5 @@
 import { type PreparedCall, subjectOf } from "../../core/mod.ts";
+import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
 import { RealPathCache } from "../../path/real_path.ts";
@@ -153,6 +154,15 @@ export class Evaluator {
   isRuled(call: PreparedCall): boolean {
     const { deny, ask } = this.rules.for(ruledCall(call));
     return deny.length + ask.length > 0;
+  }
+
+  /** Reports whether a call writes outside of the directories that may be written to. */
+  writesOutside({ writes = [] }: PreparedCall): boolean {
+    const { roots } = this.#places;
+    return writes.some((path) => {
+      const { real } = this.#paths.forms(path);
+      return !roots.some((root) => contains(root, real));
+    });
   }
 
   /** Notes what a call that was allowed writes. */

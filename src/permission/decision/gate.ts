@@ -1,5 +1,5 @@
 import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../../core/mod.ts";
-import type { Decision, HookWord } from "../contract.ts";
+import type { Decision, Failure, HookWord } from "../contract.ts";
 import type {
   ApprovalMode,
   ApprovalRequest,
@@ -27,6 +27,10 @@ import { refuseRule, suggestRules } from "./suggest_rule.ts";
 
 /** Modes that bind whoever works for a session, the strictest first. */
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];
+const UNQUOTED: Failure = {
+  content: "error: The call would fail as things are; read the file and send a call that fits it",
+  summary: "The call would fail as things are",
+};
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 
 /**
@@ -193,6 +197,22 @@ class SessionGate implements PermissionGate {
     if (outcome.decision === "allow" && isLocalRead(evaluation.call) && outcome.source === "mode") {
       return outcome;
     }
+    if (outcome.decision === "allow" && this.#mayOpen(evaluation.call)) {
+      return this.#preview(evaluation.call, signal).then((found) =>
+        "decision" in found ? found : this.#recorded(outcome, evaluation)
+      );
+    }
+    return this.#recorded(outcome, evaluation);
+  }
+
+  /** Reports whether a person can open the directory of a call that nothing else asks about. */
+  #mayOpen(call: PreparedCall): boolean {
+    const { approver, preview, sandbox } = this.#options;
+    return call.family === "Edit" && !!approver && !!preview && !!sandbox && this.approvalMode !== "yolo" &&
+      this.permissionMode === "workspace-write" && this.#evaluator.writesOutside(call);
+  }
+
+  #recorded(outcome: Decision, evaluation: Evaluation): Decision | Promise<Decision> {
     const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);
     const decision = this.#completed(outcome, evaluation);
     return waiting ? waiting.then(() => decision) : decision;
@@ -200,8 +220,8 @@ class SessionGate implements PermissionGate {
 
   /** Asks the person about a call, unless it could not succeed whatever they say. */
   async #ask(request: ApprovalRequest, evaluation: Evaluation, signal: AbortSignal): Promise<Decision> {
-    const { call, report } = evaluation;
-    const preview = await this.#preview(call, signal);
+    const { call, report, ruling } = evaluation;
+    const preview = await this.#preview(call, signal, ruling.by === "rule" || ruling.by === "unsure");
     if ("decision" in preview) return preview;
     const rest = restOf(evaluation, this.#options.cwd);
     const network = report?.network && await this.#missing(report.network);
@@ -216,8 +236,11 @@ class SessionGate implements PermissionGate {
     return await askPerson(this.#options, whole, signal, granted);
   }
 
-  /** What a call would do. A directory that it may not write to is opened where a person says so. */
-  async #preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview | Decision> {
+  /**
+   * What a call would do. A directory that it may not write to is opened where a person says so. A failure is
+   * not quoted where a rule asks: it could show what the file holds.
+   */
+  async #preview(call: PreparedCall, signal: AbortSignal, ruled = false): Promise<CallPreview | Decision> {
     const { preview, sandbox, approver } = this.#options;
     if (!preview) return {};
     let found = await preview(call, signal);
@@ -235,8 +258,9 @@ class SessionGate implements PermissionGate {
       this.#evaluator.cwd = this.cwd;
       found = await preview(call, signal);
     }
-    const { failure } = found;
-    return failure ? { decision: "deny", source: "confinement", reason: failure.summary, failure } : found;
+    if (!found.failure) return found;
+    const failure = ruled ? UNQUOTED : found.failure;
+    return { decision: "deny", source: "confinement", reason: failure.summary, failure };
   }
 
   /** Returns what commands lack of a network that a line needs. */

@@ -205,6 +205,15 @@ Deno.test("a call that would fail goes back to the model without a question", as
   assertEquals(decision.decision, "deny");
 });
 
+Deno.test("a failure is not quoted where a rule asks about the call", async () => {
+  const failure = { content: "error: no such text; the nearest is SECRET", summary: "the nearest is SECRET" };
+  const policy = { mode: "ask", allow: [], ask: [{ text: "Bash(touch:*)" }], deny: [] } as const;
+  const { gate, asked } = gateIn("/w", { more: { policy, preview: () => Promise.resolve({ failure }) } });
+  const decision = await gate.check(bash("touch a.js"), NEVER);
+  assertEquals(asked, []);
+  assert(decision.failure !== undefined && !JSON.stringify(decision).includes("SECRET"));
+});
+
 Deno.test("a directory outside of the roots is asked about first, and then the call as such", async () => {
   const opened: string[] = [];
   const failure = { content: "error: outside", summary: "outside" };

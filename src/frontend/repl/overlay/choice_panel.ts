@@ -141,6 +141,8 @@ export class ChoicePanel<T> implements Overlay<T> {
       this.#list.index = -1;
       return;
     }
+    // A mere Enter asks for no text.
+    if (entry.optional && !this.#moved) return this.#written(entry, "");
     const composer = new Composer({
       palette: this.#style.palette,
       onSubmit: ({ text }) => {

@@ -8,7 +8,7 @@ import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
 import type { SpawnPlan } from "../../services/services.ts";
-import { errorResult, failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import { type Arguments, errorResult, failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
@@ -16,10 +16,27 @@ import { startJob } from "./start_job.ts";
 /** The next request goes out before the next jail is made: both want the processor. */
 const AFTER_MS = 1;
 
+/** Returns the failure of a command that cannot begin whatever the answer to a question about it is. */
+export async function cannotBegin(args: Arguments, context: ToolContext): Promise<ToolResult | undefined> {
+  const refusal = unusable(String(args.command));
+  if (refusal || args.workdir === undefined) return refusal;
+  return await workingFolder(context, args.workdir).then(() => undefined, (error) => {
+    if (error instanceof ReasonixError) return errorResult(error);
+    throw error;
+  });
+}
+
+function unusable(command: string): ToolResult | undefined {
+  if (command.trim() === "") return failure("Cannot run an empty command");
+  return command.includes("\0")
+    ? failure("Cannot run a command with a NUL character", "leave it out")
+    : undefined;
+}
+
 export async function bash(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const command = String(args.command);
-  if (command.trim() === "") return failure("Cannot run an empty command");
-  if (command.includes("\0")) return failure("Cannot run a command with a NUL character", "leave it out");
+  const refusal = unusable(command);
+  if (refusal) return refusal;
   try {
     const shell = findShell(context.settings.shell, searchPath());
     const folder = await workingFolder(context, args.workdir);

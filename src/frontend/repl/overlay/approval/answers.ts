@@ -34,7 +34,7 @@ export function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answe
   const lasting = [
     ...hostAnswers(request, approval),
     ...(scopes.includes("session") ? sessionPrefix(request, approval) : []),
-    ...(scopes.includes("project") ? [forProject(request, approval)] : []),
+    ...(scopes.includes("project") ? forProject(request, approval) : []),
     ...(scopes.includes("always") ? forAlways(request, style) : []),
   ];
   return [
@@ -85,38 +85,32 @@ function sessionPrefix({ prefixRule }: ApprovalRequest, approval: ApprovalTexts)
   return [{ label: approval.session(prefixRule), key: "s", value }];
 }
 
-function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer {
-  const rule = prefixRule === undefined ? {} : { rule: prefixRule };
-  return {
-    label: approval.project(prefixRule ?? projectRule),
-    key: "p",
-    value: { allow: true, scope: "project", ...rule },
-    detail: approval.keptOutside,
-  };
+function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  const detail = approval.keptOutside;
+  const value = { allow: true, scope: "project" } as const;
+  const exact: Answer = { label: approval.project(projectRule), key: "p", value, detail };
+  if (prefixRule === undefined) return [exact];
+  return [exact, { label: approval.project(prefixRule), key: "k", value: { ...value, rule: prefixRule } }];
 }
 
 function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
   const { rule, prefixRule, savedIn, why, tool, checkRule } = request;
   const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
-  const always = { allow: true, scope: "always" } as const;
-  if (rule === undefined) {
-    if (why?.code !== "trust") return [];
-    return [{ label: approval.alwaysTool(tool), key: "e", value: always, ...saved }];
+  const value = { allow: true, scope: "always" } as const;
+  const label = rule === undefined
+    ? why?.code === "trust" && approval.alwaysTool(tool)
+    : approval.always(rule);
+  const answers: Answer[] = label ? [{ label, key: "e", value, ...saved }] : [];
+  if (prefixRule !== undefined) {
+    answers.push({ label: approval.always(prefixRule), key: "w", value: { ...value, rule: prefixRule } });
   }
-  const chosen = prefixRule === undefined ? {} : { rule: prefixRule };
-  const everywhere: Answer = {
-    label: approval.always(prefixRule ?? rule),
-    key: "e",
-    value: { ...always, ...chosen },
-    ...saved,
-  };
-  if (!checkRule) return [everywhere];
-  return [everywhere, {
+  if (rule === undefined || !checkRule) return answers;
+  return [...answers, {
     label: approval.editRule,
     key: "o",
     initial: rule,
-    write: (text) => ({ ...always, rule: text }),
+    write: (text) => ({ ...value, rule: text }),
     check(text) {
       const refusal = checkRule(text);
       return refusal && refusalText(text, refusal, style);
