@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
+import { shownSoon } from "../support/terminal_chat.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { needs } from "../support/tools.ts";
@@ -158,15 +159,21 @@ Deno.test({
     await enter("clear; reasonix --linear");
     await terminal.shows("线性模式");
     await enter("remove it");
-    const screen = await terminal.shows("拒绝，并告诉模型原因");
+    const screen = await terminal.shows("拒绝……");
     // What it says comes first, and what hides in the command is named.
-    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许，仅此一次/);
-    assertStringIncludes(screen, "在所有项目中始终允许：bash=rm -rf build\\u{200b}");
+    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许\n/);
     await pause();
-    await enter(/(\d)\. 拒绝，并告诉模型原因/.exec(screen)?.[1] ?? "");
-    await terminal.shows("拒绝，并告诉模型原因:");
+    await enter(/(\d)\. 拒绝……/.exec(screen)?.[1] ?? "");
+    await terminal.shows("告诉模型原因");
     await enter("keep it 留着");
     await terminal.shows("heard: ");
+    await enter("remove it");
+    await shownSoon(terminal, (now) => now.split("拒绝……").length === 3);
+    await pause();
+    await enter(/(\d)\. 始终允许……/.exec(screen)?.[1] ?? "");
+    await terminal.shows("在所有项目中始终允许：bash=rm -rf build\\u{200b}");
+    await pause();
+    await enter("");
     const messages = JSON.stringify(server.requests.at(-1)?.json.messages);
     assertStringIncludes(messages, "keep it 留着");
     await terminal.press("C-d");

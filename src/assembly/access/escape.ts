@@ -32,7 +32,7 @@ export async function offerEscape(
   const question: Confirmation = {
     subject: subjectOf(call),
     reason: `seems to have been stopped by the sandbox (${JSON.stringify(evidence)}) and would run once ` +
-      "more from its beginning, with a network or not confined at all",
+      `more from its beginning, ${kind === "network" ? "with a network or " : ""}not confined at all`,
     source: "confinement",
     escape: { evidence, ...(kind === "network" ? { network: { hosts } } : {}) },
   };
