@@ -48,10 +48,11 @@ const TABLE: readonly Row[] = [
   row("a destructive command behind a harmless one", "ls && git push --force", same("asks")),
   row("a protected file", "echo x > .git/hooks/pre-commit", ruled),
   {
+    // That directory holds the Reasonix home, which no answer can open.
     name: "a write outside",
     tool: "write_file",
     args: { path: "../outside.txt", content: "x" },
-    outcome: { ask: "asks", auto: "refused", yolo: "refused" },
+    outcome: same("refused"),
   },
   row("a connection", "curl -s http://127.0.0.1:1/", wide),
   {

@@ -79,7 +79,7 @@ Deno.test("lines of a command, and of a rule for it, cannot pass for answers of 
   assertEquals(answers.map((row) => row.slice(0, 8)), [
     "› 1. Yes",
     "  2. Yes",
-    "  3. Alwa",
+    "  3. Alw",
     "  4. No…",
   ]);
   terminal.press("a", "enter");
