@@ -198,7 +198,7 @@ Deno.test({
   ...jailed("package-registries stands for the hosts of all package managers that the program knows"),
   fn: async () => {
     await using g = await ground();
-    const hosts = ["registry.npmjs.org", "pypi.org", "static.crates.io", "proxy.golang.org", "rubygems.org"];
+    const hosts = ["static.crates.io", "jsr.io", "proxy.golang.org", "rubygems.org"];
     const { asked, results } = await play(g, {
       commands: [
         `for h in ${hosts.join(" ")} package-registries github.com; do curl -sS http://$h/ 2>&1; done; true`,

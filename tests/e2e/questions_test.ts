@@ -1,4 +1,4 @@
-/** Questions about calls, through the program on a terminal: in both languages, on a usual and a small screen. */
+/** Questions about calls, through the program: in both languages, on a usual and a small screen. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";

@@ -44,7 +44,7 @@ export interface Program {
   readonly obeys?: RegExp;
   /** It talks to other machines: always, or with one of these words. */
   readonly network?: true | RegExp;
-  /** Hosts that it contacts without being told: package registries, or those of a service. */
+  /** Package registries that it contacts, by the names of `REGISTRIES`, and hosts of its service. */
   readonly registries?: string;
   readonly hosts?: string;
   /**

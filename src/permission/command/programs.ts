@@ -58,9 +58,23 @@ export function programNamed(name: string): Program | undefined {
       : undefined);
 }
 
-/** Returns the hosts of all package registries in the tables. */
+/** Hosts of package registries, by the names that rows of the tables use. */
+const REGISTRIES: Readonly<Record<string, readonly string[]>> = {
+  npm: ["registry.npmjs.org"],
+  yarn: ["registry.yarnpkg.com"],
+  python: ["pypi.org", "files.pythonhosted.org"],
+  rust: ["crates.io", "index.crates.io", "static.crates.io"],
+  go: ["proxy.golang.org", "sum.golang.org"],
+  ruby: ["rubygems.org", "index.rubygems.org"],
+  java: ["repo.maven.apache.org", "plugins.gradle.org", "services.gradle.org"],
+  dotnet: ["api.nuget.org"],
+  php: ["repo.packagist.org", "packagist.org"],
+  deno: ["jsr.io", "npm.jsr.io", "deno.land", "esm.sh"],
+};
+
+/** Returns the hosts of all package registries. */
 export function packageRegistries(): string[] {
-  return [...new Set(PROGRAMS.flatMap(({ registries }) => registries?.split(" ") ?? []))].sort();
+  return Object.values(REGISTRIES).flat();
 }
 
 const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
@@ -68,8 +82,9 @@ const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
 const SSH_ADDRESS = /^(?:[\w.-]+@)?[\w.-]+:(?!\/\/)/;
 
 /**
- * Returns the hosts that a command contacts, by the rows of what it runs, outermost first, and its words, as entries of `network_hosts`. "any":
- * they are not known, or a proxy for the web does not lead there; "local": this machine or a mere address.
+ * Returns the hosts that a command contacts, as entries of `network_hosts`: by the rows of what it runs,
+ * outermost first, and by its words. "any": they are not known, or a proxy for the web does not lead there;
+ * "local": this machine or a mere address.
  */
 export function contactedHosts(
   runs: readonly (readonly string[])[],
@@ -80,7 +95,8 @@ export function contactedHosts(
   if (!args.every(isKnown)) return "any";
   const own = runs.flatMap(([word = ""]) => {
     const { hosts = "", registries = "" } = programNamed(baseName(word)) ?? {};
-    return `${hosts} ${registries}`.split(" ").filter((host) => host !== "");
+    const named = registries.split(" ").flatMap((name) => REGISTRIES[name] ?? []);
+    return [...hosts.split(" ").filter((host) => host !== ""), ...named];
   });
   let addresses = args.flatMap((arg) => arg.match(ADDRESS) ?? []);
   if (runs.some(([word = ""]) => baseName(word) === "git")) {

@@ -331,7 +331,7 @@ class SessionGate implements PermissionGate {
     return this.#saved(() => (scope === "project" ? saveProjectRule : saveRule)?.(rule), rule);
   }
 
-  /** Saves what was granted. Where that fails the user is notified and false returned: it counts now anyway. */
+  /** Saves what was granted; false, with a notice, where that fails: it counts for this session. */
   async #saved(save: () => Promise<void> | undefined, rule: string): Promise<boolean> {
     try {
       await save();

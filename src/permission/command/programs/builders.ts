@@ -51,8 +51,6 @@ function cmake({ name, args, at }: Call): Found | undefined {
 const PACKAGES =
   /^(?:i|ci|install|add|update|upgrade|publish|audit|outdated|view|info|search|create|init|dlx|get|fetch|download|require|tidy|sync|push|login|restore)$/;
 const PYTHON_FILES = /\.(?:py|pth|toml|cfg|ini)$/;
-const NPM_REGISTRY = "registry.npmjs.org";
-const PYPI = "pypi.org files.pythonhosted.org";
 const NPM = "script-shell call node-options shell";
 
 /** Package managers, build tools, test runners and linters. */
@@ -70,7 +68,7 @@ export const BUILDERS: readonly Program[] = [
     codeLong: NPM,
     obeys: SCRIPTS,
     network: PACKAGES,
-    registries: NPM_REGISTRY,
+    registries: "npm",
     prints: "--version -v",
     offers: "run+ test ci install",
     read: ({ args }) =>
@@ -81,7 +79,7 @@ export const BUILDERS: readonly Program[] = [
     codeLong: "script-shell shell-mode",
     obeys: SCRIPTS,
     network: PACKAGES,
-    registries: NPM_REGISTRY,
+    registries: "npm",
     mentions: "first",
     offers: "run+ install test",
   },
@@ -89,7 +87,7 @@ export const BUILDERS: readonly Program[] = [
     names: "yarn",
     obeys: SCRIPTS,
     network: PACKAGES,
-    registries: `${NPM_REGISTRY} registry.yarnpkg.com`,
+    registries: "npm yarn",
     mentions: "first",
     offers: "run+ install test",
   },
@@ -111,12 +109,12 @@ export const BUILDERS: readonly Program[] = [
     obeys: PYTHON_FILES,
     offers: ".",
   },
-  { names: "tox nox uv poetry", obeys: PYTHON_FILES, network: PACKAGES, registries: PYPI },
+  { names: "tox nox uv poetry", obeys: PYTHON_FILES, network: PACKAGES, registries: "python" },
   {
     names: "pip#",
     obeys: PYTHON_FILES,
     network: PACKAGES,
-    registries: PYPI,
+    registries: "python",
     prints: "--version -V",
     offers: "list show",
   },
@@ -125,7 +123,7 @@ export const BUILDERS: readonly Program[] = [
     code: /^--config/,
     obeys: /\.(?:rs|toml)$/,
     network: PACKAGES,
-    registries: "crates.io index.crates.io static.crates.io",
+    registries: "rust",
     offers: "build test check clippy fmt",
   },
   { names: "rustc", obeys: /\.(?:rs|toml)$/, outputs: "-o" },
@@ -135,7 +133,7 @@ export const BUILDERS: readonly Program[] = [
     obeys: /\.go$/,
     outputs: "-o",
     network: PACKAGES,
-    registries: "proxy.golang.org sum.golang.org",
+    registries: "go",
     prints: "version",
     read: ({ args: [sub, ...names] }) =>
       sub === "env" ? { readOnly: names.every((name) => /^[A-Z][A-Z0-9_]*$/.test(name)) } : undefined,
@@ -146,7 +144,7 @@ export const BUILDERS: readonly Program[] = [
     names: "rake bundle gem",
     obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/,
     network: PACKAGES,
-    registries: "rubygems.org index.rubygems.org",
+    registries: "ruby",
   },
   { names: "rspec", obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/, offers: "." },
   {
@@ -160,12 +158,12 @@ export const BUILDERS: readonly Program[] = [
   {
     names: "gradle mvn",
     obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/,
-    registries: "repo.maven.apache.org plugins.gradle.org services.gradle.org",
+    registries: "java",
     offers: "test",
   },
   { names: "gradlew mvnw ant sbt", obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/ },
-  { names: "dotnet", network: PACKAGES, registries: "api.nuget.org", offers: "build test" },
-  { names: "composer", network: PACKAGES, registries: "repo.packagist.org packagist.org" },
+  { names: "dotnet", network: PACKAGES, registries: "dotnet", offers: "build test" },
+  { names: "composer", network: PACKAGES, registries: "php" },
   { names: "just task", obeys: /(?:^|\/)\.?[Jj]ustfile$|Taskfile\.ya?ml$/ },
   { names: "mise", runs: "anything", obeys: /(?:^|\/)\.?[Jj]ustfile$|Taskfile\.ya?ml$/ },
   {

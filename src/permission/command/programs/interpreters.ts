@@ -233,7 +233,7 @@ export const INTERPRETERS: readonly Program[] = [
       prints: "--version -V --help -h",
     }),
     network: /^(?:add|install|cache|update)$/,
-    registries: "jsr.io npm.jsr.io registry.npmjs.org deno.land esm.sh",
+    registries: "deno npm",
   },
   interpreter({
     names: "php#",

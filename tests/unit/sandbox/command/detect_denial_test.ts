@@ -11,7 +11,7 @@ Deno.test("looksJailDenied recognises how programs report what the jail refused"
     ["error: could not lock config file .git/config: Device or resource busy", "file"],
     ["OSError: [Errno 30] Read-only file system: '/x'", "file"],
     ["curl: (6) Could not resolve host: example.com", "network", "example.com"],
-    ["npm error getaddrinfo EAI_AGAIN registry.npmjs.org", "network", "registry.npmjs.org"],
+    ["npm error getaddrinfo EAI_AGAIN registry.example.org", "network", "registry.example.org"],
     ["go: dial tcp: lookup proxy.golang.org: no such host", "network", "proxy.golang.org"],
     ["failed to lookup address information: Temporary failure in name resolution", "network"],
     ["npm error code EAI_AGAIN", "network"],

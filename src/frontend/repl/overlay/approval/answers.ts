@@ -12,7 +12,7 @@ export interface ApprovalStyle extends PanelStyle {
 type ApprovalTexts = ApprovalStyle["texts"]["approval"];
 type Answer = Entry<ApprovalAnswer>;
 
-/** The answers to a question about a call: yes, yes for this session, always…, no…; a network where it lacks. */
+/** Returns the answers about a call: yes, yes for this session, always…, no…, and a network. */
 export function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
   const { scopes, escape, network, directory } = request;

@@ -23,7 +23,7 @@ const COMMAND: ApprovalRequest = {
   prefixRule: "Bash(npm run build:*)",
   savedIn: "/h/ada/.reasonix/config.toml",
 };
-const REGISTRY = { hosts: ["registry.npmjs.org"] };
+const REGISTRY = { hosts: ["registry.example.org"] };
 const DIFF = [
   "--- a/src/main.ts",
   "+++ b/src/main.ts",
@@ -102,7 +102,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     show: approve({
       subject: "npm install left-pad",
       scopes: ["once"],
-      escape: { evidence: "getaddrinfo EAI_AGAIN registry.npmjs.org", network: REGISTRY },
+      escape: { evidence: "getaddrinfo EAI_AGAIN registry.example.org", network: REGISTRY },
       network: REGISTRY,
     }),
   },

@@ -47,7 +47,7 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
   command: (dialogs, signal) => dialogs.approve(COMMAND, signal),
   edit: (dialogs, signal) => dialogs.approve(EDIT, signal),
   network: (dialogs, signal) =>
-    dialogs.approve({ ...COMMAND, network: { hosts: ["registry.npmjs.org"] } }, signal),
+    dialogs.approve({ ...COMMAND, network: { hosts: ["registry.example.org"] } }, signal),
   directory: (dialogs, signal) => dialogs.approve({ ...EDIT, directory: "/h/notes" }, signal),
   destructive: (dialogs, signal) => dialogs.approve(PUSH, signal),
   unconfined: (dialogs, signal) => dialogs.approve({ ...COMMAND, escape: { evidence: "denied" } }, signal),
