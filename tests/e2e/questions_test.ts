@@ -177,7 +177,7 @@ for (const screen of SCREENS) {
       await chat.answer("a");
       await chat.terminal.shows("Bash(touch:*)");
       await chat.answer("Enter");
-      await chat.answer("p");
+      await chat.answer("k");
       await chat.terminal.shows(done);
       assert(await Deno.stat(`${chat.world.dir}/three`));
       const listed = await chat.world.run(["permissions", "list"]);
