@@ -184,7 +184,10 @@ export async function askPerson(
   const note = answer.note ? `: ${answer.note}` : "";
   const source = answer.by ?? "user";
   const who = source === "hook" ? "a hook" : "the user";
-  const decision: Decision = answer.allow ? { decision: "allow", source } : {
+  const opened = request.network && answer.network;
+  const hosts = request.network?.hosts.join(", ") || "any host";
+  const network = opened === undefined ? {} : { reason: `with network (${opened}): ${hosts}` };
+  const decision: Decision = answer.allow ? { decision: "allow", source, ...network } : {
     decision: "deny",
     source,
     reason: `blocked: ${who} declined ${quoteForMessage(subject)}${note}`,

@@ -170,7 +170,8 @@ Deno.test("what an answer opens is the network of the question: once for its cal
       more: { saveHosts },
     });
     const call = bash(line);
-    await gate.check(call, NEVER);
+    const { reason } = await gate.check(call, NEVER);
+    assertEquals(reason, `with network (${network}): registry.npmjs.org`);
     assertEquals(asked[0]?.savesHosts, true);
     assertEquals([...gate.grants.hosts], network === "once" ? [] : ["registry.npmjs.org"]);
     assertEquals(gate.takeNetwork(call.call.id), { hosts: ["registry.npmjs.org"] });
