@@ -36,6 +36,11 @@ const DIFF = [
   " }",
 ].join("\n");
 
+/** A plan that may have left the screen, so that it can be read in the panel. */
+const LONG_PLAN = `# Tests\n\n1. Write **tests**\n2. 修改代码\n${
+  Array.from({ length: 12 }, (_, index) => `${index + 3}. Step`).join("\n")
+}`;
+
 const CHANGES = [
   { path: "src/main.ts", what: "changed", added: 2, removed: 1, diff: DIFF.split("\n").slice(2).join("\n") },
   { path: "文档/说明.md", what: "created", added: 12, removed: 0, diff: "@@ -0,0 +1 @@\n+你好" },
@@ -151,7 +156,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     keys: ["c", "enter", "!"],
   },
   plan_read: {
-    show: (dialogs, signal) => dialogs.plan({ plan: "# Tests\n\n1. Write **tests**\n2. 修改代码" }, signal),
+    show: (dialogs, signal) => dialogs.plan({ plan: LONG_PLAN }, signal),
     keys: ["v", "enter"],
     next: [],
   },
