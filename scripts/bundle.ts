@@ -8,8 +8,8 @@
  * time to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
-import { BESIDE, PARTS, PLUGINS, VERIFIED, WORKER } from "./bundle/files.ts";
-import { type Build, type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
+import { BESIDE, PARTS, PLUGINS, WORKER } from "./bundle/files.ts";
+import { type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
 import { spread } from "./bundle/spread.ts";
 import { Tracer, usedBy } from "./bundle/trace.ts";
 import { executedByWorker } from "./bundle/trace_worker.ts";
@@ -49,7 +49,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
     const to = path.replace(/[^/]*$/, "");
     await bundleBeside(folder, to);
     const build = await buildName();
-    const files = await programFiles(folder, { name: build, sums: await sumsOf(to) });
+    const files = await programFiles(folder, build);
     const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
@@ -88,13 +88,13 @@ async function minified(code: string, folder: string, name: string): Promise<str
  */
 async function workerFile(folder: string, name: string): Promise<string> {
   const chunks = await chunksFrom(WORKER_ENTRY, `${folder}/worker_chunks`);
-  const packed = pack(chunks, "worker_entry.js", { name, sums: {} });
+  const packed = pack(chunks, "worker_entry.js", name);
   const code = await minified(packed, folder, WORKER);
   return ascii(compileEagerly(code, await executedByWorker(folder, WORKER)));
 }
 
 /** The program and its parts, by the names of their files. */
-async function programFiles(folder: string, build: Build): Promise<ReadonlyMap<string, string>> {
+async function programFiles(folder: string, build: string): Promise<ReadonlyMap<string, string>> {
   const chunks = await chunksFrom(ENTRY, `${folder}/chunks`);
   const named = new Map(
     Object.entries(PARTS).map(([name, roots]) => {
@@ -117,10 +117,10 @@ async function programFiles(folder: string, build: Build): Promise<ReadonlyMap<s
 async function packed(
   chunks: readonly Chunk[],
   parts: Parts,
-  { folder, build }: { readonly folder: string; readonly build: Build },
+  { folder, build }: { readonly folder: string; readonly build: string },
 ): Promise<ReadonlyMap<string, string>> {
   const files = new Map([[MAIN, pack(chunks, ENTRY_CHUNK, build, parts)]]);
-  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build.name));
+  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
   for (const [name, code] of files) files.set(name, await minified(code, folder, name));
   return files;
 }
@@ -190,16 +190,6 @@ async function bundleBeside(folder: string, to: string): Promise<void> {
     await Deno.writeTextFile(entry, all + first);
     await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
   }
-}
-
-/** SHA-256 of the files that the program verifies before it uses them, by their names. */
-async function sumsOf(directory: string): Promise<Readonly<Record<string, string>>> {
-  const files = VERIFIED.map((name) => `reasonix.${name}.js`);
-  const sums = files.map(async (file) => {
-    const sum = await crypto.subtle.digest("SHA-256", await Deno.readFile(directory + file));
-    return [file, new Uint8Array(sum).toHex()] as const;
-  });
-  return Object.fromEntries(await Promise.all(sums));
 }
 
 async function filesBelow(directory: URL): Promise<URL[]> {

@@ -10,10 +10,39 @@ export interface Stage {
   /** Says that the run counts towards line coverage. */
   readonly coverage: boolean;
   readonly limitSeconds: number;
+  /** Variables of the environment in addition to those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const SOURCES = ["mod.ts", "cli", "src", "scripts", "tests", "demo", "plugins"];
 const TEST = ["test", "-A", "--no-check"];
+
+/** The bundle that the e2e tests start. */
+export const TEST_BUNDLE = "dist/test/reasonix.js";
+
+/** e2e tests that look at processes, times or terminals of the whole machine: they run one after another. */
+const ALONE = [
+  "bundle",
+  "capture",
+  "chat_kill",
+  "chat_resize",
+  "demo",
+  "freeze",
+  "install",
+  "kill/jobs_end",
+  "kill/kill_chains",
+  "mcp_orphans",
+  "terminal_restore",
+  "worker_life",
+].map((name) => `tests/e2e/${name}_test.ts`);
+
+/** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */
+export const SOAK: readonly Stage[] = [
+  soak("soak", [
+    "tests/conformance/turn/orders_test.ts",
+    "tests/e2e/kill/kill_chains_test.ts",
+  ]),
+];
 
 /** In the order of CI: cheap gates first. Type errors are found once, by `check`. */
 export const STAGES: readonly Stage[] = [
@@ -21,6 +50,7 @@ export const STAGES: readonly Stage[] = [
   gate("lint", ["lint", "--quiet"], []),
   gate("check", ["check", "--quiet"], SOURCES),
   tests("house", TEST, ["tests/house"]),
+  gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE], []),
   { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
@@ -28,9 +58,13 @@ export const STAGES: readonly Stage[] = [
     coverage: true,
     limitSeconds: 1500,
   },
-  // One after the other, since many of them look at times or processes of the whole machine.
-  // What they run is another process, of which coverage here knows nothing.
-  { ...tests("e2e", TEST, ["tests/e2e"]), limitSeconds: 2400 },
+  // What these run is another process, of which coverage here knows nothing.
+  {
+    ...tests("e2e", [...TEST, "--parallel", `--ignore=${ALONE.join(",")}`], ["tests/e2e"]),
+    limitSeconds: 1500,
+    env: { DENO_JOBS: "3" },
+  },
+  { ...tests("alone", TEST, ALONE), limitSeconds: 1500 },
 ];
 
 function gate(name: string, command: readonly string[], paths: readonly string[]): Stage {
@@ -39,6 +73,10 @@ function gate(name: string, command: readonly string[], paths: readonly string[]
 
 function tests(name: string, command: readonly string[], paths: readonly string[]): Stage {
   return { name, command, paths, tests: true, coverage: false, limitSeconds: 900 };
+}
+
+function soak(name: string, paths: readonly string[]): Stage {
+  return { ...tests(name, TEST, paths), limitSeconds: 3600, env: { REASONIX_SOAK: "full" } };
 }
 
 /** Those of the paths where nothing is. */

@@ -1,7 +1,6 @@
 /**
  * Tries a program that was built: `deno run -A scripts/try_program.ts COMMAND [ARGUMENT …]`. It does a task
- * with tools, for which the replies are scripted, and has to count tokens with its vocabulary. No network is
- * needed.
+ * with tools, for which the replies are scripted. No network is needed.
  */
 import { run, say } from "./process.ts";
 
@@ -16,21 +15,11 @@ const CALLS = [
     : [{ name: "bash", arguments: { command: "cat made.txt made.txt > twice.txt" } }],
 ];
 
-/** What `reasonix context --json` says of the tokens of a new conversation. */
-export interface Counted {
-  readonly tokens: number;
-  readonly measure: string;
-  /** The reason why they are estimates. */
-  readonly withoutVocabulary?: string;
-}
-
 export interface Trial extends AsyncDisposable {
   /** Its configuration names the scripted model. */
   readonly home: string;
   /** Does the task. Throws what the program said when the files are not as they should be. */
   work(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<void>;
-  /** Counts; the same for every program of one version. */
-  count(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<Counted>;
 }
 
 /** A directory in which programs are tried one after the other. */
@@ -63,10 +52,6 @@ export async function makeTrial(): Promise<Trial> {
       }
       for (const name of ["made.txt", "twice.txt"]) await Deno.remove(`${cwd}/${name}`).catch(() => {});
     },
-    async count(command, env) {
-      const { output } = await start([...command, "context", "--json"], env);
-      return JSON.parse(output) as Counted;
-    },
     [Symbol.asyncDispose]: () => Deno.remove(temp, { recursive: true }),
   };
 }
@@ -78,7 +63,5 @@ async function textOf(file: string): Promise<string> {
 if (import.meta.main) {
   await using trial = await makeTrial();
   await trial.work(Deno.args);
-  const { tokens, measure, withoutVocabulary } = await trial.count(Deno.args);
-  if (measure !== "counted") throw new Error(`Tokens are ${measure}: ${withoutVocabulary}`);
-  say(`The task is done; ${tokens} tokens counted`);
+  say("The task is done");
 }

@@ -62,6 +62,7 @@ export async function show(
     ["asks about", agent.ask?.join(", ")],
     ["steps", agent.maxSteps === undefined ? undefined : `at most ${agent.maxSteps}`],
     ["temperature", agent.temperature?.toString()],
+    ["top_p", agent.topP?.toString()],
   ].flatMap(([title = "", value]) =>
     value === undefined ? [] : [`${title.padEnd(12)}${oneLine(value, UNCUT)}`]
   );

@@ -1,14 +1,11 @@
 /** The files that lie beside the program, and what is in each. */
 
 /**
- * Modules that most runs do not need, by the name of the file beside the program that holds each
- * (`reasonix.o200k_base.js`, …): token vocabularies, megabytes each, what renders Markdown on a terminal,
- * what colours code, and the client of MCP servers. In the one file every megabyte would cost each start 7 ms
- * and 3.5 MB. They may be missing: what needs them says so or does without.
+ * Modules that most runs do not need, by the name of the file next to the program that holds each
+ * (`reasonix.terminal.js`, …): the Markdown renderer of the terminal, syntax colors, and the client of MCP
+ * servers. In the one file every megabyte would cost each start 7 ms and 3.5 MB.
  */
 export const BESIDE: Readonly<Record<string, readonly string[]>> = {
-  o200k_base: ["gpt-tokenizer/encoding/o200k_base"],
-  cl100k_base: ["gpt-tokenizer/encoding/cl100k_base"],
   // Two modules of a package whose other parts would take 18 ms and 2.6 MB.
   terminal: [
     "@earendil-works/pi-tui/dist/components/markdown.js",
@@ -17,9 +14,6 @@ export const BESIDE: Readonly<Record<string, readonly string[]>> = {
   highlight: ["highlight.js/lib/common"],
   mcp: ["@modelcontextprotocol/client"],
 };
-
-/** Those of them that are only used as they are now: another would count wrongly, and say it had counted. */
-export const VERIFIED = ["o200k_base", "cl100k_base"] as const;
 
 /**
  * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first

@@ -72,7 +72,7 @@ async function start(id) {
   if (elsewhere[id] !== undefined) await addPart(elsewhere[id]);
   const chunk = chunks[id];
   if (chunk === undefined) {
-    const found = await import(/^reasonix\\./.test(id) ? await verified(id) : id);
+    const found = await import(/^reasonix\\./.test(id) ? beside(id) : id);
     ready.set(id, found);
     return found;
   }
@@ -99,41 +99,8 @@ async function addPart(name) {
     delete elsewhere[id];
   }
 }
-/* The address of a file, once it is known to be the one that this build was made with, where that counts. */
-async function verified(id) {
-  const url = beside(id);
-  const wanted = sums[id];
-  if (wanted === undefined) return url;
-  const sumOf = async (code) => new Uint8Array(await crypto.subtle.digest("SHA-256", await code)).toHex();
-  try {
-    const kept = await sumOf(contentOf(url)).catch((error) => error);
-    if (kept === wanted) return url;
-    if (!isRemote(url)) throw typeof kept === "string" ? unlike(kept, wanted) : kept;
-    const code = await fetchAnew(url);
-    const sum = await sumOf(code);
-    if (sum !== wanted) throw unlike(sum, wanted);
-    return URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-  } catch (cause) {
-    throw new Error("Cannot use " + url + ": " + cause.message.split("\\n")[0], { cause });
-  }
-}
-function unlike(sum, wanted) {
-  return new Error("its SHA-256 is " + sum + ", that of this build " + wanted);
-}
 function isRemote(url) {
   return /^https?:/.test(url);
-}
-/* What comes from an address is in the cache of the runtime afterwards, from where it is executed. */
-async function contentOf(url) {
-  if (!isRemote(url)) return await Deno.readFile(new URL(url));
-  return new TextEncoder().encode((await import(url, { with: { type: "text" } })).default);
-}
-/* The runtime keeps for good what it got once, also that there was nothing. */
-async function fetchAnew(url) {
-  const response = await fetch(url);
-  if (response.ok) return await response.bytes();
-  await response.body?.cancel();
-  throw new Error("the server answers with status " + response.status);
 }
 /* A newer program behind the same address must not get what the runtime keeps for an older one. */
 function beside(id) {
@@ -158,24 +125,17 @@ function load(specifier) {
 /** Chunks in files of their own, by the name of the part (`reasonix.<name>.js`). */
 export type Parts = ReadonlyMap<string, readonly Chunk[]>;
 
-export interface Build {
-  /** Tells the files beside one build from those of another. */
-  readonly name: string;
-  /** SHA-256 in hexadecimal, by file, of those that are used only as they were when the program was built. */
-  readonly sums: Readonly<Record<string, string>>;
-}
-
 /** The packed program. What is in a part is loaded from there when somebody imports it. */
 export function pack(
   chunks: readonly Chunk[],
   entry: string,
-  build: Build = { name: "", sums: {} },
+  build = "",
   parts: Parts = new Map(),
 ): string {
   refuseCircles(chunks);
   const apart = new Map([...parts].flatMap(([name, list]) => list.map(({ id }) => [id, name])));
   const here = chunks.filter(({ id }) => !apart.has(id));
-  const head = `const build = ${JSON.stringify(build.name)};\nconst sums = ${JSON.stringify(build.sums)};\n` +
+  const head = `const build = ${JSON.stringify(build)};\n` +
     `const chunks = ${listOf(here)};\n` +
     `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n`;
   return `${head}${LOADER}\nawait load(${JSON.stringify(entry)}).catch(leave);\n`;

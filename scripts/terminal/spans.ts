@@ -4,11 +4,13 @@ export interface Span {
   readonly style: Style;
 }
 
+/** Backgrounds of the lines of a diff, and of the words that differ in them. */
+export type Background = "added" | "removed" | "added-word" | "removed-word";
+
 /** The styles that the program and its renderer of Markdown use. */
 export interface Style {
   readonly color?: string | undefined;
-  /** Of the words that an edit changes. */
-  readonly background?: "added" | "removed" | undefined;
+  readonly background?: Background | undefined;
   readonly bold?: boolean;
   readonly dim?: boolean;
   readonly italic?: boolean;
@@ -18,9 +20,11 @@ export interface Style {
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
 /** Those of the dark theme. */
-const BACKGROUNDS: Readonly<Record<string, "added" | "removed">> = {
+const BACKGROUNDS: Readonly<Record<string, Background>> = {
   "48:5:22": "added",
+  "48:5:28": "added-word",
   "48:5:52": "removed",
+  "48:5:88": "removed-word",
 };
 
 // deno-lint-ignore no-control-regex

@@ -1,15 +1,14 @@
 /** A captured terminal as a picture (SVG 1.1): every stretch of text stands in its columns, in any font. */
 import { displayWidth } from "../../src/util/display_width.ts";
-import type { Span, Style } from "./spans.ts";
+import type { Background, Span, Style } from "./spans.ts";
 
 export interface Theme {
   readonly background: string;
   readonly border: string;
   readonly text: string;
   readonly dim: string;
-  /** Behind words that an edit changes. */
-  readonly added: string;
-  readonly removed: string;
+  /** Behind lines and words of a diff. */
+  readonly backgrounds: Readonly<Record<Background, string>>;
   /** By the names of the terminal's colours. */
   readonly colors: Readonly<Record<string, string>>;
 }
@@ -45,13 +44,13 @@ export function svgOf({ lines, columns, title, description }: Picture, theme: Th
   ].join("\n");
 }
 
-function styleSheet({ text, dim, added, removed, colors }: Theme, styles: readonly Style[]): string {
-  const hasBackgrounds = styles.some(({ background }) => background !== undefined);
+function styleSheet({ text, dim, backgrounds, colors }: Theme, styles: readonly Style[]): string {
+  const behind = new Set(styles.flatMap(({ background }) => background ?? []));
   const used = new Set(styles.flatMap(({ color }) => color ?? []));
   return [
     `text{font:13px ${FONTS};fill:${text};white-space:pre}`,
     `.dim{fill:${dim}}.bold{font-weight:700}.italic{font-style:italic}.underline{text-decoration:underline}`,
-    ...(hasBackgrounds ? [`.on-added{fill:${added}}.on-removed{fill:${removed}}`] : []),
+    ...[...behind].map((name) => `.on-${name}{fill:${backgrounds[name]}}`),
     ...[...used].map((name) => `.${name}{fill:${colors[name] ?? text}}`),
   ].join("");
 }

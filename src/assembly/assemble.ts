@@ -10,6 +10,7 @@ import { remarks } from "./remarks.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turns/turn_rules.ts";
 import { openGuardedTools } from "./tools/guarded_tools.ts";
+import { toldAsker } from "./tools/tools.ts";
 import { lazy } from "../util/lazy.ts";
 
 const loadHooks = lazy(() => import("./hooks/open_hooks.ts"));
@@ -38,6 +39,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
+  if (tools.reviewEdits) turnParts.add({ reviewAnswer: tools.reviewEdits });
   const news = () => turnParts.takeNews();
   const context = await manageContext({ ...parts, model, modes, plugins, news, hooks: options.hooks });
   const checkpointer = createCheckpointer({ ...parts, beforeLook: tools.prepareShell });
@@ -59,6 +61,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
     checkpointer,
     window: model.choice?.entry.context_window,
     answerForm: options.answerForm,
+    asker: options.asker && toldAsker(options.asker, recorder),
     effort: options.effort ?? model.choice?.entry.effort,
     allowInTurn: skillRules.add,
     beforeTurn: context.beforeTurn,

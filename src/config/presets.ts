@@ -16,7 +16,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: "offline",
-    summary: "For machines without internet: every dangerous command asks, short tool names",
+    summary: "For machines without internet: every dangerous command asks, short tool names, todo lists",
     load: () => import("./presets/offline.toml", { with: { type: "text" } }),
   },
   {

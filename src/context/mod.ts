@@ -2,7 +2,7 @@ import { lazy } from "../util/lazy.ts";
 
 export { environmentText, gitBranch, localDate } from "./environment.ts";
 export { type InstructionFile, type Instructions, loadInstructions } from "./instructions.ts";
-export { type ReferenceOptions, resolveReferences } from "./references.ts";
+export { type ReferenceOptions, resolveReferences, type ResourceText } from "./references.ts";
 export { systemPrompt } from "./system_prompt.ts";
 export type {
   CompactedConversation,
@@ -15,7 +15,7 @@ export type {
 export { Compaction } from "./compaction/compaction.ts";
 
 /** Estimates tokens without a vocabulary. */
-export const loadRoughTokens = lazy(() => import("./tokenizer.ts"));
+export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";

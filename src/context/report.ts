@@ -4,6 +4,7 @@ import { isSummary } from "./compaction/summary_message.ts";
 import { triggerOf } from "./compaction/options.ts";
 import type { Instructions } from "./instructions.ts";
 import type { SkillSet } from "./skills/discover.ts";
+import { roughTokens } from "./rough_tokens.ts";
 import { TokenCounter } from "./tokens.ts";
 
 export interface ReportInput {
@@ -64,10 +65,8 @@ export interface ContextReport {
   readonly model: string;
   /** Tokens of the next request. */
   readonly tokens: number;
-  /** "reported": from the server's own count; "counted": with a vocabulary; "estimated": without one. */
-  readonly measure: "reported" | "counted" | "estimated";
-  /** The reason why no vocabulary could be loaded, so that the parts are estimates. */
-  readonly withoutVocabulary?: string;
+  /** "reported": from the server's own count; "estimated": before the server counted. */
+  readonly measure: "reported" | "estimated";
   readonly window: number;
   readonly windowSource?: string;
   /** Of the window; absent when that is not known. */
@@ -95,16 +94,12 @@ const ORDER: readonly ContextCategory[] = [
   "tool results",
 ];
 
-/**
- * Counts with a vocabulary where one can be loaded; the sum is the server's own count as far as there is one.
- */
-export async function contextReport(input: ReportInput): Promise<ContextReport> {
+/** Estimates the parts of the context; the sum is the server's count as far as there is one. */
+export function contextReport(input: ReportInput): ContextReport {
   const counter = new TokenCounter({
-    model: input.model,
     sendsReasoning: input.sendsReasoning,
     sentPrefix: input.sentPrefix,
   });
-  await counter.load();
   const { messages, lastUsage } = input.state;
   const reply = messages.findLastIndex((message) => message.role === "assistant");
   if (lastUsage && reply >= 0) counter.observe(input.prefix, messages, reply, lastUsage.inputTokens);
@@ -119,12 +114,7 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
   return {
     model: input.model,
     tokens,
-    measure: input.exact !== undefined || counter.calibrated
-      ? "reported"
-      : counter.exact
-      ? "counted"
-      : "estimated",
-    ...(counter.problem === undefined ? {} : { withoutVocabulary: counter.problem }),
+    measure: input.exact !== undefined || counter.calibrated ? "reported" : "estimated",
     window,
     ...(windowSource === undefined ? {} : { windowSource }),
     ...(window > 0 ? { percent: Math.round(1000 * tokens / window) / 10 } : {}),
@@ -155,13 +145,13 @@ function categories(input: ReportInput, counter: TokenCounter): Map<ContextCateg
   const add = (name: ContextCategory, tokens: number) => sums.set(name, (sums.get(name) ?? 0) + tokens);
   const instructions = (input.instructions?.files ?? [])
     .filter((file) => prefix.system.includes(file.text.trim()))
-    .reduce((sum, file) => sum + counter.text(file.text) + counter.text(file.label), 0);
+    .reduce((sum, file) => sum + roughTokens(file.text) + roughTokens(file.label), 0);
   const skills = input.catalogue !== undefined && prefix.system.includes(input.catalogue)
-    ? counter.text(input.catalogue)
+    ? roughTokens(input.catalogue)
     : 0;
   add("instructions", instructions);
   add("skills", skills);
-  add("system prompt", Math.max(0, counter.text(prefix.system) - instructions - skills));
+  add("system prompt", Math.max(0, roughTokens(prefix.system) - instructions - skills));
   add("tools", counter.tools(prefix));
   state.messages.forEach((message, i) => {
     add(categoryOf(message, state.sources[i]?.kind), counter.message(message));
@@ -182,19 +172,19 @@ function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {
   const supplements = (input.supplements ?? []).map(({ from, text }): LoadedPart => ({
     kind: "supplemental prompt",
     name: from,
-    tokens: counter.text(text),
+    tokens: roughTokens(text),
   }));
   const files = (input.instructions?.files ?? []).map((file): LoadedPart => ({
     kind: "instructions",
     name: file.label,
     from: file.path,
-    tokens: counter.text(file.text),
+    tokens: roughTokens(file.text),
   }));
   const skills = (input.skills?.skills ?? []).map((skill): LoadedPart => ({
     kind: "skill",
     name: skill.name,
     from: skill.file,
-    tokens: skill.listed ? counter.text(`- ${skill.name}: ${skill.description}`) : 0,
+    tokens: skill.listed ? roughTokens(`- ${skill.name}: ${skill.description}`) : 0,
   }));
   const said = input.state.messages.flatMap((message): LoadedPart[] => {
     const late = /^<instructions folder="([^"]*)">/.exec(message.content)?.[1];

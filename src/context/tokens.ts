@@ -1,10 +1,7 @@
-import { type AssistantMessage, errorMessage, type Message, type Prefix } from "../core/mod.ts";
-import { encodingOf, loadTokenizer, roughTokens, type Tokenizer } from "./tokenizer.ts";
-import { type ScriptTokens, TokenSlopes } from "./token_slopes.ts";
+import type { AssistantMessage, Message, Prefix } from "../core/mod.ts";
+import { roughTokens } from "./rough_tokens.ts";
 
 export interface TokenCounterOptions {
-  /** Model whose vocabulary is used when one is loaded. */
-  readonly model: string;
   /** Tells whether the reasoning of a reply is sent back and so takes room; absent: of none. */
   readonly sendsReasoning?: ((message: AssistantMessage) => boolean) | undefined;
   /** The head as it is sent, where that is another one. */
@@ -33,56 +30,21 @@ const PER_TOOL = 8;
  */
 export class TokenCounter {
   readonly #options: TokenCounterOptions;
-  #tokenizer: Tokenizer | undefined;
-  #loading: Promise<void> | undefined;
-  #problem: string | undefined;
-  #messages = new WeakMap<Message, ScriptTokens>();
-  #prefixes = new WeakMap<Prefix, number>();
+  readonly #messages = new WeakMap<Message, ScriptTokens>();
+  readonly #prefixes = new WeakMap<Prefix, number>();
   /** Running sum over the conversation that was asked for last. */
   #sum: Sum = { of: [], count: 0, tokens: NONE };
   #last: Observation | undefined;
   /** Reported tokens for ours. */
   readonly #slopes = new TokenSlopes();
 
-  constructor(options: TokenCounterOptions) {
+  constructor(options: TokenCounterOptions = {}) {
     this.#options = options;
-  }
-
-  /** True when a vocabulary is in use, false for the estimate by scripts. */
-  get exact(): boolean {
-    return this.#tokenizer !== undefined;
   }
 
   /** True once the server has reported a count. */
   get calibrated(): boolean {
     return this.#last !== undefined;
-  }
-
-  /** The reason why the vocabulary could not be loaded. */
-  get problem(): string | undefined {
-    return this.#problem;
-  }
-
-  /** Puts the vocabulary in place. What cannot be loaded leaves the estimate in use, and is the `problem`. */
-  async load(): Promise<void> {
-    this.#loading ??= loadTokenizer(encodingOf(this.#options.model)).then(
-      (tokenizer) => this.#use(tokenizer),
-      (error) => void (this.#problem = errorMessage(error)),
-    );
-    await this.#loading;
-  }
-
-  #use(tokenizer: Tokenizer): void {
-    this.#tokenizer = tokenizer;
-    this.#messages = new WeakMap();
-    this.#prefixes = new WeakMap();
-    this.#sum = { of: [], count: 0, tokens: NONE };
-    const last = this.#last;
-    if (last) this.#begin({ ...last, own: this.#own(last.messages, last.count) });
-  }
-
-  text(text: string): number {
-    return this.#tokenizer ? this.#tokenizer(text) : roughTokens(text);
   }
 
   message(message: Message): number {
@@ -93,7 +55,7 @@ export class TokenCounter {
     const known = this.#messages.get(message);
     if (known !== undefined) return known;
     const texts = this.#texts(message);
-    const tokens = this.#overhead(message) + texts.reduce((sum, text) => sum + this.text(text), 0);
+    const tokens = this.#overhead(message) + texts.reduce((sum, text) => sum + roughTokens(text), 0);
     const other = Math.round(tokens * otherShare(texts));
     const parts = { ascii: tokens - other, other };
     this.#messages.set(message, parts);
@@ -118,7 +80,7 @@ export class TokenCounter {
   prefix(prefix: Prefix): number {
     const known = this.#prefixes.get(prefix);
     if (known !== undefined) return known;
-    const tokens = PER_MESSAGE + this.text(prefix.system) + this.tools(prefix);
+    const tokens = PER_MESSAGE + roughTokens(prefix.system) + this.tools(prefix);
     this.#prefixes.set(prefix, tokens);
     return tokens;
   }
@@ -126,12 +88,14 @@ export class TokenCounter {
   /** What the tools of a head cost, wherever they are told. */
   tools(prefix: Prefix): number {
     const sent = this.#options.sentPrefix?.(prefix);
-    if (sent) return Math.max(0, this.text(sent.system) - this.text(prefix.system)) + this.#declared(sent);
+    if (sent) {
+      return Math.max(0, roughTokens(sent.system) - roughTokens(prefix.system)) + this.#declared(sent);
+    }
     return this.#declared(prefix);
   }
 
   #declared(prefix: Prefix): number {
-    return prefix.tools.reduce((sum, tool) => sum + PER_TOOL + this.text(JSON.stringify(tool)), 0);
+    return prefix.tools.reduce((sum, tool) => sum + PER_TOOL + roughTokens(JSON.stringify(tool)), 0);
   }
 
   /** Returns the tokens of a message by the server's measure. */
@@ -146,12 +110,6 @@ export class TokenCounter {
     if (!last) return this.prefix(prefix) + size(own);
     const head = last.reported - this.#slopes.of(last.own) + this.prefix(prefix) - this.prefix(last.prefix);
     return Math.max(0, Math.round(head + this.#slopes.of(own)));
-  }
-
-  /** The part by which an estimate without a vocabulary may be off: the more, the less of it was counted. */
-  doubt(estimate: number): number {
-    const unreported = Math.max(0, estimate - (this.#last?.reported ?? 0));
-    return 0.05 + 0.35 * Math.min(1, unreported / Math.max(1, estimate));
   }
 
   /** Takes in what the server counted for a request with the first `count` of these messages. */
@@ -220,4 +178,65 @@ function otherShare(texts: readonly string[]): number {
     other += rest === "" ? 0 : roughTokens(rest);
   }
   return all === 0 ? 0 : Math.min(1, other / all);
+}
+
+/** Tokens of texts by kind: those of ASCII, and those of other scripts, in which vocabularies differ most. */
+interface ScriptTokens {
+  readonly ascii: number;
+  readonly other: number;
+}
+
+/** Tokens that the first guess is worth: of so many counted ones each kind has a slope of its own. */
+const GUESS = { ascii: 500, other: 60 };
+/** What earlier growth still counts when there is more. */
+const KEPT = 0.95;
+
+/** Reported tokens for one of ours, by kind: a guess from the first report, then the growth that is seen. */
+class TokenSlopes {
+  #guess = 1;
+  #aa = 0;
+  #ab = 0;
+  #bb = 0;
+  #ra = 0;
+  #rb = 0;
+  #slopes: ScriptTokens = { ascii: 1, other: 1 };
+
+  /** Restarts from one count of a whole request. */
+  begin(own: number, reported: number): void {
+    this.#guess = bounded(reported / Math.max(1, own));
+    this.#aa =
+      this.#ab =
+      this.#bb =
+      this.#ra =
+      this.#rb =
+        0;
+    this.#slopes = { ascii: this.#guess, other: this.#guess };
+  }
+
+  of({ ascii, other }: ScriptTokens): number {
+    return this.#slopes.ascii * ascii + this.#slopes.other * other;
+  }
+
+  /** Takes in by how much a request has grown: least squares, where errors grow with the size. */
+  grow({ ascii, other }: ScriptTokens, reported: number): void {
+    const size = ascii + other;
+    if (size <= 0 || reported < 0) return;
+    this.#aa = this.#aa * KEPT + ascii * ascii / size;
+    this.#ab = this.#ab * KEPT + ascii * other / size;
+    this.#bb = this.#bb * KEPT + other * other / size;
+    this.#ra = this.#ra * KEPT + ascii * reported / size;
+    this.#rb = this.#rb * KEPT + other * reported / size;
+    const [aa, bb] = [this.#aa + GUESS.ascii, this.#bb + GUESS.other];
+    const [ra, rb] = [this.#ra + GUESS.ascii * this.#guess, this.#rb + GUESS.other * this.#guess];
+    const det = aa * bb - this.#ab * this.#ab;
+    this.#slopes = {
+      ascii: bounded((ra * bb - rb * this.#ab) / det),
+      other: bounded((rb * aa - ra * this.#ab) / det),
+    };
+  }
+}
+
+/** Beyond this a report is about something else, such as a proxy that counts cached tokens apart. */
+function bounded(slope: number): number {
+  return Math.min(3, Math.max(0.3, slope));
 }

@@ -97,6 +97,13 @@ export interface SayingWords {
   readonly showKeys: [];
   readonly replacedDirectory: [file: string];
   readonly allowAnew: [];
+  readonly unusablePath: [variable: string, path: string];
+  readonly outsideProjects: [];
+  readonly writeAbsolute: [];
+  readonly noAgentAddress: [];
+  readonly noAgentModel: [];
+  readonly setVariable: [name: string];
+  readonly noCommandRule: [rule: string, key: string];
   readonly usedTwice: [name: string, list: string];
   readonly renameEntry: [];
   readonly noSuchEffort: [word: string, levels: string];
@@ -108,8 +115,8 @@ export interface SayingWords {
   readonly emptyParentheses: [rule: string];
   readonly wideRule: [rule: string];
   readonly writeSeveralRules: [name: string];
-  readonly wideRules: [names: string];
-  readonly writeWildcards: [];
+  readonly wideRules: [];
+  readonly writeFewerRules: [];
   readonly noRuleTool: [name: string];
   readonly writeRule: [];
   readonly writeParentheses: [];
@@ -158,6 +165,8 @@ export interface SayingWords {
   readonly leaveForMode: [mode: string];
   readonly inputTooLong: [model: string, tokens: string, window: string];
   readonly shortenInput: [];
+  readonly largeInput: [tokens: string, limit: string];
+  readonly shortenOrRaise: [];
 
   readonly emptyTwice: [];
   readonly stepLimit: [steps: string];
@@ -172,7 +181,6 @@ export interface SayingWords {
   readonly waits: [problem: string];
   readonly because: [problem: string];
   readonly originalsStay: [];
-  readonly withoutVocabulary: [problem: string];
   readonly notArchived: [problem: string];
   readonly serverWindow: [tokens: string, source: string];
   readonly heldBack: [names: string];

@@ -1,5 +1,6 @@
 import type { PluginEntry } from "../config/mod.ts";
 import { isAbsolute } from "../path/lexical.ts";
+import { BUILTINS } from "../tool/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { namePrefix } from "./listing/names.ts";
@@ -26,6 +27,10 @@ export interface McpServerSpec {
   readonly callMs: (tool: string) => number | undefined;
   /** Reports whether a tool is offered, by its raw name. */
   readonly offers: (tool: string) => boolean;
+  /** Short names of tools, by raw name. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Short names that cannot be used. */
+  readonly badAliases: readonly string[];
   /** What the configuration says about single tools: the key, and their raw names. */
   readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
   /** Raw names of tools that only read, as the user says. */
@@ -81,9 +86,14 @@ function serverSpec(
     startupMs: entry.startup_timeout_seconds * 1000,
     callMs: (tool) => seconds(tool) > 0 ? seconds(tool) * 1000 : undefined,
     offers: (tool) => (enabled.size === 0 || enabled.has(tool)) && !disabled.has(tool),
+    aliases: new Map(
+      Object.entries(entry.aliases).flatMap(([alias, tool]) => isAlias(alias) ? [[tool, alias]] : []),
+    ),
+    badAliases: Object.keys(entry.aliases).filter((alias) => !isAlias(alias)),
     named: [
       ["enabled_tools", entry.enabled_tools],
       ["disabled_tools", entry.disabled_tools],
+      ["aliases", Object.values(entry.aliases)],
       ["trusted_read_only_tools", entry.trusted_read_only_tools],
       ["tool_timeout_seconds", Object.keys(entry.tool_timeout_seconds)],
     ],
@@ -93,18 +103,29 @@ function serverSpec(
   };
 }
 
+/** Reports whether every wire takes a name for a tool, and no built-in tool has it. */
+function isAlias(name: string): boolean {
+  return /^[\w-]{1,64}$/.test(name) && !BUILTINS.some((tool) => tool.name === name);
+}
+
 /** Says of names of the configuration that the server has no tool for them: a tool may be on by mistake. */
 export function misnamedTools(
-  { named }: McpServerSpec,
+  { named, badAliases }: McpServerSpec,
   tools: readonly { readonly name: string }[],
 ): string[] {
   const names = tools.map(({ name }) => name);
-  return named.flatMap(([key, given]) =>
-    given.filter((name) => !names.includes(name)).map((name) => {
-      const near = suggestNames(name, names, 1)[0];
-      return `${key} names ${name}, which it does not offer${
-        near === undefined ? "" : `; did you mean ${near}?`
-      }`;
-    })
+  const aliases = badAliases.map((alias) =>
+    `aliases has ${JSON.stringify(alias)}, which is a built-in tool or no name: letters, digits, _ and -`
   );
+  return [
+    ...aliases,
+    ...named.flatMap(([key, given]) =>
+      given.filter((name) => !names.includes(name)).map((name) => {
+        const near = suggestNames(name, names, 1)[0];
+        return `${key} names ${name}, which it does not offer${
+          near === undefined ? "" : `; did you mean ${near}?`
+        }`;
+      })
+    ),
+  ];
 }

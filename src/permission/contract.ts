@@ -23,6 +23,8 @@ export interface Decision {
   readonly source: DecisionSource;
   readonly rule?: string;
   readonly reason?: string;
+  /** A person was asked, and did not allow it. */
+  readonly asked?: true;
   /** An allowed command was taken apart and changes nothing: every part of it only reads. */
   readonly readsOnly?: true;
   /** The call would fail, so it was not asked about and does not run. */

@@ -1,6 +1,6 @@
 /** Permission rules: how they are written, what they mean, and what they match. */
 export { ruleRemark } from "./remark.ts";
-export { bracedNames, isFault, readRule } from "./syntax.ts";
+export { isFault, MAX_WEIGHT, readRule, ruleWeight } from "./syntax.ts";
 export { isProblem, parseRule } from "./rule.ts";
 export type { PolicySource, Rule, RuleList, RuleProblem, RuleText } from "./rule.ts";
 export { ANY, firstMark, isKnown, type Match, matchPattern, ONE, SEP, STAR, toPattern } from "./pattern.ts";
@@ -8,6 +8,7 @@ export { createPathMatcher, type PathContext, type PathForms, type PathMatcher }
 export { absoluteGlobs, literalPath, namedBy, type PathGlob } from "./path_glob.ts";
 export {
   coveringRule,
+  deniedSubjects,
   type Finding,
   judgeCall,
   ruled,

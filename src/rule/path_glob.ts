@@ -146,20 +146,42 @@ export function holdersOf(
   fold: (text: string) => string,
 ): { readonly plain: GlobTest; readonly possible: GlobTest } {
   const likely = globs.filter((each) => !each.unlikely);
-  const above = likely.flatMap(({ glob, floating }) => {
-    const names = glob.split("/");
+  const heads = likely.map(({ glob }) => literalHead(glob)).map((head) =>
+    unescapeGlob(fold(head.slice(0, head.lastIndexOf("/") + 1)))
+  );
+  const open = likely.flatMap(({ glob, floating }) => {
     const everywhere = floating ? glob.slice(0, glob.indexOf("/**/") + 3) : undefined;
-    return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"))
-      .filter((directory) => directory !== everywhere);
+    return [...wildDirectories(glob).filter((directory) => directory !== everywhere), glob].map(fold);
   });
-  const isPlain = (directory: string) => literalHead(directory) === directory;
-  const plain = new Set(above.filter(isPlain).map((directory) => unescapeGlob(fold(directory)) || "/"));
-  const open = [...above.filter((each) => !isPlain(each)), ...likely.map(({ glob }) => glob)].map(fold);
   return {
-    plain: (path) => plain.has(path),
+    plain: (path) => heads.some((head) => path === "/" ? head !== "" : head.startsWith(`${path}/`)),
     possible: compileGlobs([...new Set(open)], { dialect: "rule" }),
   };
 }
+
+/** The directories above what a glob names whose own names are not fully known. */
+function wildDirectories(glob: string): string[] {
+  const found: string[] = [];
+  let at = literalHead(glob).length;
+  while ((at = glob.indexOf("/", at)) >= 0) found.push(glob.slice(0, at++));
+  return found;
+}
+
+/**
+ * The amount of text that the globs of a rule are compared by, their directories included. Spelled out, a
+ * name costs more than its characters.
+ */
+export function globWeight(glob: string): number {
+  if (!/[*?[\]{}\\]/.test(glob)) return 0;
+  const names = spelledOut(glob);
+  if (!names) return Infinity;
+  return names.reduce((sum, name) => {
+    const directories = name.slice(literalHead(name).length).split("/").length;
+    return sum + (name.length + NAME_WEIGHT) * directories;
+  }, 0);
+}
+
+const NAME_WEIGHT = 64;
 
 /**
  * The same as patterns with marks, for paths that are only partly known; `exact` unless a mark stands for

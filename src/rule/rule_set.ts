@@ -135,7 +135,9 @@ function concerns(rule: Rule, { tool, family, alias, server }: RuledCall): boole
     return family === rule.family || (rule.family === "Mcp" && server !== undefined);
   }
   const name = rule.tool ?? "";
-  if (name === tool || name === alias || name === "*") return true;
+  if (name === tool || name === "*") return true;
+  // A short name of an MCP tool may be a project's: only its full name is allowed.
+  if (name === alias) return family !== "Mcp" || rule.list !== "allow";
   if (!name.startsWith("mcp__")) return false;
   const called = server === undefined ? tool : `${server}${ANY_TOOL}`;
   return called.startsWith(`${name}__`) || matchPattern(toPattern(name), called) === "yes";
@@ -214,6 +216,16 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
 
 function namesText(glob: string, text: string): boolean {
   return matchPattern(toPattern(glob), text) === "yes";
+}
+
+/** Tests whether deny rules refuse a call of a tool by its subject alone, such as the name of a skill. */
+export function deniedSubjects(texts: readonly string[], tool: string): (subject: string) => boolean {
+  const source: PolicySource = { mode: "ask", allow: [], ask: [], deny: texts.map((text) => ({ text })) };
+  const { deny } = new RuleSet(source).for({ tool });
+  return (subject) =>
+    deny.some(({ spec }) =>
+      !spec || (spec.kind === "literal" ? spec.text === subject : namesText(spec.raw, subject))
+    );
 }
 
 /** Every file of the call must be covered, by one rule or another. */

@@ -4,7 +4,7 @@
  */
 import type { Saying, ToolFamily } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { spelledOut } from "./path_glob.ts";
+import { globWeight, spelledOut } from "./path_glob.ts";
 
 /** The subject of a rule: a family of tools, or tools by name, with `*` as wildcard. */
 export type RuleTarget = { readonly family: ToolFamily } | { readonly tool: string };
@@ -95,26 +95,39 @@ export function readRule(written: string): RuleParts | RuleFault {
   };
 }
 
-/** The number of names that the braces of a rule stand for; 0: no braces, or no rule that can be held. */
-export function bracedNames(rule: unknown): number {
-  if (typeof rule !== "string" || !rule.includes("{")) return 0;
-  const read = readRule(rule);
-  if (isFault(read) || read.inner === undefined || isCommandOrServer(read.target)) return 0;
-  return spelledOut(read.inner)?.length ?? 0;
+/** The most characters of a rule with wildcards, and of each name that it stands for: no path is longer. */
+const MAX_LENGTH = 4096;
+/** The most that a rule and the rules of one file may weigh, see {@linkcode ruleWeight}. */
+const MAX_RULE_WEIGHT = 64 * 1024;
+export const MAX_WEIGHT = 4 * MAX_RULE_WEIGHT;
+
+/** The amount of text with wildcards that calls are compared with; 0 for no rule that can be held. */
+export function ruleWeight(rule: unknown): number {
+  const read = typeof rule === "string" ? readRule(rule) : undefined;
+  if (!read || isFault(read)) return 0;
+  return weightOf(read.target, read.inner ?? read.name);
+}
+
+function weightOf(target: RuleTarget, inner: string): number {
+  if (!isCommandOrServer(target)) return globWeight(inner);
+  return /[*?]/.test(inner) ? inner.length : 0;
 }
 
 function isCommandOrServer(target: RuleTarget): boolean {
   return "family" in target && /^(?:Bash|Mcp)$/.test(target.family);
 }
 
-/** Reports whether all that the braces of a path rule stand for can be compared with. */
+/** Reports whether calls can be compared with all that a rule stands for. */
 function isHeld(target: RuleTarget, inner: string): boolean {
-  return isCommandOrServer(target) || spelledOut(inner) !== undefined;
+  const names = isCommandOrServer(target) ? [/[*?]/.test(inner) ? inner : ""] : spelledOut(inner);
+  return names !== undefined && names.every((name) => name.length <= MAX_LENGTH) &&
+    weightOf(target, inner) <= MAX_RULE_WEIGHT;
 }
 
 function tooWide(text: string, name: string): RuleFault {
   return {
-    message: `Cannot hold permission rule ${quote(text)}: its braces stand for too many names`,
+    message: `Cannot hold permission rule ${quote(text)}: it is too long, or its braces stand for too many ` +
+      "names",
     remedy: `write several rules for ${name}, or a wildcard in place of braces`,
     isTooWide: true,
     said: [["wideRule", quote(text)], ["writeSeveralRules", name]],
@@ -130,6 +143,7 @@ function targetOf(name: string): RuleTarget | undefined {
   const known = RULE_NAMES[name];
   if (known !== undefined) return isFamily(known) ? { family: known } : { tool: known };
   if (name === "*") return { tool: "*" };
+  if (name.length > MAX_LENGTH) return undefined;
   if (/^mcp__[\w.*-]+$/.test(name)) return { tool: name };
   return /^[a-z][a-z0-9_.-]*$/.test(name) ? { tool: name } : undefined;
 }

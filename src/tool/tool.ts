@@ -124,6 +124,8 @@ export interface ToolResult {
   readonly signal?: string;
   /** The confinement to the workspace refused the call. */
   readonly refused?: true;
+  /** A person was asked, and did not allow the call: it was not executed. */
+  readonly denied?: true;
   /** The turn is done with this call; `answer` is what it ends with in place of the model's last words. */
   readonly endsTurn?: { readonly answer?: string };
 }
@@ -136,6 +138,8 @@ export interface ToolResult {
  */
 export interface Tool {
   readonly name: string;
+  /** The name under which the model is offered it, where no other tool has that. */
+  readonly alias?: string;
   readonly description: string;
   readonly schema: JsonSchema;
   /** It changes nothing. Of a tool of an MCP server this is a claim; see {@linkcode isKnownToRead}. */

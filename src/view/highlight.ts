@@ -6,6 +6,12 @@ import type { Meaning } from "./themes.ts";
 /** The lines of a piece of code in colours; undefined when its language is not known. */
 export type Highlight = (code: string, language: string) => string[] | undefined;
 
+/** A part of a line of code; without a meaning it looks like plain text. */
+export interface CodeToken {
+  readonly text: string;
+  readonly meaning: Meaning | undefined;
+}
+
 /** What a scope of highlight.js means; scopes that are not named here look like plain text. */
 const SCOPES: Readonly<Record<string, Meaning>> = {
   "keyword": "keyword",
@@ -52,16 +58,22 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Colours the common languages of highlight.js. */
 export function highlighter(palette: Palette): Highlight {
-  return (code, language) => {
-    if (!library.getLanguage(language)) return undefined;
-    const { value } = library.highlight(code, { language, ignoreIllegals: true });
-    return coloured(value, palette);
-  };
+  return (code, language) =>
+    codeTokens(code, language)?.map((line) =>
+      line.map(({ text, meaning }) => meaning ? palette[meaning](text) : text).join("")
+    );
 }
 
-/** The markup of highlight.js as lines, each of which ends what it began. */
-function coloured(markup: string, palette: Palette): string[] {
-  const lines = [""];
+/** Splits code into the tokens of each line; undefined when the language is not known. */
+export function codeTokens(code: string, language: string): CodeToken[][] | undefined {
+  if (!library.getLanguage(language)) return undefined;
+  const { value } = library.highlight(code, { language, ignoreIllegals: true });
+  return tokensOf(value);
+}
+
+/** Reads the markup of highlight.js. */
+function tokensOf(markup: string): CodeToken[][] {
+  const lines: CodeToken[][] = [[]];
   const scopes: (Meaning | undefined)[] = [];
   for (const [part, names] of markup.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
     if (names !== undefined) scopes.push(SCOPES[names.split(" ")[0]?.replace(/^hljs-/, "") ?? ""]);
@@ -70,8 +82,8 @@ function coloured(markup: string, palette: Palette): string[] {
       const meaning = scopes.at(-1);
       const text = part.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES[entity] ?? entity);
       text.split("\n").forEach((piece, index) => {
-        if (index > 0) lines.push("");
-        lines[lines.length - 1] += meaning ? palette[meaning](piece) : piece;
+        if (index > 0) lines.push([]);
+        if (piece !== "") lines.at(-1)?.push({ text: piece, meaning });
       });
     }
   }

@@ -1,5 +1,7 @@
 import type { Highlight } from "./highlight.ts";
+import { displayWidth } from "../util/display_width.ts";
 import type { Palette } from "./palette.ts";
+import { wrapText } from "./wrap.ts";
 
 export interface MarkdownOptions {
   readonly palette: Palette;
@@ -8,6 +10,18 @@ export interface MarkdownOptions {
 }
 
 type Component = typeof import("@earendil-works/pi-tui/dist/components/markdown.js").Markdown;
+
+/** More signs of Markdown in a block, or characters in a line, are no text: parsing takes their square. */
+const MAX_SIGNS = 4000;
+const MAX_LINE = 10_000;
+
+/** Reports whether a block is shown as it is; only one that begins with a fence is code. */
+function isTooDense(text: string): boolean {
+  if (text.length <= MAX_SIGNS || /^\s*(?:```|~~~)/.test(text)) return false;
+  let signs = 0;
+  for (const _ of text.matchAll(/[*_\\[\]`!<]/g)) if (++signs > MAX_SIGNS) return true;
+  return text.split("\n").some((line) => line.length > MAX_LINE);
+}
 
 /** Where a link may lead that can be clicked. */
 const LINK = /^(?:https?|file|mailto):/i;
@@ -28,6 +42,7 @@ export class MarkdownRenderer {
 
   /** Lines of code are left as long as they are, so that they can be copied. */
   render(text: string, columns: number): string[] {
+    if (isTooDense(text)) return wrapText(text, columns, displayWidth);
     const code: string[] = [];
     const highlightCode = (block: string, info = "") =>
       this.code(block, info).map((line) => `${MARK}${code.push(line) - 1}${MARK}`);
@@ -49,7 +64,7 @@ export class MarkdownRenderer {
 
   /** Loads what colours code where the Markdown has some; undefined when there is nothing to wait for. */
   prepare(source: string): Promise<void> | undefined {
-    if (this.#highlight || !/^\s*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
+    if (this.#highlight || !/^[ \t]*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
     return this.#loading ??= import("./highlight.ts").then(
       ({ highlighter }) => void (this.#highlight = highlighter(this.#palette)),
       // Code can be read without colours.

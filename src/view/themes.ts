@@ -12,6 +12,9 @@ export type Meaning =
   | "accent"
   | "added"
   | "removed"
+  /** Code in the colours of its syntax in a line that was added or removed. */
+  | "addedLine"
+  | "removedLine"
   /** A word that differs in a line that was added or removed. */
   | "addedWord"
   | "removedWord"
@@ -44,8 +47,10 @@ const DARK: Readonly<Record<Meaning, Style>> = {
   accent: foreground(36),
   added: foreground(32),
   removed: foreground(31),
-  addedWord: background(22),
-  removedWord: background(52),
+  addedLine: background(22),
+  removedLine: background(52),
+  addedWord: background(28),
+  removedWord: background(88),
   user: ["1", "22"],
   keyword: foreground(35),
   string: foreground(32),
@@ -65,6 +70,8 @@ const LIGHT: Readonly<Record<Meaning, Style>> = {
   accent: indexed(25),
   added: indexed(22),
   removed: indexed(124),
+  addedLine: background(194),
+  removedLine: background(224),
   addedWord: background(157),
   removedWord: background(217),
   user: ["1", "22"],
@@ -86,6 +93,8 @@ const HIGH_CONTRAST: Readonly<Record<Meaning, Style>> = {
   accent: strong(96),
   added: strong(92),
   removed: strong(91),
+  addedLine: background(22),
+  removedLine: background(52),
   addedWord: ["7", "27"],
   removedWord: ["7", "27"],
   user: ["1", "22"],

@@ -53,10 +53,41 @@ Deno.test("a rule of a project with millions of alternatives is an error with it
     assertEquals([list, done.code], [list, 6]);
     assertMatch(done.stderr, /reasonix\.toml:2:\d+: Cannot hold permission rule/);
   }
-  const many = Array.from({ length: 5 }, (_, i) => `"Edit(${i}${"{a,b}".repeat(10)})"`).join(", ");
+  const many = Array.from({ length: 8 }, (_, i) => `"Edit(${i}${"{a,b}".repeat(9)})"`).join(", ");
   await world.write("reasonix.toml", `[permissions]\ndeny = [${many}]\n`);
-  assertStringIncludes((await ends(world, ["run", "go"])).stderr, "stand for more than 4096 names");
+  assertStringIncludes(
+    (await ends(world, ["run", "go"])).stderr,
+    "their wildcards and braces stand for too much",
+  );
   assertEquals(server.requests.length, 0);
+});
+
+Deno.test("rules of any length and number are held in time, or an error with its place", async () => {
+  await using world = await makeWorld("");
+  const line = `echo a > ${"a".repeat(250)}; sudo ${"sudo ".repeat(20)}$X ${"a".repeat(60_000)}`;
+  const refused: readonly (readonly string[])[] = [
+    [`Edit(${"*/".repeat(5000)}b)`],
+    [`Read(${"*a".repeat(5000)}b)`],
+    [`Bash(${"*a".repeat(5000)}b)`],
+    [`mcp__${"*a".repeat(5000)}b`],
+    Array.from({ length: 10_000 }, (_, i) => `Edit(*a*${i}*)`),
+    Array.from({ length: 10_000 }, (_, i) => `Bash(*${"a?".repeat(20)}${i}*)`),
+  ];
+  const held: readonly (readonly string[])[] = [
+    [`Edit(${"*/".repeat(150)}b)`],
+    [`Edit(${"x/".repeat(2000)}b)`],
+    [`Bash(*${"a?".repeat(2000)}b)`],
+    Array.from({ length: 1000 }, (_, i) => `Bash(*${"a?".repeat(28)}${i}*)`),
+    Array.from({ length: 1000 }, (_, i) => `Edit(*a*${i}*)`),
+  ];
+  for (const rules of [...refused, ...held]) {
+    const label = `${rules.length} × ${rules[0]?.slice(0, 30)}`;
+    await world.write("reasonix.toml", `[permissions]\ndeny = ${JSON.stringify(rules)}\n`);
+    const { code, stderr } = await ends(world, ["permissions", "check", "--", line]);
+    assertEquals([label, code === 6], [label, refused.includes(rules)], stderr.slice(0, 400));
+    if (code === 6) assertMatch(stderr, /reasonix\.toml:2:\d+: Cannot (?:hold|read)/);
+    assert(stderr.length < 2000, label);
+  }
 });
 
 Deno.test("what a refusal names beyond 256 alternatives is refused as well, to tools and to commands", async () => {
@@ -103,6 +134,36 @@ Deno.test("patterns of the model with millions of alternatives are matched like 
   assertStringIncludes((await resultOf({ name: "glob", args: { pattern: BRACES } }, prepare)).result, name);
   const grep = { name: "grep", args: { pattern: "needle", include: BRACES } };
   assertStringIncludes((await resultOf(grep, prepare)).result, "needle");
+});
+
+Deno.test("long runs of one sign in the files of a project and in a reply take no time", async () => {
+  for (const sign of ["\n", " \n", "\r", "`", "~", "["]) {
+    const text = sign.repeat(300_000 / sign.length);
+    await using server = startModelServer([
+      { calls: [{ name: "write_file", args: { path: "new.py", content: "x" } }] },
+      { text: `${text}done` },
+    ]);
+    await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"\n'));
+    for (const name of ["pyproject.toml", "Makefile", "AGENTS.md", ".gitignore", ".env"]) {
+      await world.write(name, text);
+    }
+    const done = await ends(world, ["run", "go"]);
+    assertEquals([sign, done.code], [sign, 0], done.stderr);
+    assertStringIncludes(done.stdout, "done");
+  }
+});
+
+Deno.test("long values of a project's provider and server are shown in the trust prompt in time", async () => {
+  await using world = await makeWorld("");
+  for (const run of ["a.", "sk-", "?", "a://"]) {
+    const value = run.repeat(400_000 / run.length);
+    await world.write(
+      "reasonix.toml",
+      `[[providers]]\nname = "x"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n` +
+        `api_key_command = "${value}"\n[[plugins]]\nname = "y"\ncommand = "${value}"\n`,
+    );
+    assertEquals([run, (await ends(world, ["run", "go"])).code], [run, 3]);
+  }
 });
 
 Deno.test("a directory with brackets in its name is found by it, in glob and in include", async () => {

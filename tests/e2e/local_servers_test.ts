@@ -54,7 +54,7 @@ inNetwork(
         "vision = true",
       ]
     ) assertStringIncludes(stdout, line, stderr);
-    const both = await until("LM Studio", () => run(world, ["doctor"]));
+    const both = await until("LM Studio", () => run(world, ["doctor", "--verbose"]));
     assertStringIncludes(both.stdout, "LM Studio  http://127.0.0.1:1234/v1  used by provider studio");
     const json = await until('"url":', () => run(world, ["doctor", "--json"]));
     const names = JSON.parse(json.stdout).localServers.map(({ name }: { name: string }) => name);

@@ -1,8 +1,9 @@
 /** Prompts and resources of MCP servers in a run, with the real program and a scripted model. */
-import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
+import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 type Server = ReturnType<typeof startModelServer>;
 
@@ -86,3 +87,82 @@ Deno.test("what a server says about its use is told once for a session, outside 
     assert(!messages[0].content.includes("Scripted for tests."));
   }
 });
+
+const namesOf = (server: Server, at: number): string[] =>
+  server.requests.at(at)?.json.tools.map((tool: { function: { name: string } }) => tool.function.name);
+
+Deno.test("a short name of a server's tool is offered and called, and only its full name is allowed", async () => {
+  const said = { calls: [{ name: "say", args: { text: "hello 世界" } }] };
+  const rows: [rules: string, flags: string[], result: RegExp][] = [
+    ['allow = ["mcp__docs__echo"]', ["--on-ask", "deny"], /^hello 世界$/],
+    ['allow = ["say"]', ["--on-ask", "deny"], /no rule allows it/],
+    ['deny = ["say"]', ["--on-ask", "allow"], /deny say/],
+    ['deny = ["Mcp"]', ["--on-ask", "allow"], /deny Mcp/],
+  ];
+  for (const [rules, flags, result] of rows) {
+    await using server = startModelServer([said], { fallback: { text: "ok" }, check: { prefix: false } });
+    await using world = await makeWorld(
+      mockConfig(server.url, `[permissions]\n${rules}\n${PATIENT}`) +
+        pluginToml("docs", {}, 'aliases = { say = "echo", read_file = "wait", gone = "nothing" }'),
+    );
+    await world.run(["run", ...flags, "go"]);
+    const names = namesOf(server, 0);
+    assertEquals(["say", "mcp__docs__wait", "mcp__docs__echo"].map((name) => names.includes(name)), [
+      true,
+      true,
+      false,
+    ]);
+    const tool = server.requests.at(1)?.json.messages.at(-1);
+    assertMatch(String(tool?.content ?? server.requests.length), result);
+  }
+});
+
+Deno.test("mcp tools, test and call know the short names of a server's tools", async () => {
+  await using world = await makeWorld(
+    pluginToml("docs", {}, 'aliases = { say = "echo", gone = "nothing", bash = "die" }'),
+  );
+  assertEquals((await world.run(["mcp", "call", "docs", "say", "text=hello"])).stdout, "hello\n");
+  assertStringIncludes(
+    (await world.run(["mcp", "test", "docs"])).stdout,
+    "aliases names nothing, which it does not offer",
+  );
+  assertStringIncludes(
+    (await world.run(["mcp", "test", "docs"])).stdout,
+    '"bash", which is a built-in tool or no name',
+  );
+  const [docs] = JSON.parse((await world.run(["mcp", "tools", "--json"])).stdout);
+  const echo = docs.tools.find(({ name }: { name: string }) => name === "echo");
+  assertEquals([echo.calledBy, echo.alias], ["mcp__docs__echo", "say"]);
+});
+
+onTerminal(
+  "/mcp unload and load take the tools of a server away and bring them back as declared resets",
+  async () => {
+    await using server = open();
+    await using chat = await openChat(
+      mockConfig(server.url, PATIENT) + pluginToml("docs", {}, 'aliases = { say = "echo" }\nenabled = false'),
+    );
+    const { terminal, world } = chat;
+    await terminal.shows(EMPTY);
+    const offered: boolean[] = [];
+    for (const [at, line] of [undefined, "/mcp load docs", "/mcp unload docs"].entries()) {
+      if (line) {
+        await chat.enter(line);
+        await terminal.shows(line.includes("unload") ? "docs is off for this session" : "docs: ready");
+      }
+      await chat.enter(`message ${at}`);
+      await server.received(at + 1);
+      await shownSoon(terminal, (screen) => screen.split("ok").length > at + 1);
+      offered.push(namesOf(server, -1).includes("say"));
+    }
+    assertEquals(offered, [false, true, false]);
+    const session = await world.run(["session", "show", "--json"]);
+    const resets = session.stdout.split("\n").filter((each) => each.includes('"context.prefix"')).map((
+      each,
+    ) => JSON.parse(each));
+    assertEquals(
+      resets.map(({ detail = "" }) => detail.split(" ").filter((each: string) => each.includes("say"))),
+      [[], ["+say"], ["−say"]],
+    );
+  },
+);

@@ -268,3 +268,59 @@ onTerminal("a complex task begins in plan mode by itself with --auto-plan, and s
   await terminal.shows("the plan is carried out");
   assertEquals(await world.read("hello.txt"), "hello\n");
 });
+
+const COMPLEX =
+  "Refactor all modules of the project:\n1. Split the parser\n2. Move the tests\n3. Update the docs";
+
+Deno.test("a complex task in preset offline begins with a todo list of its steps, others do not", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  const run = (...args: string[]) => world.run(["run", "--preset", "offline", ...args]);
+  const told = () => JSON.stringify(server.requests.at(-1)?.json.messages).includes("A todo list was begun");
+  await run("What does this project do?");
+  assertEquals(told(), false);
+  const { stdout } = await run("--output-format", "jsonl", COMPLEX);
+  assertEquals(told(), true);
+  const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const types = events.map(({ type }) => type);
+  assert(types.indexOf("turn.start") < types.indexOf("todo.update"), "the list is part of the turn");
+  assertEquals(events.find(({ type }) => type === "todo.update").items, [
+    { content: "Split the parser", status: "in_progress" },
+    { content: "Move the tests", status: "pending" },
+    { content: "Update the docs", status: "pending" },
+  ]);
+  // A list that is open stays.
+  await run("-c", "Rewrite the whole codebase in every module");
+  assertEquals(
+    JSON.stringify(server.requests.at(-1)?.json.messages).split("A todo list was begun").length,
+    2,
+  );
+});
+
+onTerminal(
+  "a complex task begins with the usual steps where it lists none, in the user's language",
+  async () => {
+    await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+    const config = mockConfig(server.url, "[agent]\nauto_todo = true");
+    for (
+      const [lang, first] of [["en", "Understand the task and the code"], [
+        "zh",
+        "理解任务和相关代码",
+      ]] as const
+    ) {
+      await using chat = await openChat(config, { env: { REASONIX_LANG: lang } });
+      const { terminal } = chat;
+      await terminal.shows(lang === "en" ? EMPTY : "> ");
+      await chat.enter("重构整个项目的所有模块");
+      await terminal.shows(first);
+      await server.received(1);
+      // Going back takes the list with the turn.
+      await shownSoon(terminal, (screen) => /ok/.test(screen));
+      await chat.enter("/undo");
+      await shownSoon(terminal, (screen) => screen.split("> 重构").length === 3);
+      await terminal.press("C-c");
+      await chat.enter("/todo");
+      await shownSoon(terminal, (screen) => /has no list of things|没有待办/.test(screen));
+    }
+  },
+);

@@ -206,12 +206,15 @@ Deno.test("run attaches no file that a Read rule denies, by any name of it", asy
   }
 });
 
-Deno.test("run sends agent.temperature where the provider has none of its own", async () => {
+Deno.test("run sends agent.temperature and agent.top_p where the provider has none", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
-  for (const [provider, sent] of [["", 0], ["temperature = 0.5", 0.5]] as const) {
-    await using world = await makeWorld(mockConfig(server.url, "[agent]\ntemperature = 0.0", provider));
+  for (const [provider, sent] of [["", [0, 0.9]], ["temperature = 0.5\ntop_p = 0.8", [0.5, 0.8]]] as const) {
+    await using world = await makeWorld(
+      mockConfig(server.url, "[agent]\ntemperature = 0.0\ntop_p = 0.9", provider),
+    );
     await world.run(["run", "go"]);
-    assertEquals(server.requests.at(-1)?.json.temperature, sent);
+    const { temperature, top_p } = server.requests.at(-1)?.json;
+    assertEquals([temperature, top_p], sent);
   }
 });
 

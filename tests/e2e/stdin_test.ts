@@ -90,6 +90,41 @@ Deno.test("run refuses 50 MB, and what exceeds the model's window, before the fi
   assertEquals(server.requests.length, 0);
 });
 
+Deno.test("run stops at an input above agent.large_input_tokens, and names the remedy", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  const stdin = "some words of text\n".repeat(2000);
+  const world = (limit: number) =>
+    makeWorld(mockConfig(server.url, `[agent]\nlarge_input_tokens = ${limit}`));
+  await using small = await world(5000);
+  const refused = await small.run(["run", "review"], { stdin });
+  assertEquals(refused.code, 2);
+  assert(
+    /large and was not sent: about [\d,]+ tokens, more than .*\(5,000\)/.test(refused.stderr),
+    refused.stderr,
+  );
+  assertStringIncludes(refused.stderr, "or raise agent.large_input_tokens");
+  const stream = await small.run(["-p", "--output-format", "stream-json", "--verbose", "review"], { stdin });
+  const result = JSON.parse(stream.stdout.trim().split("\n").at(-1) ?? "");
+  assertEquals([stream.code, result.type, result.is_error, typeof result.session_id], [
+    2,
+    "result",
+    true,
+    "string",
+  ]);
+  const chinese = await small.run(["run", "review"], { stdin, env: { REASONIX_LANG: "zh" } });
+  assertStringIncludes(chinese.stderr, "输入较大，没有发送");
+  assertEquals(server.requests.length, 0);
+  // What is attached counts as well.
+  await small.write("long.txt", stdin);
+  assertEquals((await small.run(["run", "review @long.txt"])).code, 2);
+  for (const limit of [0, 50_000]) {
+    await using other = await world(limit);
+    assertEquals((await other.run(["run", "review"], { stdin })).code, 0);
+  }
+  await using plain = await makeWorld(mockConfig(server.url));
+  assertEquals((await plain.run(["run", "review"], { stdin: stdin.repeat(20) })).code, 2);
+});
+
 /** Runs a program of Node that starts `reasonix`, whose path is the variable PROGRAM. */
 async function fromNode(world: World, program: string) {
   const output = await new Deno.Command("node", {

@@ -18,6 +18,7 @@ tools: Read, Grep, Glob
 model: no-such-model
 max_steps: 3
 temperature: 0.5
+top_p: 0.9
 ---
 Look closely. The word is TANGERINE.
 `;
@@ -47,7 +48,7 @@ Deno.test("an agent of a file has its tools, its words and its limits once it is
   assert(notice.text.includes("no-such-model"), notice.text);
   const child = server.requests.find((request) => agentOf(request) === "scout");
   assertEquals(namesOf(child), ["read_file", "glob", "grep"]);
-  assertEquals(child?.json.temperature, 0.5);
+  assertEquals([child?.json.temperature, child?.json.top_p], [0.5, 0.9]);
   assert(String(child?.json.messages[0].content).includes("TANGERINE"));
   const offered = server.requests.filter((request) => agentOf(request) === undefined).at(-1);
   assert(JSON.stringify(offered?.json.tools).includes("- scout: Looks at things for the tests"));

@@ -99,7 +99,7 @@ Deno.test("a part holds what nobody else needs, and is loaded when somebody impo
   assertThrows(() => onlyFor(["nothing"], chunks, "main.js"), Error, "nothing");
   await using folder = await makeTempDir();
   const main = `${folder.path}/main.js`;
-  await Deno.writeTextFile(main, pack(chunks, "main.js", { name: "1", sums: {} }, new Map([["chat", own]])));
+  await Deno.writeTextFile(main, pack(chunks, "main.js", "1", new Map([["chat", own]])));
   const run = async () => {
     const done = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", "--no-config", main] })
       .output();

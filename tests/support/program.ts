@@ -25,6 +25,8 @@ let built: Promise<string> | undefined;
 /** Path of an up-to-date bundle. */
 export function programFile(): Promise<string> {
   return built ??= (async () => {
+    const given = Deno.env.get("REASONIX_TEST_BUNDLE");
+    if (given !== undefined) return given;
     const sources = Math.max(
       ...["cli", "src", "plugins", "scripts"].map((folder) => newestSource(ROOT + folder)),
     );

@@ -61,3 +61,8 @@ export class Random {
       .map(([, value]) => value);
   }
 }
+
+/** The size of a long random test: `full` with `REASONIX_SOAK=full` (`deno task soak`), else `sample`. */
+export function soakSize(full: number, sample: number): number {
+  return Deno.env.get("REASONIX_SOAK") === "full" ? full : sample;
+}

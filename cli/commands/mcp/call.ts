@@ -106,7 +106,7 @@ function unusable(text: string, why: string): ReasonixError {
 
 function toolOf({ servers }: OpenServers, server: string, tool: string): OfferedTool {
   const offered = servers.offers();
-  const found = offered.find(({ info, name }) => info.name === tool || name === tool);
+  const found = offered.find(({ info, name, alias }) => [info.name, name, alias].includes(tool));
   if (found) return found;
   const names = offered.map(({ info }) => info.name);
   const near = suggestNames(tool, names);

@@ -31,10 +31,10 @@ const VIEWS = {
       ...toolLines(servers.offers().filter(({ server }) => server === spec.name).map(({ info }) => info)),
     ],
     data: ({ spec }, servers) => ({
-      tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) => {
+      tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name, alias }) => {
         const { claimsToRead, dialect, schema, ...rest } = info;
         const whole = dialect === undefined ? schema : { $schema: dialect, ...schema };
-        return { ...rest, schema: whole, readOnly: claimsToRead, calledBy: name };
+        return { ...rest, schema: whole, readOnly: claimsToRead, calledBy: name, alias };
       }),
     }),
   },

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
 import type { NewEventOf, PreparedCall, Saying } from "../../core/mod.ts";
 import {
@@ -24,7 +24,7 @@ import { projectDir } from "../../session/mod.ts";
 import type { CommandJail } from "../../tool/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { readSmallText } from "../../path/probe.ts";
-import { deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
+import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { secretsOf } from "./secrets.ts";
@@ -191,7 +191,7 @@ export class SandboxSession {
     const { filesStay, loaded: { config: { sandbox, tools } } } = this.#sources;
     const jail = await this.open().catch(() => undefined);
     if (!jail || jail.networkMode === "open" || filesStay?.() || tools.writes !== "allow") return undefined;
-    if (need.hosts.length === 0) return need;
+    if (need.hosts.length === 0 || !jail.filters) return { hosts: [] };
     const entries = [...await expanded(sandbox.network_hosts), ...granted];
     const hosts = await unreachableHosts(need.hosts, entries);
     return hosts.length === 0 ? undefined : { hosts };
@@ -201,7 +201,7 @@ export class SandboxSession {
   async #addSessionHosts(opened: Jail): Promise<void> {
     const hosts = [...this.#sources.network?.hosts() ?? []];
     const key = hosts.join(" ");
-    if (hosts.length === 0 || opened.networkMode === "open") return;
+    if (hosts.length === 0 || opened.networkMode === "open" || !opened.filters) return;
     if (this.#online?.of === opened && this.#online.hosts === key) return;
     const filter = await this.#startFilter(hosts);
     this.#filters.push(filter);
@@ -223,7 +223,12 @@ export class SandboxSession {
   /** Starts a proxy for the configured hosts and more. */
   async #startFilter(more: readonly string[]): Promise<NetworkFilter> {
     const hosts = [...await expanded(this.#sources.loaded.config.sandbox.network_hosts), ...more];
-    const folder = await Deno.makeTempDir({ prefix: "reasonix-proxy-" });
+    // The mounts of a kept container stay, so the socket is in a directory that it shows.
+    const dir = this.#keeps ? this.#tmp : undefined;
+    const folder = await Deno.makeTempDir({
+      ...(dir === undefined ? {} : { dir }),
+      prefix: "reasonix-proxy-",
+    });
     const refused: string[] = [];
     const proxy = await startFilterProxy({
       hosts,
@@ -336,14 +341,16 @@ export class SandboxSession {
     // One that is still being chosen makes its directories and the proxy on the way.
     await Promise.allSettled([this.#jail, this.#remembered]);
     for (const filter of this.#started) await filter[Symbol.asyncDispose]();
-    if (this.#tmp !== undefined) await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
+    if (this.#tmp !== undefined && !this.#keeps) {
+      await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
+    }
   }
 
   /** A `/tmp` of the session's own; beside the system's where the session directory cannot be made. */
   async #makeTmp(): Promise<string | undefined> {
-    const { sessionDir } = this.#sources;
-    if (sessionDir === undefined || this.#mode === "off") return undefined;
-    const path = `${sessionDir}/tmp`;
+    const { sessionDir, paths: { home, cwd } } = this.#sources;
+    if ((sessionDir === undefined && !this.#keeps) || this.#mode === "off") return undefined;
+    const path = this.#keeps ? `${projectDir(`${home}/cache`, cwd)}/container-tmp` : `${sessionDir}/tmp`;
     return await Deno.mkdir(path, { recursive: true, mode: 0o700 }).then(
       () => path,
       () => Deno.makeTempDir({ prefix: "reasonix-tmp-" }),
@@ -379,16 +386,25 @@ export class SandboxSession {
    * that nothing is, each time.
    */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, unconfined, forecast, describes, paths: { home, cwd } } = this.#sources;
+    const { tell, unconfined, forecast, describes, paths } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
     const { text: line, confinement } = await this.confinement();
-    const folder = projectDir(`${home}/cache`, cwd);
+    const folder = projectDir(cacheDirectory(paths), paths.cwd);
     const file = `${folder}/jail`;
     if (jail.confined && !describes && readSmallText(file) === line) return;
     tell(line, { confinement });
     // What cannot be remembered is said again. The command does not wait for it.
     this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
       .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
+  }
+
+  /** The container of the project stays, and its mounts with it. */
+  get #keeps(): boolean {
+    return this.#container?.kept ?? false;
+  }
+
+  get #container(): JailOptions["container"] {
+    return containerOf(this.#sources.loaded.config.sandbox);
   }
 
   get #mode(): JailOptions["mode"] {
@@ -401,8 +417,10 @@ export class SandboxSession {
     const { keyNames, heldBack, values } = secretsOf(loaded);
     this.#heldBack = heldBack;
     const tmp = this.#tmp ??= await this.#makeTmp();
+    const container = this.#container;
     return {
       mode: this.#mode,
+      ...(container === undefined ? {} : { container }),
       ...(this.#sources.forecast?.confined ? { expected: true } : {}),
       roots: [...workspace.roots],
       ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
@@ -414,7 +432,7 @@ export class SandboxSession {
         ...linkedSettings(loaded).map((path) => `/${escapeGlob(path)}`),
       ],
       home: paths.home,
-      cacheDir: `${paths.home}/cache`,
+      cacheDir: cacheDirectory(paths),
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),

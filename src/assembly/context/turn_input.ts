@@ -1,13 +1,24 @@
-import { loadRoughTokens, type ReferenceOptions, resolveReferences } from "../../context/mod.ts";
+import {
+  loadRoughTokens,
+  type ReferenceOptions,
+  resolveReferences,
+  type ResourceText,
+} from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
+import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { RuleText } from "../../rule/mod.ts";
+import type { Asker } from "../../tool/mod.ts";
+import { findSession, loadEvents } from "../../session/mod.ts";
+import { userText } from "../../util/user_text.ts";
+import type { RunPaths } from "../run_paths.ts";
 import { type AdmitImages, takesImages } from "../vision/admission.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
 
 /** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */
 export interface TurnInput extends UserInput {
@@ -34,6 +45,9 @@ export interface TurnInputParts {
   /** Reads a resource of an MCP server; absent: there are none. */
   readonly resource: ReferenceOptions["resource"] | undefined;
   readonly loaded: LoadedConfig;
+  readonly paths: RunPaths;
+  /** Absent: no prompt. */
+  readonly asker?: Asker | undefined;
   /** Looks at the images of the message. */
   readonly admit: AdmitImages;
   readonly signal: AbortSignal;
@@ -71,20 +85,93 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
   };
 }
 
-/** Refuses what cannot fit the model's window, before it is paid for or turned down. */
-async function requireRoom(texts: readonly string[], { window, provider }: TurnInputParts): Promise<void> {
+/** Where `@agent:NAME` and `@session:ID` are looked up. */
+export interface MentionParts {
+  readonly paths: RunPaths;
+  readonly inputs: PromptInputs;
+}
+
+/** Reads `@agent:NAME` and `@session:ID`; undefined for everything else. */
+export function mentioned(
+  kind: string,
+  name: string,
+  parts: MentionParts,
+): Promise<ResourceText> | undefined {
+  if (!/^[\w.-]+$/.test(name)) return undefined;
+  if (kind === "agent") return agentText(name, parts);
+  return kind === "session" ? Promise.try(() => sessionText(name, parts)) : undefined;
+}
+
+async function agentText(name: string, { inputs }: MentionParts): Promise<ResourceText> {
+  const { agentNamed } = await import("../subagents/known_agents.ts");
+  const agent = await agentNamed(name, inputs);
+  if (typeof agent === "string") throw new ReasonixError(agent);
+  const tool = agent.readOnly ? "task or read_only_task" : "task";
+  return { text: `The user wants the agent "${agent.name}" to do this: call ${tool} with it.`, images: [] };
+}
+
+const MAX_TURNS = 10;
+const MAX_PROMPT = 1_000;
+const MAX_ANSWER = 3_000;
+
+function sessionText(ref: string, { paths: { home, cwd } }: MentionParts): ResourceText {
+  const { path } = findSession(home, ref, { cwd });
+  const { state } = loadEvents(path, undefined, "messages");
+  const cut = (text: string, most: number) =>
+    text.length > most ? `${text.slice(0, most).toWellFormed()} […]` : text;
+  const turns = state.turns.slice(-MAX_TURNS).map(({ turn, prompt, answer = "", reason = "unfinished" }) =>
+    `## Turn ${turn} (${reason})\nUser: ${cut(userText(prompt).trim(), MAX_PROMPT)}\nAnswer: ${
+      cut(answer.trim(), MAX_ANSWER)
+    }`
+  );
+  const head = `Session ${state.session} of ${state.cwd}, last changed ${state.updated}: the latest ` +
+    `${turns.length} of ${state.turns.length} turns, shortened. The tool history reads the rest.`;
+  return { text: [head, ...turns].join("\n\n"), images: [] };
+}
+
+/** Refuses what cannot fit the model's window, and what is large unless the user confirms it. */
+async function requireRoom(texts: readonly string[], parts: TurnInputParts): Promise<void> {
+  const { window = 0, provider, loaded: { config: { agent: { large_input_tokens: limit } } } } = parts;
   const length = texts.reduce((sum, text) => sum + text.length, 0);
+  const least = Math.min(...[window, limit].filter((bound) => bound > 0));
   // No script takes more than three tokens for a character.
-  if (!window || length * 3 < window) return;
+  if (length * 3 < least) return;
   const { roughTokens } = await loadRoughTokens();
   const tokens = texts.reduce((sum, text) => sum + roughTokens(text), 0);
-  if (tokens < window) return;
+  if (limit > 0 && tokens > limit && !(window > 0 && tokens >= window)) {
+    return await confirmLarge(grouped(tokens), grouped(limit), parts);
+  }
+  if (!window || tokens < window) return;
   throw new ReasonixError(
     `The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${grouped(window)}`,
     {
       exit: "usage",
       said: [["inputTooLong", provider.model.id, grouped(tokens), grouped(window)], ["shortenInput"]],
       remedy: "write it to a file and name the file in the task, so that parts of it can be read",
+    },
+  );
+}
+
+/** Asks whether a large input is sent; throws a ReasonixError where it is not. */
+async function confirmLarge(
+  tokens: string,
+  limit: string,
+  { asker, paths, loaded, signal }: TurnInputParts,
+): Promise<void> {
+  if (asker) {
+    const { locale } = detectLocale({ env: paths.env, language: loaded.config.language });
+    const { largeInput: { question, send, keep } } = await loadTexts("setting_commands", locale);
+    const options = [{ label: send }, { label: keep }];
+    const answers = await asker.ask([{ question: question(tokens), options, multiple: false }], signal);
+    signal.throwIfAborted();
+    if (answers?.[0]?.[0] === send) return;
+  }
+  throw new ReasonixError(
+    `The input is large and was not sent: about ${tokens} tokens, more than agent.large_input_tokens (${limit})`,
+    {
+      exit: "usage",
+      said: [["largeInput", tokens, limit], ["shortenOrRaise"]],
+      remedy: "write it to a file and name the file in the task, or raise agent.large_input_tokens",
     },
   );
 }

@@ -19,7 +19,7 @@ const JOINED =
   /\b(?:then|after that|afterwards|finally|as well as|and also)\b|然后|接着|之后|最后|同时|并且|以及|还要/gi;
 
 /** Items that somebody lists. */
-const ITEM = /^\s*(?:[-*+•]|\d{1,2}\s*[.)、．]|[（(]\d{1,2}[)）])\s*\S/gmu;
+const ITEM = /^[^\S\n\r\u2028\u2029]*(?:[-*+•]|\d{1,2}\s*[.)、．]|[（(]\d{1,2}[)）])\s*\S/gmu;
 
 /**
  * Tells whether a task of the user's is one that people would want to see a plan of: a broad change of a wide

@@ -178,11 +178,17 @@ function childConfig(
       auto_plan: false,
       ...(agent.maxSteps === undefined ? {} : { max_steps: agent.maxSteps }),
       ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+      ...(agent.topP === undefined ? {} : { top_p: agent.topP }),
       ...(maxCost === undefined ? {} : { max_cost: maxCost }),
     },
     tools: {
       ...config.tools,
-      enabled: ["*", ...offered.builtin],
+      enabled: [
+        "*",
+        ...BUILTINS.filter((tool) => tool.optional && offered.builtin.includes(tool.name)).map(({ name }) =>
+          name
+        ),
+      ],
       disabled: BUILTINS.map(({ name }) => name).filter((name) => !offered.builtin.includes(name)),
     },
     permissions: {

@@ -80,6 +80,8 @@ export interface RunTools {
   prepareShell(): Promise<void>;
   /** Has at hand what `checked` needs for the first edit. */
   openChecks(): Promise<unknown>;
+  /** Returns the errors of edits that no result has named; absent: nothing checks edits. */
+  reviewEdits?(answer: string, signal: AbortSignal): Promise<string | undefined>;
   /** Finds out what a call would do, and changes nothing. */
   preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
   /** The parts of the sandbox that a person can open. */
@@ -142,6 +144,7 @@ export function buildTools(parts: ToolParts): RunTools {
     openJail: jail.open,
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
+    ...(lsp.review ? { reviewEdits: lsp.review } : {}),
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
       missing: jail.missing,

@@ -108,7 +108,7 @@ function pythonCommands(cwd: string): VerifyCommand[] {
   if (!found) return [];
   const rows = [["lint", "ruff", "ruff check ."], ["test", "pytest", "pytest"]] as const;
   return rows.flatMap(([kind, tool, line]): VerifyCommand[] =>
-    new RegExp(`^\\s*\\[tool\\.${tool}[.\\]]`, "m").test(found.text)
+    new RegExp(`^[ \\t]*\\[tool\\.${tool}[.\\]]`, "m").test(found.text)
       ? [{ line, kind, globs: PYTHON_GLOBS, defined: { file: found.file, text: line } }]
       : []
   );
@@ -118,7 +118,7 @@ function makeCommands(cwd: string): VerifyCommand[] {
   const found = read(cwd, "GNUmakefile", "makefile", "Makefile");
   if (!found) return [];
   return (["lint", "test"] as const).flatMap((target): VerifyCommand[] =>
-    new RegExp(`^${target}\\s*:(?!=)`, "m").test(found.text)
+    new RegExp(`^${target}[ \\t]*:(?!=)`, "m").test(found.text)
       ? [{
         line: `make ${target}`,
         kind: target,

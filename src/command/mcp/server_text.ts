@@ -33,6 +33,12 @@ export function listText(
   ]);
 }
 
+/** The raw name of a tool, and its short name. */
+function toolText(name: string, { aliases }: McpServer["spec"]): string {
+  const alias = aliases.get(name);
+  return alias === undefined ? name : `${name} (${alias})`;
+}
+
 /** Everything about one server. */
 export function detailText({ status, listing, spec }: McpServer, texts: ServerTexts): string {
   const { about, protocol, problems, log } = status;
@@ -46,7 +52,12 @@ export function detailText({ status, listing, spec }: McpServer, texts: ServerTe
       spec.type === "stdio" ? oneLine([spec.command, ...spec.args].join(" "), 300) : undefined,
     ],
     [fields.address, spec.type === "stdio" ? undefined : spec.url],
-    [fields.tools, listing.tools.filter(({ name }) => spec.offers(name)).map(({ name }) => name).join(", ")],
+    [
+      fields.tools,
+      listing.tools.filter(({ name }) => spec.offers(name)).map(({ name }) => toolText(name, spec)).join(
+        ", ",
+      ),
+    ],
     [fields.prompts, listing.prompts.map(({ name }) => name).join(", ")],
     [fields.resources, [...listing.resources, ...listing.templates].map(({ uri }) => uri).join(", ")],
     [fields.log, log],

@@ -1,5 +1,5 @@
 import { suggestNames } from "../../util/suggest.ts";
-import { bracedNames, isFault, readRule, ruleRemark } from "../../rule/mod.ts";
+import { isFault, MAX_WEIGHT, readRule, ruleRemark, ruleWeight } from "../../rule/mod.ts";
 import { effortLevels } from "../query/models.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
@@ -11,6 +11,7 @@ export function checkEntries(table: TomlTable): Finding[] {
     ...checkList(table, "providers", checkProvider),
     ...checkList(table, "plugins", checkPlugin),
     ...checkPermissions(table.permissions),
+    ...checkDangerous(table.safety),
   ];
 }
 
@@ -20,32 +21,53 @@ export function checkEntries(table: TomlTable): Finding[] {
  */
 function checkPermissions(permissions: unknown): Finding[] {
   if (!isTable(permissions)) return [];
-  let names = 0;
+  let weight = 0;
   return (["deny", "ask", "allow"] as const).flatMap((list) => {
     const rules = permissions[list];
     return Array.isArray(rules)
       ? rules.flatMap((rule, index) => {
-        const braces = bracedNames(rule);
-        if (braces === 0 || (names += braces) <= MAX_BRACED_NAMES) return checkRule(rule, list, index);
-        return [tooManyNames(["permissions", list, index])];
+        const own = ruleWeight(rule);
+        const before = weight;
+        weight += own;
+        if (own === 0 || weight <= MAX_WEIGHT) return checkRule(rule, list, index);
+        return before <= MAX_WEIGHT ? [tooManyRules(["permissions", list, index])] : [];
       })
       : [];
   });
 }
 
-/** The most names that the braces of all rules of one file may stand for. */
-const MAX_BRACED_NAMES = 4096;
-
-function tooManyNames(path: KeyPath): Finding {
+function tooManyRules(path: KeyPath): Finding {
   return {
     level: "error",
     path,
     at: "value",
-    message: `Cannot hold the permission rules of this file: their braces stand for more than ` +
-      `${MAX_BRACED_NAMES} names`,
-    remedy: "write wildcards in place of braces",
-    said: [["wideRules", String(MAX_BRACED_NAMES)], ["writeWildcards"]],
+    message: "Cannot hold the permission rules of this file: their wildcards and braces stand for too much",
+    remedy: "write fewer rules, or wildcards in place of braces",
+    said: [["wideRules"], ["writeFewerRules"]],
   };
+}
+
+/** Only rules about commands can be confirmed this way. */
+function checkDangerous(safety: unknown): Finding[] {
+  const rules = isTable(safety) && Array.isArray(safety.dangerous) ? safety.dangerous : [];
+  return rules.flatMap((rule, index): Finding[] => {
+    const read = typeof rule === "string" ? readRule(rule) : undefined;
+    if (!read) return [];
+    const path = ["safety", "dangerous", index];
+    if (isFault(read)) {
+      return [{ level: "error", path, at: "value", message: read.message, remedy: read.remedy }];
+    }
+    if ("family" in read.target && read.target.family === "Bash") return [];
+    const example = 'dangerous = ["Bash(kubectl delete:*)"]';
+    return [{
+      level: "error",
+      path,
+      at: "value",
+      message: `Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
+      remedy: `write for example ${example}`,
+      said: [["noCommandRule", JSON.stringify(rule), formatKey(path)], ["writeLike", example]],
+    }];
+  });
 }
 
 function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number): Finding[] {

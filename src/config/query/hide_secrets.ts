@@ -10,8 +10,8 @@ const SECRET = String
   .raw`(?:api[-_]?|access[-_]?|private[-_]?)?(?:key|token|secret|passwd|password|passphrase|credentials?|sig|signature|authorization)`;
 const SECRET_NAME = new RegExp(String.raw`(?:^|[-_.])${SECRET}$`, "i");
 const SECRET_FLAG = new RegExp(String.raw`^--?(?:[a-z0-9]+[-_.])*${SECRET}(?<value>=.*)?$`, "is");
-const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\/?#\s@]+@/gi;
-const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]*[-_.])?${SECRET}=)[^&#\s]+`, "gi");
+const USER_INFO = /\b([a-z][a-z0-9+.-]{0,100}:\/\/)[^\/?#\s@]+@/gi;
+const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]{0,200}[-_.])?${SECRET}=)[^&#\s]+`, "gi");
 
 /** Names of variables under which people keep what nobody else may see. */
 const SECRET_VARIABLE = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;

@@ -36,10 +36,16 @@ export const agentSchema = z.object({
   max_cost: key(amount(0), "Cost limit of a run, in the provider's currency; 0 = no limit.", {
     project: "lower",
   }),
+  large_input_tokens: key(
+    count(100_000),
+    "Tokens of a message and its attachments above which a chat asks before it sends them, and other runs stop; 0 = no limit.",
+    { project: "lower" },
+  ),
   temperature: key(
     z.optional(z.number().check(z.nonnegative())),
     "Sampling temperature; sent only when set.",
   ),
+  top_p: key(z.optional(z.number()), "Nucleus sampling; sent only when set."),
   reasoning_language: key(
     z._default(z.enum(["auto", "zh", "en"]), "auto"),
     "Language of visible reasoning.",
@@ -52,13 +58,17 @@ export const agentSchema = z.object({
     project: "ignored",
   }),
   auto_plan: key(flag(false), "A complex task begins in plan mode where a person can approve the plan."),
+  auto_todo: key(flag(false), "A complex task begins with a todo list."),
   memory_compiler: key(
     z.prefault(
-      z.object({ enabled: key(flag(true), "Switch of a part of earlier versions.", { project: "ignored" }) }),
+      z.object({
+        enabled: key(flag(true), "Tell the model which commands failed in several turns of the project.", {
+          project: "ignored",
+        }),
+      }),
       {},
     ),
-    "Settings of the memory compiler of earlier versions.",
-    { idle: "obsolete" },
+    "The memory compiler (Memory v5), which learns from the commands of earlier turns.",
   ),
   compact_ratio: key(
     z.optional(z.number().check(z.minimum(0.1), z.maximum(0.99))),

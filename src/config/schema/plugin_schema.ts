@@ -52,6 +52,10 @@ export const pluginSchema = z.object({
   ),
   enabled_tools: key(texts(), "The only tools of it that are offered, by raw name; empty = all."),
   disabled_tools: key(texts(), "Tools of it that are not offered."),
+  aliases: key(
+    textMap(),
+    "Short names under which the model is offered tools of it: the raw MCP name for each.",
+  ),
   trusted_read_only_tools: key(texts(), "Tools of this server that only read, on your word."),
 });
 

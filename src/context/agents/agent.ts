@@ -20,6 +20,7 @@ export interface AgentDefinition {
   readonly ask?: readonly string[];
   readonly maxSteps?: number;
   readonly temperature?: number;
+  readonly topP?: number;
   readonly isolation?: "worktree";
   readonly scope: "builtin" | SkillScope;
   /** The file that describes it; absent: the program does. */

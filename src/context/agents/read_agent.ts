@@ -129,7 +129,10 @@ function named(entry: string): readonly string[] {
   return toolsNamed(entry.replace(/\(.*$/, ""));
 }
 
-function numbersOf(head: Frontmatter, warn: WarnKey): Pick<AgentDefinition, "maxSteps" | "temperature"> {
+function numbersOf(
+  head: Frontmatter,
+  warn: WarnKey,
+): Pick<AgentDefinition, "maxSteps" | "temperature" | "topP"> {
   const number = (keys: readonly string[], fits: (value: number) => boolean, form: string) => {
     const key = keys.find((candidate) => head.fields[candidate] !== undefined);
     if (key === undefined) return undefined;
@@ -143,9 +146,11 @@ function numbersOf(head: Frontmatter, warn: WarnKey): Pick<AgentDefinition, "max
     "a whole number above 0",
   );
   const temperature = number(["temperature"], (value) => value >= 0, "a number from 0");
+  const topP = number(["top_p", "topP"], (value) => value >= 0 && value <= 1, "a number from 0 to 1");
   return {
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
   };
 }
 

@@ -54,12 +54,12 @@ export class Compactor {
   }
 
   /** Fill at which room is made between steps; undefined while there is enough. */
-  async pressure(): Promise<{ readonly window: number; readonly trigger: number } | undefined> {
+  pressure(): { readonly window: number; readonly trigger: number } | undefined {
     const { settings } = this.#options;
     const window = Math.min(this.#options.window(), this.#refused);
     if (!settings.auto || window <= 0) return undefined;
     const trigger = triggerOf(window, settings.ratio, this.#options.provider.model.maxOutputTokens);
-    const tokens = await this.accountant.preciseCount(trigger);
+    const tokens = this.accountant.estimate();
     return tokens < Math.max(trigger, this.#notBelow) ? undefined : { window, trigger };
   }
 
@@ -70,7 +70,7 @@ export class Compactor {
 
   /** Makes room when the window is nearly full. */
   async betweenSteps(signal: AbortSignal): Promise<void> {
-    const full = signal.aborted ? undefined : await this.pressure();
+    const full = signal.aborted ? undefined : this.pressure();
     if (!full) return;
     const { window, trigger } = full;
     const { settings } = this.#options;
@@ -97,7 +97,7 @@ export class Compactor {
 
   /** Compacts at the user's wish, whatever the fill. Who asked is told by the report, not by a notice. */
   async compact(hint: string | undefined, signal: AbortSignal): Promise<CompactionReport> {
-    const tokens = await this.accountant.preciseCount(this.accountant.estimate());
+    const tokens = this.accountant.estimate();
     const goal = Math.min(tokens, this.#options.window() || Infinity) * 0.5;
     if (this.#options.settings.strategy === "prune") {
       return await this.#drop("manual", goal) ?? this.accountant.report("none", tokens);

@@ -26,7 +26,6 @@ export class TokenAccountant {
   constructor(options: CompactionOptions) {
     this.#options = options;
     this.counter = new TokenCounter({
-      model: options.provider.model.id,
       sendsReasoning: options.sendsReasoning,
       sentPrefix: options.provider.sentPrefix,
     });
@@ -44,28 +43,6 @@ export class TokenAccountant {
       }
     }
     return this.counter.estimate(conversation.prefix, state.messages);
-  }
-
-  /** The estimate; with a vocabulary when the rough one is too close to the limit to tell. */
-  async preciseCount(limit: number): Promise<number> {
-    const rough = this.estimate();
-    if (this.counter.exact) return rough;
-    const doubt = this.counter.doubt(rough);
-    if (rough < limit * (1 - doubt) || rough > limit * (1 + doubt)) return rough;
-    await this.#loadVocabulary();
-    return this.estimate();
-  }
-
-  async #loadVocabulary(): Promise<void> {
-    if (this.counter.problem !== undefined) return;
-    await this.counter.load();
-    const { problem } = this.counter;
-    if (problem === undefined) return;
-    await this.notice("info", {
-      text: "Tokens are estimates, so the context may be shortened too early or too late: " +
-        `${problem}; install the program again`,
-      said: [["withoutVocabulary", problem]],
-    });
   }
 
   get view(): Plannable {

@@ -9,22 +9,26 @@ import type { McpServer } from "../server.ts";
 export function remoteTool(
   server: McpServer,
   info: McpToolInfo,
-  { name, offered, trusted }: {
+  { name, alias, offered, trusted, vouched }: {
     readonly name: string;
+    readonly alias: string | undefined;
     readonly offered: boolean;
     /** Names of tools that only read, as the user said in this session. */
     readonly trusted: ReadonlySet<string>;
+    /** Whether the user vouches for tools, where that differs from the configuration. */
+    readonly vouched: ReadonlyMap<string, boolean>;
   },
 ): Tool {
   const { spec } = server;
   const isConfigured = spec.trustedReadOnly.includes(info.name) || spec.trustedNames.includes(name);
   return {
     name,
+    ...(alias === undefined ? {} : { alias }),
     description: info.description,
     schema: info.schema,
     readOnly: info.claimsToRead,
     get trusted() {
-      return isConfigured || (info.claimsToRead && trusted.has(name));
+      return (vouched.get(name) ?? isConfigured) || (info.claimsToRead && trusted.has(name));
     },
     family: "Mcp",
     offered,

@@ -21,7 +21,7 @@ const PLAIN = Symbol("plain");
 /** Text that is shown, perhaps none; undefined when more of the reply is needed. */
 type Step = string | undefined;
 
-const FENCE = /^(`{3,}|~{3,})([^\n]*)\n/;
+const FENCE = /^(`{3,}(?!`)|~{3,}(?!~))([^\n]*)\n/;
 const STRAY_END = /^%%END%%[ \t\r]*(?:\n|$)/i;
 /** By these a model goes on with the result of a call that it has only written. */
 const OWN_RESULT = /^(?:%%RESULT%%|<tool_response>|<function_results>|\[TOOL_RESULTS\])/i;

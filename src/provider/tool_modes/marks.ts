@@ -15,6 +15,7 @@ export interface UnitSearch {
 /** Marks that models were trained on, wherever they stand: Qwen and Hermes, Mistral, Llama. */
 const TRAINED = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>"] as const;
 const LONGEST_TRAINED = Math.max(...TRAINED.map((mark) => mark.length));
+const TRAINED_MARK = /<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>/;
 const INVOKE = /^<(?:\w{1,12}:)?(?:function_calls>|invoke\s)/;
 const MAY_INVOKE = /^<(?:\w{1,12}:)?\w{0,14}$/;
 const INVOKE_HEAD = /^<(?:(?:\w+:)?function_calls>\s*<)?(?:\w+:)?invoke\s+name="([^"\n]{1,100})"\s*>/;
@@ -64,9 +65,7 @@ function invokes(wrapped: boolean): Unit {
 
 /** Index of the first mark that counts in the middle of a line, too; -1 when there is none. */
 export function trainedMark(text: string): number {
-  if (!text.includes("<") && !text.includes("[")) return -1;
-  const places = TRAINED.map((mark) => text.indexOf(mark)).filter((at) => at >= 0);
-  return places.length === 0 ? -1 : Math.min(...places);
+  return text.search(TRAINED_MARK);
 }
 
 /** Length of the tail that may be the beginning of such a mark. */

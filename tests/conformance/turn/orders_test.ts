@@ -1,10 +1,10 @@
 import { errorMessage } from "../../../src/core/mod.ts";
 import { assert } from "../../support/assert.ts";
-import { SEED } from "../../support/seed.ts";
+import { SEED, soakSize } from "../../support/seed.ts";
 import { liveThrough } from "./order_stage.ts";
 
-const ORDERS = 500;
-const PART = 50;
+const ORDERS = soakSize(500, 60);
+const PART = soakSize(50, 30);
 
 for (let first = 1; first <= ORDERS; first += PART) {
   Deno.test({

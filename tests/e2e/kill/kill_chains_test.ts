@@ -3,18 +3,18 @@
  * same session. `REASONIX_KILL_SEED=n` repeats one chain.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { SEED } from "../../support/seed.ts";
+import { SEED, soakSize } from "../../support/seed.ts";
 import { needs } from "../../support/tools.ts";
 import { Chain, type ChainOptions } from "./chain.ts";
 import type { Killed } from "./phases.ts";
 
-const KILLS = 520;
-const CHAINS = 20;
+const KILLS = soakSize(520, 56);
+const CHAINS = soakSize(20, 3);
 /** Chains at the same time. */
 const LANES = 3;
 const PHASES = ["start", "request", "stream", "tool", "between", "compaction", "rewind", "exit"] as const;
 /** Kills of each phase. */
-const LEAST = 20;
+const LEAST = soakSize(20, 1);
 
 const chosen = Deno.env.get("REASONIX_KILL_SEED");
 const seeds = chosen === undefined ? Array.from({ length: CHAINS }, (_, at) => SEED + at) : [Number(chosen)];
@@ -25,12 +25,12 @@ const hasJail = await new Deno.Command("bwrap", { args: ["--version"] }).output(
 );
 
 /** Chains more that aim at what was hit too rarely, since a busy machine hits what it likes. */
-const MOST_MORE = 8;
+const MOST_MORE = 16;
 
 async function runChain(options: ChainOptions): Promise<readonly Killed[]> {
   await using chain = await Chain.begin(options);
   try {
-    await chain.run(KILLS / CHAINS);
+    await chain.run(Math.ceil(KILLS / CHAINS));
   } catch (error) {
     const kills = chain.kills.length;
     throw new Error(`after ${kills} kills; once more with REASONIX_KILL_SEED=${options.seed}`, {

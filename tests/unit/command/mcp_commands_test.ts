@@ -53,7 +53,7 @@ Deno.test("a prompt asks for what is missing, is left, completes, and says what 
   assert(names?.some(({ value }) => value.startsWith("tone=") || value !== ""), JSON.stringify(names));
 });
 
-Deno.test("/mcp tells of servers, restarts them, and switches them off and on for the session", async () => {
+Deno.test("/mcp tells of servers, restarts them, and unloads and loads them for the session", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const config = pluginToml("docs") + pluginToml("dead", { diesOn: "start" });
     await using chat = await CommandFixture.open({ config, locale });
@@ -64,9 +64,13 @@ Deno.test("/mcp tells of servers, restarts them, and switches them off and on fo
     assertStringIncludes(chat.takeSaid(), locale === "en" ? "exit code 3" : "退出码 3");
     await chat.type("/mcp docs");
     assertStringIncludes(chat.takeSaid(), "scripted://page/{number}");
-    await chat.type("/mcp off docs");
+    await chat.type("/mcp unload docs");
     assertEquals(tools(), 0);
     await assertRejects(() => chat.type("/mcp restart docs"));
+    await chat.type("/mcp load docs");
+    assertEquals(tools(), 11);
+    await chat.type("/mcp off docs");
+    assertEquals(tools(), 0);
     await chat.type("/mcp on docs");
     assertEquals(tools(), 11);
     await chat.type("/mcp restart docs");
@@ -75,6 +79,40 @@ Deno.test("/mcp tells of servers, restarts them, and switches them off and on fo
     assertStringIncludes(chat.takeSaid(), "dead");
     await assertRejects(() => chat.type("/mcp other"), Error, "(configured: dead, docs)");
     await assertRejects(() => chat.type("/mcp restart"));
+  }
+});
+
+Deno.test("the panel of /mcp switches trust in single tools, also of a server that another file describes", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    await using chat = await CommandFixture.open({ config: pluginToml("docs", { tools: "claims" }), locale });
+    const session = await chat.session();
+    await session.servers?.start();
+    const trusted = () =>
+      session.servers?.tools().filter((tool) => tool.trusted).map(({ name }) => name.split("__").at(-1));
+    Object.assign(chat, { lookAt: () => Promise.resolve() });
+    const mcp = await loadTexts("mcp_commands", locale);
+    chat.answers.push(
+      "docs",
+      mcp.deeds.trust,
+      mcp.trust.all(3),
+      "[ ] writes",
+      "[x] known",
+      undefined,
+      undefined,
+    );
+    await chat.type("/mcp");
+    assertEquals(trusted(), ["claims", "ruled", "writes"]);
+    assertStringIncludes(await Deno.readTextFile(`${chat.home}/config.toml`), '"writes"');
+    chat.takeSaid();
+    // A server of a project, which the user trusts as a whole.
+    await Deno.rename(`${chat.home}/config.toml`, `${chat.home}/other.toml`);
+    await Deno.writeTextFile(`${chat.home}/config.toml`, "# mine\n");
+    await chat.type("/mcp untrust docs writes");
+    assertStringIncludes(chat.takeSaid(), mcp.trust.sessionOnly("docs"));
+    assertEquals([trusted(), await Deno.readTextFile(`${chat.home}/config.toml`)], [
+      ["claims", "ruled"],
+      "# mine\n",
+    ]);
   }
 });
 

@@ -328,8 +328,15 @@ Deno.test("import: hooks of Claude Code become hooks of our file, and a second i
 /** Agents of opencode, and what becomes of each. */
 const OPENCODE_AGENTS: readonly (readonly [agent: unknown, becomes: string])[] = [
   [
-    { description: "Looks: at diffs", prompt: "Be brief.", model: "local/qwen", temperature: 0.1, steps: 9 },
-    '---\ndescription: "Looks: at diffs"\nmodel: local/qwen\ntemperature: 0.1\nmax_steps: 9\n---\n\nBe brief.\n',
+    {
+      description: "Looks: at diffs",
+      prompt: "Be brief.",
+      model: "local/qwen",
+      temperature: 0.1,
+      top_p: 0.9,
+      steps: 9,
+    },
+    '---\ndescription: "Looks: at diffs"\nmodel: local/qwen\ntemperature: 0.1\ntop_p: 0.9\nmax_steps: 9\n---\n\nBe brief.\n',
   ],
   [
     { description: "reads", tools: { write: false, edit: false, bash: false } },

@@ -52,7 +52,7 @@ Deno.test("contextReport counts by category, and the categories add up to the wh
   assert(Math.abs(sum - report.tokens) <= report.categories.length, `${sum} and ${report.tokens}`);
   for (const [name, value] of Object.entries(tokens)) assert(value > 0, `${name} is empty`);
   assert((tokens["tool results"] ?? 0) > (tokens.assistant ?? 0));
-  assertEquals([report.measure, report.compactsAt, report.window], ["counted", 8_000, 10_000]);
+  assertEquals([report.measure, report.compactsAt, report.window], ["estimated", 8_000, 10_000]);
   assertEquals(report.percent, Math.round(report.tokens / 10) / 10);
   assertEquals(report.loaded.map((part) => [part.kind, part.name]), [
     ["instructions", "AGENTS.md (project)"],

@@ -1,6 +1,7 @@
+import { countTokens } from "gpt-tokenizer/encoding/cl100k_base";
 import llama from "llama-tokenizer-js";
 import type { Message, Prefix } from "../../../src/core/mod.ts";
-import { encodingOf, loadTokenizer, roughTokens } from "../../../src/context/tokenizer.ts";
+import { roughTokens } from "../../../src/context/rough_tokens.ts";
 import { TokenCounter } from "../../../src/context/tokens.ts";
 import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -29,13 +30,12 @@ const PREFIX: Prefix = {
 
 type Count = (text: string) => number;
 
-/**
- * Servers that share nothing with the program: their vocabularies are others than the one it takes for their
- * models, one is of another library, and how they write roles, tools and calls is known to nobody else.
- */
-const SERVERS: Readonly<Record<string, () => Promise<Count>>> = {
-  "cl100k": () => loadTokenizer("cl100k_base"),
-  "llama": () => Promise.resolve((text) => llama.encode(text, false, false).length),
+const cl100k: Count = (text) => countTokens(text, { disallowedSpecial: new Set<string>() });
+
+/** Servers with their own vocabularies and their own ways to write roles, tools and calls. */
+const SERVERS: Readonly<Record<string, Count>> = {
+  "cl100k": cl100k,
+  "llama": (text) => llama.encode(text, false, false).length,
 };
 
 function remembered(count: Count): Count {
@@ -85,10 +85,8 @@ function step(number: number, text: string): Message[] {
 const FIRST_TURN = 6;
 
 /** How far each estimate of a session is off, before the server says so: that of the first request first. */
-async function errorsOf(count: Count, begin: number, loaded: boolean): Promise<number[]> {
-  const counter = new TokenCounter({ model: "deepseek-v4-pro" });
-  if (loaded) await counter.load();
-  assertEquals(counter.exact, loaded);
+function errorsOf(count: Count, begin: number): number[] {
+  const counter = new TokenCounter();
   const messages: Message[] = [{ role: "user", content: "What does this project do? Mend its parser." }];
   const errors: number[] = [];
   for (let number = 0; number < 30; number++) {
@@ -107,28 +105,23 @@ async function errorsOf(count: Count, begin: number, loaded: boolean): Promise<n
 }
 
 for (const [server, open] of Object.entries(SERVERS)) {
-  for (const loaded of [true, false]) {
-    const how = loaded ? "with" : "without";
-    Deno.test(`each estimate is as near to the count of a ${server} server as documented ${how} a vocabulary`, async () => {
-      const count = remembered(await open());
-      const bar = loaded ? 0.05 : 0.1;
-      // Whatever kind of text comes first.
-      for (let begin = 0; begin < TEXTS.length; begin++) {
-        const errors = await errorsOf(count, begin, loaded);
-        const told = `from text ${begin}: ${errors.map((error) => error.toFixed(3)).join(" ")}`;
-        assert((errors[0] ?? 1) < 0.25, told);
-        assert(errors.slice(1, 1 + FIRST_TURN).every((error) => error < 0.25), told);
-        assert(errors.slice(1 + FIRST_TURN).every((error) => error < bar), told);
-      }
-    });
-  }
+  Deno.test(`each estimate is as near to the count of a ${server} server as documented`, () => {
+    const count = remembered(open);
+    // For each kind of text that begins the session.
+    for (let begin = 0; begin < TEXTS.length; begin++) {
+      const errors = errorsOf(count, begin);
+      const shown = `from text ${begin}: ${errors.map((error) => error.toFixed(3)).join(" ")}`;
+      assert((errors[0] ?? 1) < 0.25, shown);
+      assert(errors.slice(1, 1 + FIRST_TURN).every((error) => error < 0.25), shown);
+      assert(errors.slice(1 + FIRST_TURN).every((error) => error < 0.1), shown);
+    }
+  });
 }
 
-Deno.test("estimate stays within 5 % when the conversation is replaced by a shorter one", async () => {
+Deno.test("estimate stays within 10 % when the conversation is replaced by a shorter one", () => {
   const messages: Message[] = [];
-  const count = await loadTokenizer("cl100k_base");
-  const counter = new TokenCounter({ model: "some-model" });
-  await counter.load();
+  const count = cl100k;
+  const counter = new TokenCounter();
   for (const content of TEXTS) {
     messages.push({ role: "user", content });
     counter.observe(PREFIX, messages, messages.length, served(messages, count));
@@ -137,7 +130,7 @@ Deno.test("estimate stays within 5 % when the conversation is replaced by a shor
   messages.splice(0, Infinity, ...kept);
   const truth = served(messages, count);
   const estimate = counter.estimate(PREFIX, [...messages]);
-  assert(Math.abs(estimate - truth) / truth < 0.05, `${estimate} for ${truth}`);
+  assert(Math.abs(estimate - truth) / truth < 0.1, `${estimate} for ${truth}`);
 });
 
 Deno.test("estimate counts each message once however often it is asked", () => {
@@ -149,7 +142,7 @@ Deno.test("estimate counts each message once however often it is asked", () => {
       return text;
     },
   });
-  const counter = new TokenCounter({ model: "m" });
+  const counter = new TokenCounter();
   const messages = Array.from({ length: 100 }, (_, i) => message(`message ${i}`));
   counter.estimate(PREFIX, messages);
   const once = reads;
@@ -160,32 +153,9 @@ Deno.test("estimate counts each message once however often it is asked", () => {
   assertEquals(reads - once, 50 * (once / 100));
 });
 
-Deno.test("encodingOf knows the older models and gives all others the newer vocabulary", () => {
-  assertEquals(
-    ["gpt-4", "gpt-4-turbo", "openai/gpt-3.5-turbo", "gpt-4o", "gpt-4.1", "o3", "deepseek-v4-pro"].map(
-      encodingOf,
-    ),
-    ["cl100k_base", "cl100k_base", "cl100k_base", "o200k_base", "o200k_base", "o200k_base", "o200k_base"],
-  );
-});
-
-Deno.test("loadTokenizer counts long runs, special tokens and typical messages in time", async () => {
-  const tokenize = await loadTokenizer("o200k_base");
-  assertEquals(tokenize("hello world"), 2);
-  assert(tokenize("<|endoftext|> is text") > 3);
-  const source = readText("src/core/event_schema.ts").slice(0, 12_000);
-  tokenize(source);
-  const started = performance.now();
-  tokenize("a".repeat(50_000));
-  tokenize(" ".repeat(50_000));
-  tokenize(source);
-  assert(performance.now() - started < 2_000);
-});
-
-Deno.test("roughTokens is within a third of the vocabulary for code and prose", async () => {
-  const tokenize = await loadTokenizer("o200k_base");
+Deno.test("roughTokens is within a third of a vocabulary for code and prose", () => {
   for (const text of TEXTS) {
-    const truth = tokenize(text);
+    const truth = cl100k(text);
     assert(
       Math.abs(roughTokens(text) - truth) / truth < 0.34,
       `${roughTokens(text)} for ${truth}: ${text.slice(0, 40)}`,

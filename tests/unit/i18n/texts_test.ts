@@ -108,6 +108,7 @@ const NAMES = new Set([
   "deny",
   "remove",
   "forget",
+  "load",
   "login",
   "effort",
   "efforts",
@@ -115,6 +116,7 @@ const NAMES = new Set([
   "conversation",
   "online",
   "trust",
+  "unload",
   "keys",
   "session",
   "show",
@@ -142,6 +144,9 @@ const NAMES = new Set([
   "none",
   "resume",
   "clear",
+  "untrust",
+  "archive",
+  "goal",
 ]);
 
 function englishWords(text: string): string[] {

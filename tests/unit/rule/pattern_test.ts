@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ANY, matchPattern, ONE, SEP, STAR, toPattern } from "../../../src/rule/pattern.ts";
-import { SEED } from "../../support/seed.ts";
+import { Random, SEED } from "../../support/seed.ts";
 
 Deno.test("matchPattern tells certain from possible matches", () => {
   const cases: [string, string, string][] = [
@@ -63,4 +63,66 @@ Deno.test("matchPattern never misses a value that unknown text can take", () => 
     }),
     { seed: SEED, numRuns: 3000 },
   );
+});
+
+/** A comparison of one position after the other. `intersects`: marks of the text are open, too. */
+function slowly(pattern: string, text: string, intersects: boolean): boolean {
+  const open = (char: string | undefined) => char === ANY || (intersects && char === STAR);
+  const fits = (char: string, other: string) => char === ANY || (other !== "/" && other !== SEP);
+  const meets = (a: string, b: string) =>
+    a === b
+      ? intersects || (a !== ANY && a !== STAR)
+      : (a === ONE && b !== SEP && (intersects || (b !== ANY && b !== STAR))) ||
+        (intersects && b === ONE && a !== SEP);
+  const rows: boolean[][] = [];
+  for (let i = 0; i <= pattern.length; i++) {
+    const a = pattern.charAt(i - 1);
+    const row: boolean[] = rows[i] = [];
+    for (let j = 0; j <= text.length; j++) {
+      const b = text.charAt(j - 1);
+      const [up, left, both] = [
+        rows[i - 1]?.[j] === true,
+        row[j - 1] === true,
+        rows[i - 1]?.[j - 1] === true,
+      ];
+      row[j] = (i === 0 && j === 0) ||
+        (i > 0 && open(a) && (up || (j > 0 && left && fits(a, b)))) ||
+        (intersects && j > 0 && open(b) && (left || (i > 0 && up && fits(b, a)))) ||
+        (i > 0 && j > 0 && both && meets(a, b));
+    }
+  }
+  return rows[pattern.length]?.[text.length] === true;
+}
+
+Deno.test("matchPattern agrees with a comparison of one position after the other, however long both are", () => {
+  const random = new Random(SEED);
+  const made = (parts: readonly string[], most: number) =>
+    Array.from({ length: random.below(most) }, () => random.pick(parts)).join("");
+  for (let i = 0; i < 60_000; i++) {
+    const most = i % 20 === 0 ? 100 : 9;
+    const pattern = made(["a", "b", "/", ANY, ONE, SEP, "a", "b"], most);
+    const text = made(["a", "b", "/", SEP, "a", "\u6587", ...i % 3 === 0 ? [] : [ANY, ONE, STAR]], most);
+    const expected = slowly(pattern, text, false) ? "yes" : slowly(pattern, text, true) ? "maybe" : "no";
+    assertEquals([pattern, text, matchPattern(pattern, text)], [pattern, text, expected]);
+  }
+});
+
+Deno.test("patterns and texts that are made to be slow are compared in time", () => {
+  const long = "a".repeat(64 * 1024);
+  const cases: readonly (readonly [pattern: string, text: string, expected: string])[] = [
+    [`${`${ANY}a`.repeat(2000)}b`, long, "no"],
+    [`${ANY}${`a${ONE}`.repeat(2000)}b`, long, "no"],
+    [`${ANY}${`a${ONE}`.repeat(2000)}b`, `${long}${STAR}`, "maybe"],
+    [`${ANY}${`a${ONE}`.repeat(2000)}/`, `a${STAR}`.repeat(32 * 1024), "no"],
+    [`${long}b`, `${long}${ANY}`, "maybe"],
+    [long, long, "yes"],
+  ];
+  for (const [pattern, text, expected] of cases) {
+    const took = Array.from({ length: 3 }, () => {
+      const start = performance.now();
+      assertEquals(matchPattern(pattern, text), expected);
+      return performance.now() - start;
+    });
+    assert(Math.min(...took) < 500, `${took} ms`);
+  }
 });

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
-import { BUILTINS, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
+import { BUILTINS, type Tool, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
 import { FILE_WRITERS } from "../../../src/tool/file_writers.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
 
@@ -13,12 +13,23 @@ function names(selection: ToolSelection): string[] {
 }
 
 Deno.test("ToolRegistry offers the usual tools in list order, the same bytes each time", () => {
-  const usual = BUILTINS.filter((tool) => !tool.optional).map((tool) => tool.name);
+  const usual = BUILTINS.filter((tool) => !tool.optional && !tool.late).map((tool) => tool.name);
   assertEquals(names({}), usual);
   assertEquals(
     JSON.stringify(new ToolRegistry(BUILTINS).schemas()),
     JSON.stringify(new ToolRegistry(BUILTINS).schemas()),
   );
+});
+
+Deno.test("ToolRegistry offers late tools behind all others once they are of use, and at once where they are named", () => {
+  const registry = new ToolRegistry(BUILTINS, [{ ...READ_FILE, name: "mcp__x__y" }]);
+  const before = registry.schemas();
+  assert(registry.get("jobs") !== undefined);
+  registry.offerLate();
+  const late = BUILTINS.filter((tool) => tool.late).map((tool) => tool.name);
+  assert(late.length > 0);
+  assertEquals(registry.schemas().map(({ name }) => name), [...before.map(({ name }) => name), ...late]);
+  assertEquals(names({ enabled: ["jobs", "read_file"] }), ["read_file", "jobs"]);
 });
 
 Deno.test("ToolRegistry offers exactly what the selection names", () => {
@@ -232,4 +243,37 @@ Deno.test("ToolRegistry repairs broken JSON when it has one reading and explains
   const broken = await prepare(registry, "read_file", '{"path": "a.t');
   assertStringIncludes(String(broken), "Arguments of read_file are not valid JSON");
   assertStringIncludes(String(prepare(registry, "read_file", "")), "path is required (a string)");
+});
+
+Deno.test("ToolRegistry offers a tool by its alias unless another tool or the user's own alias has it", () => {
+  const tool = (name: string, alias: string): Tool => ({
+    name,
+    alias,
+    description: name,
+    schema: { type: "object" },
+    readOnly: true,
+    execute: () => Promise.resolve({ content: "", summary: "" }),
+  });
+  const registry = new ToolRegistry(BUILTINS, [], {
+    enabled: ["ls"],
+    alias: { look: "mcp__a__see" },
+  });
+  registry.setPluginTools([
+    tool("mcp__a__find", "find"),
+    tool("mcp__b__find", "find"),
+    tool("mcp__b__read", "read_file"),
+    tool("mcp__b__ls", "mcp__a__find"),
+    tool("mcp__a__see", "see"),
+  ]);
+  assertEquals(registry.schemas().map(({ name }) => name), [
+    "ls",
+    "find",
+    "mcp__b__find",
+    "mcp__b__read",
+    "mcp__b__ls",
+    "look",
+  ]);
+  assertEquals(registry.get("find")?.name, "mcp__a__find");
+  registry.setPluginTools([tool("mcp__b__find", "find")]);
+  assertEquals(registry.get("find")?.name, "mcp__b__find");
 });

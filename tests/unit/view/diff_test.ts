@@ -1,5 +1,5 @@
 import { displayWidth, fitDisplay } from "../../../src/util/display_width.ts";
-import { diffLines, palette } from "../../../src/view/mod.ts";
+import { diffLines, loadDiffMarks, palette, type Theme, ThemedPalette } from "../../../src/view/mod.ts";
 import { outputTail } from "../../../src/view/output_tail.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
@@ -55,4 +55,52 @@ Deno.test("outputTail takes the last lines of a huge output, and leaves its exit
   assertEquals(outputTail(content, 2), { lines: ["  green", "last"], before: 200_000 });
   assertEquals(outputTail("\n[exit code 1]\n", 4), { lines: [], before: 0 });
   assertEquals(outputTail("", 4), { lines: [], before: 0 });
+});
+
+// deno-lint-ignore no-control-regex
+const plain = (line: string) => line.replace(/\x1b\[[\d;]*m/g, "");
+const marks = await loadDiffMarks(palette(true));
+const coloured = (diff: string, theme: Theme = "dark", columns = 60) =>
+  diffLines(diff, {
+    palette: new ThemedPalette(true, theme).palette,
+    maxLines: 99,
+    more: String,
+    fit: (line) => fitDisplay(line, columns),
+    marks,
+  });
+const TS = "--- a/src/x.ts\n+++ b/src/x.ts\n";
+
+Deno.test("diffLines colours code by its syntax and keeps the emphasis of changed words", () => {
+  const diff = `${TS}@@ -1,2 +1,2 @@\n const a = 1;\n-const b = "x";\n+const b = "y";\n`;
+  assertEquals(coloured(diff), [
+    "\x1b[2m1   \x1b[22m\x1b[35mconst\x1b[39m a = \x1b[33m1\x1b[39m;",
+    '\x1b[31m2 - \x1b[39m\x1b[48;5;52m\x1b[35mconst\x1b[39m b = \x1b[32m"\x1b[39m\x1b[49m' +
+    '\x1b[48;5;88m\x1b[32mx\x1b[39m\x1b[49m\x1b[48;5;52m\x1b[32m"\x1b[39m;\x1b[49m',
+    '\x1b[32m2 + \x1b[39m\x1b[48;5;22m\x1b[35mconst\x1b[39m b = \x1b[32m"\x1b[39m\x1b[49m' +
+    '\x1b[48;5;28m\x1b[32my\x1b[39m\x1b[49m\x1b[48;5;22m\x1b[32m"\x1b[39m;\x1b[49m',
+  ]);
+  const themes = (["light", "high-contrast"] as const).map((theme) => coloured(diff, theme)[2] ?? "");
+  assert(themes[0]?.includes("\x1b[48;5;194m\x1b[38;5;90mconst"), themes[0]);
+  assert(themes[1]?.includes("\x1b[48;5;22m\x1b[1mconst") && themes[1].includes("\x1b[7m"), themes[1]);
+});
+
+Deno.test("diffLines takes the old text for removed lines and the new text for added ones", () => {
+  const lines = coloured(`${TS}@@ -1,3 +1,2 @@\n-/*\n let x = 1;\n-*/\n+let y = 2;\n`);
+  assert(lines[1]?.includes("\x1b[35mlet\x1b[39m"), lines[1]);
+  assert(lines[2]?.includes("\x1b[2m*/\x1b[22m"), lines[2]);
+  assert(lines[3]?.includes("\x1b[35mlet\x1b[39m"), lines[3]);
+});
+
+Deno.test("diffLines leaves code without colours where the language or colours are missing", async () => {
+  const hunk = "@@ -0,0 +1 @@\n+const a = 1;\n";
+  assertEquals(coloured(`--- a/x.unknown\n+++ b/x.unknown\n${hunk}`), ["\x1b[32m1 + const a = 1;\x1b[39m"]);
+  assertEquals(coloured(`--- /dev/null\n+++ b/x.ts\n${hunk}`)[0]?.includes("\x1b[35mconst"), true);
+  assertEquals((await loadDiffMarks(palette(false))).syntax, undefined);
+});
+
+Deno.test("diffLines cuts coloured lines to the width, and knows each file of several diffs", () => {
+  const python = "--- a/y.py\n+++ b/y.py\n@@ -1 +1 @@\n--- x\n+def f(): pass\n";
+  const lines = coloured(`${TS}@@ -0,0 +1 @@\n+const name = "a long text";\n${python}`, "dark", 24);
+  assertEquals(lines.map(plain), ['1 + const name = "a lon…', "  … ", "1 - -- x", "1 + def f(): pass"]);
+  assert(lines[3]?.includes("\x1b[35mdef\x1b[39m"), lines[3]);
 });

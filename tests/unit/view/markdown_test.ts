@@ -31,6 +31,17 @@ Deno.test("without colours Markdown has no escape sequence, with them each line 
   }
 });
 
+Deno.test("a block of nothing but signs is shown as it is, in time", () => {
+  for (const sign of ["*", "_", "A_", "![a](", "\\", "1. ", "- "]) {
+    const text = `${sign.repeat(100_000)}x`;
+    const start = performance.now();
+    const lines = plain(text, 80);
+    assert(performance.now() - start < 5000, sign);
+    assertEquals(lines.join("").replaceAll(" ", ""), text.replaceAll(" ", ""));
+  }
+  assertEquals(plain(`${"word *bold* ".repeat(100)}`, 2000).length, 1);
+});
+
 function blocksOf(text: string, size = text.length): Block[] {
   const blocks = new MarkdownBlocks();
   const got: Block[] = [];

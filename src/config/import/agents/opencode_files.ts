@@ -44,6 +44,7 @@ const AGENT_FIELDS = [
   "model",
   "prompt",
   "temperature",
+  "top_p",
   "steps",
   "maxSteps",
   "tools",
@@ -55,7 +56,7 @@ const AGENT_FIELDS = [
 ];
 
 function agentFile(agent: TomlTable): Made {
-  const { description = "", model, prompt = "", temperature, tools, permission } = agent;
+  const { description = "", model, prompt = "", temperature, top_p, tools, permission } = agent;
   if (String(agent.disable) === "true") return { why: "it is switched off there" };
   if (agent.mode === "primary") {
     return { why: "it is for whole conversations; agents here work on parts of a task" };
@@ -70,6 +71,7 @@ function agentFile(agent: TomlTable): Made {
       description,
       model,
       temperature,
+      top_p,
       max_steps: steps,
       tools: rights.tools,
       disallowedTools: rights.without,

@@ -1,5 +1,5 @@
 import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
-import { diffLines, lineFigures, loadWordDiff, type Palette, type WordDiff } from "../../../view/mod.ts";
+import { diffLines, type DiffMarks, lineFigures, loadDiffMarks, type Palette } from "../../../view/mod.ts";
 import { rowsOfLine } from "../transcript/rows.ts";
 import type { PanelStyle } from "./choice_panel.ts";
 import { nameUnseen, wordRows } from "./exact_text.ts";
@@ -19,7 +19,7 @@ export async function lookAtChanges(
   files: readonly ChangedFile[],
   { palette, texts }: PanelStyle,
 ): Promise<void> {
-  const words = await loadWordDiff();
+  const marks = await loadDiffMarks(palette);
   let at = 0;
   while (true) {
     const chosen = files.length === 1
@@ -39,7 +39,7 @@ export async function lookAtChanges(
       (columns) =>
         diff === undefined
           ? wordRows(texts.noText, columns, palette.warning)
-          : diffRows(diff, columns, { palette, words, cut }),
+          : diffRows(diff, columns, { palette, marks, cut }),
     );
     if (files.length === 1) return;
   }
@@ -51,17 +51,17 @@ function entryOf({ path, what, added, removed, diff }: ChangedFile): { label: st
 
 export interface DiffRowsOptions {
   readonly palette: Palette;
-  /** Marks the words that an edit changes; absent: whole lines are coloured. */
-  readonly words?: WordDiff | undefined;
+  /** Marks within the lines; without them whole lines are coloured. */
+  readonly marks?: DiffMarks | undefined;
   /** Where the diff is cut, and what says how much is left out; absent: nowhere. */
   readonly cut?: { readonly lines: number; readonly more: (lines: number) => string };
 }
 
 /** A unified diff as rows, with line numbers and nothing hidden: long lines go on in the next row. */
-export function diffRows(diff: string, columns: number, { palette, words, cut }: DiffRowsOptions): string[] {
+export function diffRows(diff: string, columns: number, { palette, marks, cut }: DiffRowsOptions): string[] {
   return diffLines(nameUnseen(diff), {
     palette,
-    words,
+    marks,
     maxLines: cut?.lines ?? Infinity,
     more: cut?.more ?? (() => ""),
     fit: (line) => line,

@@ -69,7 +69,6 @@ export class ChoiceList<T> {
     }
     if (page !== undefined) return this.#go(this.#at + page * Math.max(1, this.#rows - 1), "stop");
     if (key === "home" || key === "end") return this.#go(key === "home" ? 0 : Infinity, "stop");
-    if (this.#options.multiple && key === "space") return this.#mark();
     if (this.#options.filter && key === "backspace") {
       return this.#narrow([...this.filter].slice(0, -1).join(""));
     }
@@ -83,10 +82,10 @@ export class ChoiceList<T> {
     return true;
   }
 
-  #mark(): boolean {
-    const { current } = this;
-    if (!current || !("value" in current)) return false;
-    if (!this.marked.delete(current)) this.marked.add(current);
+  /** Marks an entry, or takes its mark back; false for one that cannot be marked. */
+  mark(entry: Entry<T> | undefined): boolean {
+    if (!entry || !("value" in entry)) return false;
+    if (!this.marked.delete(entry)) this.marked.add(entry);
     return true;
   }
 

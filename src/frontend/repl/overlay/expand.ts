@@ -1,6 +1,6 @@
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import { diffLines, type Palette } from "../../../view/mod.ts";
+import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../view/mod.ts";
 import { type Frame, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import type { Folded } from "../transcript/folded.ts";
@@ -12,6 +12,7 @@ import { dealRows, hintRows } from "./panel.ts";
 
 export interface ExpandOptions {
   readonly palette: Palette;
+  readonly marks?: DiffMarks | undefined;
   readonly texts: TranscriptTexts;
   /** What was folded, newest last. */
   readonly folded: readonly Folded[];
@@ -237,7 +238,36 @@ export class ExpandPanel implements Overlay<never> {
   }
 }
 
-function textLines({ kind, text }: Folded, { palette, texts }: ExpandOptions): string[] {
-  if (kind !== "diff") return terminalSafe(text.replaceAll("\t", "  ")).split("\n");
-  return diffLines(text, { palette, maxLines: Infinity, more: texts.moreLines, fit: (line) => line });
+/** The title of a call that has read a file. */
+const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
+/** Characters of a file above which its syntax would take too long. */
+const MAX_CODE = 100_000;
+
+function textLines(folded: Folded, { palette, marks, texts }: ExpandOptions): string[] {
+  const { kind, title, text } = folded;
+  if (kind === "diff") {
+    return diffLines(text, {
+      palette,
+      marks,
+      maxLines: Infinity,
+      more: texts.moreLines,
+      fit: (line) => line,
+    });
+  }
+  const lines = terminalSafe(text.replaceAll("\t", "  ")).split("\n");
+  const path = kind === "output" && text.length <= MAX_CODE ? READ.exec(title)?.[1] : undefined;
+  return path === undefined ? lines : readLines(lines, languageOf(path), { palette, marks });
+}
+
+/** The lines of a file behind their numbers, in the colours of its syntax. */
+function readLines(
+  lines: string[],
+  language: string,
+  { palette, marks }: Pick<ExpandOptions, "palette" | "marks">,
+): string[] {
+  const parts = lines.map((line) => /^ *\d+→/.exec(line)?.[0] ?? "");
+  const code = lines.map((line, at) => parts[at] === "" ? "" : line.slice(parts[at]?.length));
+  const coloured = marks?.highlight?.(code.join("\n"), language);
+  if (coloured?.length !== lines.length) return lines;
+  return lines.map((line, at) => parts[at] ? palette.dim(parts[at]) + coloured[at] : line);
 }

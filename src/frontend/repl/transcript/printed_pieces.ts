@@ -2,11 +2,13 @@ import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 import { rowsOfLine } from "./rows.ts";
 
 /** What a piece of the transcript is: pieces of different kinds are parted by a blank line. */
-export type PieceKind = "user" | "text" | "thought" | "call" | "note";
+export type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
 
 interface Lines {
   readonly kind: PieceKind;
   readonly lines: (columns: number) => readonly string[];
+  /** Loads what the lines are rendered with; undefined when there is nothing to wait for. */
+  readonly prepare?: (() => Promise<void> | undefined) | undefined;
 }
 
 /** How far the block has come that a piece is of. */
@@ -69,8 +71,8 @@ export class PrintedPieces {
     ).then(() => this.#flush());
   }
 
-  lines(kind: PieceKind, lines: (columns: number) => readonly string[]): void {
-    this.#add({ kind, lines });
+  lines(kind: PieceKind, lines: Lines["lines"], prepare?: Lines["prepare"]): void {
+    this.#add({ kind, lines, prepare });
   }
 
   block(block: Block, progress: Progress = {}): void {
@@ -120,18 +122,18 @@ export class PrintedPieces {
   }
 
   #ready(piece: Piece): boolean {
-    if ("lines" in piece) return true;
-    if (!this.#renderer) {
+    if (!("lines" in piece) && !this.#renderer) {
       this.warm();
       return false;
     }
-    const loading = this.renderer?.prepare(piece.block.source);
+    const loading = "lines" in piece ? piece.prepare?.() : this.renderer?.prepare(piece.block.source);
     void loading?.then(() => this.#flush());
     return !loading;
   }
 
   #gap(piece: Piece | { readonly kind: PieceKind; readonly follows: boolean }, last?: PieceKind): boolean {
-    if (last === undefined) return false;
+    // What a command prints follows its name.
+    if (last === undefined || last === "command") return false;
     const follows = "block" in piece
       ? piece.block.follows || (piece.printed ?? 0) > 0
       : "follows" in piece && piece.follows;

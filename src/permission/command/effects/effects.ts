@@ -21,6 +21,8 @@ import { codeReason, namesProgram, riskyAssignment, riskyPrefix, setsCode } from
 
 /** The most programs that the words of one command may be looked at as: each is compared with every rule. */
 const MAX_RUNS = 256;
+/** The most characters that the programs of one command are compared with rules by. */
+const MAX_RUN_TEXT = 512 * 1024;
 
 /** Effects while they are gathered. */
 interface Draft {
@@ -82,6 +84,9 @@ export function effects(command: SimpleCommand, environment: Environment): Effec
 }
 
 function finish(draft: Draft): Effects {
+  let length = 0;
+  for (const { argv } of draft.runs) for (const word of argv) length += word.length + 1;
+  if (length > MAX_RUN_TEXT) throw new Unparsable("its words could be too many commands");
   const { environment: _, moved, ...rest } = draft;
   const changes = draft.writes.some(({ path }) => !isDiscardDevice(path));
   const unsure = draft.dynamic ?? draft.risk ?? draft.guarded;

@@ -5,7 +5,7 @@ export const SQL_DELETION =
   /\b(?:drop\s+(?:table|database|schema|index|view|materialized|user|role|owned|function|procedure|type|extension|column|constraint|keyspace|tablespace|sequence|trigger|stage|warehouse|stream|topic)\b|truncate\s+\w|delete\s+from\b)/i;
 /** Calls that delete in the shell of MongoDB. */
 export const MONGO_DELETION = /\.(?:drop\w*|delete(?:One|Many)|remove|findOneAndDelete)\s*\(/;
-const REDIS_DELETION = /^\s*(?:flush(?:all|db)|del|unlink|shutdown|swapdb)\b/im;
+const REDIS_DELETION = /^[ \t]*(?:flush(?:all|db)|del|unlink|shutdown|swapdb)\b/im;
 /** A shell command for another machine or a container that deletes. */
 const SHELL_DELETION = /\brm\b[^;|&]*\s-{1,2}\w*[rR]|\b(?:mkfs|wipefs|shutdown|reboot|poweroff)\b/;
 

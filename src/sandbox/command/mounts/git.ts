@@ -112,8 +112,8 @@ function submodule(root: string): string | undefined {
   try {
     const directory = leadsTo(root);
     if (directory === undefined || !/\/\.git\/(?:.*\/)?modules\//.test(directory)) return undefined;
-    const tree = /^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$/m.exec(textOf(`${directory}/config`))
-      ?.[1];
+    const tree = /^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+)/m.exec(textOf(`${directory}/config`))
+      ?.[1]?.trim();
     if (tree === undefined) return undefined;
     return realPath(tree.startsWith("/") ? tree : `${directory}/${tree}`) === realPath(root)
       ? directory

@@ -71,3 +71,15 @@ Deno.test("the description of the tool names every agent of the program, and the
     assertEquals(agent.tools?.filter((name) => !names.includes(name)) ?? [], [], agent.name);
   }
 });
+
+Deno.test("readAgent takes a top_p from 0 to 1 and names another one with its line", () => {
+  const rows = [["top_p: 0.9", 0.9], ["topP: 0", 0], ["top_p: 1.5", undefined], [
+    "top_p: x",
+    undefined,
+  ]] as const;
+  for (const [head, topP] of rows) {
+    const { agent, warnings } = read(`---\ndescription: d\n${head}\n---\nx\n`);
+    assertEquals([agent?.topP, warnings.length], [topP, topP === undefined ? 1 : 0], head);
+    if (topP === undefined) assert(warnings[0]?.endsWith("write a number from 0 to 1"), warnings[0]);
+  }
+});

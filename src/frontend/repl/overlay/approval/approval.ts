@@ -1,6 +1,6 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
 import type { ApprovalRequest } from "../../../../permission/mod.ts";
-import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../../view/mod.ts";
+import { type DiffMarks, grouped, lineFigures, loadDiffMarks } from "../../../../view/mod.ts";
 import { displayWidth } from "../../../../util/display_width.ts";
 import { oneLine } from "../../../../util/terminal_text.ts";
 import type { Entry } from "../choice_list.ts";
@@ -90,18 +90,17 @@ function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
 class RequestView {
   readonly #request: ApprovalRequest;
   readonly #style: ApprovalStyle;
-  /** Marks the words that an edit changes. */
-  readonly #words: WordDiff | undefined;
+  readonly #marks: DiffMarks | undefined;
 
-  private constructor(request: ApprovalRequest, style: ApprovalStyle, words: WordDiff | undefined) {
+  private constructor(request: ApprovalRequest, style: ApprovalStyle, marks: DiffMarks | undefined) {
     this.#request = request;
     this.#style = style;
-    this.#words = words;
+    this.#marks = marks;
   }
 
   static async open(request: ApprovalRequest, style: ApprovalStyle): Promise<RequestView> {
-    const words = request.changes ? await loadWordDiff().catch(() => undefined) : undefined;
-    return new RequestView(request, style, words);
+    const marks = request.changes ? await loadDiffMarks(style.palette).catch(() => undefined) : undefined;
+    return new RequestView(request, style, marks);
   }
 
   rows(columns: number): string[] {
@@ -183,7 +182,7 @@ class RequestView {
       ...this.#bounded(
         change.diff ?? "",
         columns,
-        (diff) => diffRows(diff, columns, { palette, words: this.#words }),
+        (diff) => diffRows(diff, columns, { palette, marks: this.#marks }),
       ),
     ];
   }

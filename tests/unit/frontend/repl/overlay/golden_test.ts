@@ -63,11 +63,11 @@ const SCENES: Readonly<Record<string, Scene>> = {
       changes: [{ path: "/w/src/main.ts", change: "updated", added: 2, removed: 1, diff: DIFF }],
     }),
   },
-  approval_always: { show: approve({ checkRule: () => undefined }), keys: ["a", "enter", "down"] },
+  approval_always: { show: approve({ checkRule: () => undefined }), keys: ["tab", "a", "enter", "down"] },
   approval_network: { show: approve({ subject: "npm install left-pad", network: REGISTRY }) },
   approval_network_always: {
     show: approve({ subject: "npm install left-pad", network: REGISTRY, savesHosts: true, scopes: ["once"] }),
-    keys: ["a", "enter"],
+    keys: ["tab", "a", "enter"],
   },
   approval_any_host: { show: approve({ subject: "docker pull alpine", network: { hosts: [] } }) },
   approval_directory: {
@@ -111,10 +111,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
       network: REGISTRY,
     }),
   },
-  approval_note: { show: approve({}), keys: ["n", "enter", "u", "s", "e", "space", "p", "n", "p", "m"] },
+  approval_note: {
+    show: approve({}),
+    keys: ["tab", "n", "enter", "u", "s", "e", "space", "p", "n", "p", "m"],
+  },
   approval_rule: {
     show: approve({ checkRule: () => ({ code: "wider", widest: "Bash(npm run build:*)" }) }),
-    keys: ["a", "enter", "o", "enter", "x", "enter"],
+    keys: ["tab", "a", "enter", "o", "enter", "x", "enter"],
   },
   approval_long: {
     show: approve({ subject: Array.from({ length: 60 }, (_, index) => `echo line ${index + 1}`).join("\n") }),
@@ -146,18 +149,18 @@ const SCENES: Readonly<Record<string, Scene>> = {
   question_own_words: {
     show: (dialogs, signal) =>
       dialogs.ask([{ question: "Which name?", options: [{ label: "reasonix" }], multiple: false }], signal),
-    keys: ["2", "enter", "名", "字"],
+    keys: ["tab", "2", "enter", "名", "字"],
   },
   plan: {
     show: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests", file: "/h/plans/plan-1.md" }, signal),
   },
   plan_changed: {
     show: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests\n2. 修改代码" }, signal),
-    keys: ["c", "enter", "!"],
+    keys: ["tab", "c", "enter", "!"],
   },
   plan_read: {
     show: (dialogs, signal) => dialogs.plan({ plan: LONG_PLAN }, signal),
-    keys: ["v", "enter"],
+    keys: ["tab", "v", "enter"],
     next: [],
   },
   trust: {
