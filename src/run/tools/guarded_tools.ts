@@ -1,4 +1,4 @@
-import type { Decision, Gate, PermissionGate } from "../../permission/mod.ts";
+import type { Gate, PermissionGate } from "../../permission/mod.ts";
 import { buildGate } from "../access/gate.ts";
 import { Modes } from "../access/modes.ts";
 import type { PluginParts, QuestionParts, RunPlugins } from "../mcp/run_plugins.ts";
@@ -6,8 +6,6 @@ import { loadPlugins, type RunBase } from "../run_base.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../images/admission.ts";
 import { buildTools, type RunTools } from "./tools.ts";
-
-const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "this run asks nobody" };
 
 /** How images get into the conversation. */
 export interface ImageWays {
@@ -25,21 +23,20 @@ export interface GuardedTools {
   readonly plugins: RunPlugins | undefined;
 }
 
-/** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */
+/** Builds the tools, then the gate that judges their calls, which their jail asks. */
 export async function openGuardedTools(parts: RunBase): Promise<GuardedTools> {
   const { options, scope, recorder, skillRules } = parts;
   const { parent } = options;
-  const permissionMode = () => gate.permissionMode ?? options.permissionMode ?? "workspace-write";
-  const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
-    ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
-    : undefined;
+  const { permissionMode } = options;
+  const attended = options.approver !== undefined && !options.gate;
   const { model } = parts.provider;
   const textInLines = model.toolMode === "pseudo";
   const vision = takesImages(model, parts.loaded);
-  const tools = buildTools({ ...parts, parent, vision, textInLines, permissionMode, confirm });
+  const tools = buildTools({ ...parts, parent, vision, textInLines, permissionMode, attended });
   const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });
+  tools.judgedBy(gate);
   await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
   const toolbox: RunTools["toolbox"] = (features) =>

@@ -1,13 +1,8 @@
 import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { errorMessage, type PreparedCall } from "../../core/mod.ts";
-import {
-  type CallDetails,
-  keepsFiles,
-  type PermissionGate,
-  type PermissionMode,
-} from "../../permission/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import { type CallPreview, type PermissionMode, type SandboxAccess } from "../../permission/mod.ts";
 import {
   type Asker,
   loadNextShell,
@@ -21,6 +16,7 @@ import {
   type ToolSettings,
 } from "../../tool/mod.ts";
 import type { ParentRun } from "../run_options.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
@@ -41,12 +37,11 @@ export interface ToolParts {
   readonly extensions: Pick<TurnExtensions, "add">;
   readonly inputs: PromptInputs;
   readonly scope: RunScope;
-  /** The mode of the moment. */
-  readonly permissionMode: () => PermissionMode;
+  readonly permissionMode: PermissionMode | undefined;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker | undefined;
-  /** Asks a person about a call; absent: nobody can be asked. */
-  readonly confirm?: PermissionGate["confirm"] | undefined;
+  /** The gate can ask a person. */
+  readonly attended: boolean;
   /** The run on whose behalf this one works. */
   readonly parent?: ParentRun | undefined;
   /** Says whether the model sees images. */
@@ -66,6 +61,8 @@ export interface RunTools {
   readonly host: Pick<RunToolHost, "execute" | "expect">;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
+  /** Connects the gate that the jail asks, once it is built. */
+  readonly judgedBy: SandboxSession["judgedBy"];
   /** Chooses the command jail ahead of the first command. */
   readonly openJail: SandboxSession["open"];
   /** Has a shell wait for the command that the model is about to name. */
@@ -75,7 +72,9 @@ export interface RunTools {
   /** Returns the errors of edits that no result has named; absent: nothing checks edits. */
   reviewEdits?(answer: string, signal: AbortSignal): Promise<string | undefined>;
   /** Finds out what a call would do, and changes nothing. */
-  details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
+  preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
+  /** The parts of the sandbox that a person can open. */
+  readonly sandbox: SandboxAccess;
   /** Runs a command line of the user's own beside the conversation. */
   readonly runCommand: OwnCommandRunner;
   /** Ends what runs in the background. */
@@ -99,12 +98,13 @@ export function buildTools(parts: ToolParts): RunTools {
     workspace,
     unconfined: scope.full,
     forecast: scope.forecast,
-    filesStay: () => keepsFiles(parts.permissionMode()),
+    permissionMode: parts.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
     tell: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
-    ...(parts.confirm ? { confirm: parts.confirm } : {}),
+    attended: parts.attended,
+    describes: parts.attended && parts.parent === undefined,
   });
   parts.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
@@ -139,11 +139,19 @@ export function buildTools(parts: ToolParts): RunTools {
     guard: services.shell?.guard,
     todos: services.todos,
     host: parts.parent?.host ?? host,
+    judgedBy: jail.judgedBy,
     openJail: jail.open,
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
     ...(lsp.review ? { reviewEdits: lsp.review } : {}),
-    details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
+    preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
+    sandbox: {
+      missing: jail.missing,
+      async openDirectory(directory) {
+        workspace.addRoot(directory);
+        await host.restart();
+      },
+    },
     runCommand: async (command, signal) =>
       await (await loadOwnCommand()).runOwnCommand(command, signal, { context, jail }),
     shellFolder: () => services.shell?.cwd,
@@ -165,18 +173,28 @@ async function shellAhead(context: SharedContext, jail: SandboxSession): Promise
   if (!spare.waits) prepareShell({ ...context, jail: next });
 }
 
-async function detailsOf(
+interface PreviewParts {
+  readonly jail: SandboxSession;
+  readonly toolbox: RegistryToolbox;
+  readonly workspace: Workspace;
+}
+
+async function previewOf(
   call: PreparedCall,
   signal: AbortSignal,
-  { jail, toolbox }: { readonly jail: SandboxSession; readonly toolbox: RegistryToolbox },
-): Promise<CallDetails> {
+  { jail, toolbox, workspace }: PreviewParts,
+): Promise<CallPreview> {
   if (call.command) {
-    const unknown = (error: unknown) => ({ text: errorMessage(error) });
-    return { confinement: await jail.confinement().catch(unknown) };
+    // Whoever runs the command hears of an error.
+    await jail.describeOnce().catch(() => {});
+    const failed = await toolbox.check(call, signal);
+    return failed ? { failure: { content: failed.content, summary: failed.summary } } : {};
   }
   if (call.family !== "Edit") return {};
-  const { changes, isError, summary } = await toolbox.preview(call, signal);
-  return { ...(changes ? { changes } : {}), ...(isError ? { problem: summary } : {}) };
+  const { changes, isError, refused, content, summary } = await toolbox.preview(call, signal);
+  if (!isError) return changes ? { changes } : {};
+  const outside = refused ? workspace.couldOpen(call.writes ?? []) : undefined;
+  return { failure: { content, summary }, ...(outside === undefined ? {} : { outside }) };
 }
 
 /** Services of the tools whose changes are events of the session. */
