@@ -1,11 +1,11 @@
+import { formatProblem, type LoadedConfig, sayProblem } from "../config/mod.ts";
 import { Recorder } from "../control/mod.ts";
-import type { Provider } from "../provider/mod.ts";
-import type { Asker, ToolRegistry } from "../tool/mod.ts";
-import type { LoadedConfig } from "../config/mod.ts";
 import { loadMcp } from "../mcp/mod.ts";
-import { lazy } from "../util/lazy.ts";
+import type { Provider } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
-import { openAccessScope, type RunScope } from "./access/access_scope.ts";
+import type { Asker, ToolRegistry } from "../tool/mod.ts";
+import { lazy } from "../util/lazy.ts";
+import { openAccessScope, type Remark, type RunScope } from "./access/access_scope.ts";
 import { SkillRules } from "./access/gate.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { languageTools } from "./lsp/edit_checks.ts";
@@ -15,7 +15,6 @@ import type { AdaptedTools, AssemblyOptions } from "./run_options.ts";
 import type { RunPaths } from "./run_paths.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import { buildRegistry } from "./tools/offered_tools.ts";
-import { toldAsker } from "./tools/tools.ts";
 import { TurnExtensions } from "./turns/turn_extensions.ts";
 
 /** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
@@ -100,4 +99,52 @@ async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins | unde
   if (!config.plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
   const { RemotePlugins } = await import("./mcp/remote_plugins.ts");
   return new RemotePlugins(loaded);
+}
+
+/** Records when a person is asked and has answered. */
+function toldAsker(asker: Asker, recorder: Recorder): Asker {
+  return {
+    async ask(questions, signal) {
+      const text = questions[0]?.question ?? "";
+      await recorder.record({ type: "question", state: "asked", text });
+      try {
+        return await asker.ask(questions, signal);
+      } finally {
+        await recorder.record({ type: "question", state: "answered", text });
+      }
+    },
+  };
+}
+
+/** Returns the notices for the user before the first turn. */
+export function remarks({ paths, loaded, scope, session, registry, inputs }: RunBase): Remark[] {
+  return [
+    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
+    ...scope.notices,
+    ...registry.unknown.map((name): Remark => ({
+      text: `Unknown tool "${name}" in [tools] was passed over`,
+      said: [["unknownTool", name]],
+    })),
+    ...registry.unknownParameters.map(({ alias, parameter }): Remark => ({
+      text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
+      said: [["unknownParameter", parameter, alias]],
+    })),
+    ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
+      .map((name): Remark => ({
+        text: `[agent] plan_mode_allowed_tools names "${name}", which has no effect: ` +
+          "only MCP tools can be named, as mcp__server__tool",
+        said: [["notForPlanMode", name]],
+      })),
+    ...inputs.instructions.notices.map(({ path, problem }): Remark => ({ text: `${path} ${problem}` })),
+    ...elsewhere(session.state.cwd, paths.cwd),
+  ];
+}
+
+/** Says where a run works that goes on with a session of another directory. */
+function elsewhere(began: string | undefined, cwd: string): Remark[] {
+  if (!began || began === cwd) return [];
+  return [{
+    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    said: [["elsewhere", began, cwd]],
+  }];
 }

@@ -1,8 +1,9 @@
-import { cacheDirectory, type Config, type LoadedConfig } from "../../config/mod.ts";
-import type { NewEventOf } from "../../core/mod.ts";
-import type { PermissionMode } from "../../permission/mod.ts";
+import { cacheDirectory, type Config, type LoadedConfig, type TrustItem } from "../../config/mod.ts";
+import { formatPlace, type NewEventOf } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
+import { exists, readSmallText } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
+import type { PermissionMode } from "../../permission/mod.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
   type ContainerSettings,
@@ -13,8 +14,8 @@ import {
   noConfinement,
   type Workspace,
 } from "../../sandbox/mod.ts";
+import { projectDir } from "../../session/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
-import { projectNotices } from "./project_notices.ts";
 
 /** A notice for the user. */
 export type Remark = Omit<NewEventOf<"notice">, "type" | "level" | "code">;
@@ -142,4 +143,103 @@ export async function openAccessScope(
     ...projectNotices(paths, loaded).map((text) => ({ text })),
   ];
   return { ...scope, forecast, notices };
+}
+
+/** What projects bring for other agents and this version does not use. */
+const UNUSED: readonly string[] = [
+  ".claude/rules",
+];
+
+/** What the project brings in vain, each kind said once, and again when it changed. */
+function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] {
+  const unused = unusedFilesNotice(paths.cwd, loaded.unused);
+  return [
+    oncePerProject(paths, "providers", providersNotice(loaded)),
+    oncePerProject(paths, "widening", wideningNotice(loaded)),
+    oncePerProject(paths, "hooks", hooksNotice(paths.cwd, loaded)),
+    oncePerProject(paths, "unused", unused),
+    oncePerProject(paths, "servers", serversNotice(paths.cwd, loaded)),
+  ].filter((text) => text !== undefined);
+}
+
+/** Names such files of the project, and `unused` parts of others; undefined when there are none. */
+function unusedFilesNotice(cwd: string, unused: readonly string[]): string | undefined {
+  const found = [...UNUSED.filter((name) => exists(`${cwd}/${name}`)), ...unused];
+  if (found.length === 0) return undefined;
+  return `This project contains ${
+    found.join(", ")
+  }, which this version does not use; see reasonix docs not-yet`;
+}
+
+/** Says which MCP servers give way to others, or to the project; undefined when there are none. */
+function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefined {
+  const lines = leftOut.filter(({ why }) => why === "shadowed" || why === "switched off").map((server) =>
+    `${JSON.stringify(server.name)} (${formatPlace(server.place).replace(`${cwd}/`, "")}): ${server.message}`
+  );
+  return lines.length === 0 ? undefined : `MCP servers that are not used: ${lines.join("; ")}`;
+}
+
+/** Names the user's providers with other models or sampling in this project; undefined without any. */
+function providersNotice({ projectProviders }: LoadedConfig): string | undefined {
+  const used = projectProviders.filter(({ own }) => own !== undefined).map(({ name, own }) =>
+    name === own
+      ? `${name} stands in place of yours`
+      : `${name} uses the key and address of yours named ${own}`
+  );
+  if (used.length === 0) return undefined;
+  return `The project's provider ${
+    used.join(", ")
+  }: models and sampling are the project's, limits can only ` +
+    "be lower, address, key, prices and everything else stay yours";
+}
+
+/** Says what the project would allow and nobody has trusted; undefined when there is nothing. */
+function wideningNotice(loaded: LoadedConfig): string | undefined {
+  const items = loaded.needsTrust.filter(({ kind }) => kind === "widening");
+  const widens = items.flatMap((item) => item.widens ?? []);
+  if (widens.length === 0) return undefined;
+  const shown = widens.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  const more = widens.length - shown.length;
+  return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
+    `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;
+}
+
+/** Says which hooks of the project nobody has trusted; undefined when there are none. */
+function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
+  const hooks = loaded.needsTrust.filter(({ kind }) => kind === "hook");
+  if (hooks.length === 0) return undefined;
+  const shown = hooks.slice(0, 3).map(({ name, place }) =>
+    `${name} (${formatPlace(place).replace(`${cwd}/`, "")})`
+  );
+  const more = hooks.length - shown.length;
+  return `This project contains hooks that do not run: ${shown.join(", ")}${
+    more > 0 ? ` and ${more} more` : ""
+  }; ` +
+    "look at them with `reasonix trust`";
+}
+
+/**
+ * Returns a notice that was not given in this project yet, or differs from the last one of its kind;
+ * undefined otherwise. What cannot be remembered is said again.
+ */
+function oncePerProject(
+  paths: RunPaths,
+  kind: "hooks" | "providers" | "servers" | "unused" | "widening",
+  text: string | undefined,
+): string | undefined {
+  if (text === undefined) return undefined;
+  const directory = projectDir(cacheDirectory(paths), paths.cwd);
+  const file = `${directory}/${kind}`;
+  if (readSmallText(file) === text) return undefined;
+  try {
+    Deno.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    Deno.writeTextFileSync(file, text, { mode: 0o600 });
+  } catch {
+    // A home that cannot be written to is no reason to stop.
+  }
+  return text;
+}
+
+function placed({ name, place }: TrustItem): string {
+  return place.line === undefined ? name : `${name}:${place.line}`;
 }

@@ -1,7 +1,10 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
-import type { NewEventOf, PreparedCall, Saying } from "../../core/mod.ts";
+import { type NewEventOf, type PreparedCall, type Saying, subjectOf } from "../../core/mod.ts";
+import { escapeGlob } from "../../path/glob.ts";
+import { readSmallText } from "../../path/probe.ts";
 import {
+  type Confirmation,
   keepsFiles,
   type NetworkNeed,
   packageRegistries,
@@ -23,12 +26,9 @@ import {
   type Workspace,
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
-import type { CommandJail } from "../../tool/mod.ts";
-import { escapeGlob } from "../../path/glob.ts";
-import { readSmallText } from "../../path/probe.ts";
-import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
-import { offerEscape } from "./escape.ts";
+import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
+import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
 import { secretsOf } from "./secrets.ts";
 
 export interface SandboxSessionParts {
@@ -495,4 +495,50 @@ export async function withJail<T>(
   } finally {
     await lazy.close();
   }
+}
+
+interface EscapeParts {
+  readonly jail: Jail;
+  readonly call: PreparedCall;
+  readonly ask: PermissionGate["confirm"];
+  /** Hosts that the filter of the network refused to the command. */
+  readonly refused: readonly string[];
+  /** The same command with the network that the answer opened; undefined where it opened none. */
+  readonly online: (argv: readonly string[], cwd: string) => Promise<SpawnPlan | undefined>;
+}
+
+/**
+ * Offers a person one run with a network, or without the jail, where the jail seems to be why a command
+ * failed. That it seems so is a guess from the command's output, which the command may have forged: the
+ * answer alone decides.
+ */
+async function offerEscape(
+  { jail, call, ask, refused, online }: EscapeParts,
+  { argv, cwd, exitCode, output }: FailedCommand,
+  signal: AbortSignal,
+): ReturnType<NonNullable<CommandJail["escape"]>> {
+  const denial = refused.length > 0
+    ? { kind: "network", evidence: `no connection to ${refused.join(", ")}`, host: undefined } as const
+    : jail.denialOf({ exitCode, output });
+  if (denial === undefined || denial.kind === "setup") return undefined;
+  const { kind, evidence, host } = denial;
+  const hosts = refused.length > 0 ? refused : host === undefined ? [] : [host];
+  const question: Confirmation = {
+    subject: subjectOf(call),
+    reason: `seems to have been stopped by the sandbox (${JSON.stringify(evidence)}) and would run once ` +
+      `more from its beginning, ${kind === "network" ? "with a network or " : ""}not confined at all`,
+    source: "confinement",
+    escape: { evidence, ...(kind === "network" ? { network: { hosts } } : {}) },
+  };
+  const { decision, reason } = await ask(call, question, signal);
+  if (decision !== "allow") {
+    return (reason ?? "the user declined to run it without the sandbox").replace(/^blocked: /, "");
+  }
+  const plan = await online(argv, cwd);
+  return plan
+    ? { plan, note: "the sandbox stopped this command; run again with a network, as the user allowed" }
+    : {
+      plan: jail.unconfined(argv),
+      note: "the sandbox stopped this command; run again without it, as the user allowed",
+    };
 }

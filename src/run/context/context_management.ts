@@ -9,32 +9,11 @@ import {
 import { appendIfChanged, changeTools, type ControlledParts, type Recorder } from "../../control/mod.ts";
 import type { Sayings } from "../../core/mod.ts";
 import { loadWindow, type Provider, sendsReasoning, type WindowFound } from "../../provider/mod.ts";
-import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
-import type { ToolRegistry } from "../../tool/mod.ts";
 import { programFetch } from "../../util/network/fetch.ts";
 import { grouped } from "../../view/mod.ts";
-import type { RunPlugins } from "../mcp/run_plugins.ts";
-import { providerOf, type RunModel } from "../provider.ts";
-import type { RunPaths } from "../run_paths.ts";
-import type { RunSession } from "../session/session.ts";
-import type { TurnExtensions } from "../turns/turn_extensions.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
-
-export interface ContextManagerParts {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly model: RunModel;
-  readonly recorder: Recorder;
-  /** Tells the model of a mode that was switched to meanwhile. */
-  readonly modes: { tellSwitch(): Promise<void> };
-  readonly session: RunSession;
-  readonly workspace: Workspace;
-  readonly inputs: PromptInputs;
-  readonly registry: ToolRegistry;
-  readonly extensions: Pick<TurnExtensions, "takeNews" | "compaction">;
-  readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
-}
+import { providerOf } from "../provider.ts";
+import type { RunContext } from "../run_context.ts";
 
 /**
  * The work between steps: instructions of directories that were touched, and compaction when the context
@@ -50,7 +29,7 @@ export interface ContextManager
   warm(): Promise<void>;
 }
 
-export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
+export async function manageContext(sources: RunContext): Promise<ContextManager> {
   const { recorder, modes, plugins, model: { fallback } } = sources;
   const window = new ContextWindow(sources);
   const compaction = await openCompaction(sources, () => window.tokens);
@@ -92,7 +71,7 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
   };
 }
 
-async function openCompaction(sources: ContextManagerParts, window: () => number): Promise<Compaction> {
+async function openCompaction(sources: RunContext, window: () => number): Promise<Compaction> {
   const { loaded, model: { provider, choice }, recorder, session, inputs, registry } = sources;
   const { auto, ratio, strategy, prune, max_summary_tokens, summary_model } = loaded.config.compaction;
   const carry = inputs.skills && (await loadSkills()).carriedSkill;
@@ -122,7 +101,7 @@ function todoReminder(recorder: Recorder): () => Promise<string | undefined> {
   };
 }
 
-function lateInstructions(parts: ContextManagerParts): LateInstructions {
+function lateInstructions(parts: RunContext): LateInstructions {
   const { paths, loaded, recorder, workspace, registry } = parts;
   return new LateInstructions({
     cwd: paths.cwd,
@@ -147,10 +126,10 @@ function lateInstructions(parts: ContextManagerParts): LateInstructions {
  * itself.
  */
 class ContextWindow {
-  readonly #sources: ContextManagerParts;
+  readonly #sources: RunContext;
   #found = 0;
 
-  constructor(sources: ContextManagerParts) {
+  constructor(sources: RunContext) {
     this.#sources = sources;
   }
 

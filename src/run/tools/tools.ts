@@ -1,50 +1,34 @@
 import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
-import type { Config, LoadedConfig } from "../../config/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
+import type { Config } from "../../config/mod.ts";
 import type { PreparedCall } from "../../core/mod.ts";
-import { type CallPreview, type PermissionMode, type SandboxAccess } from "../../permission/mod.ts";
+import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../../permission/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
 import {
-  type Asker,
   loadNextShell,
   MemoryFileReadTracker,
   openServices,
   type ProcessGuard,
   type SessionServices,
   type TodoStore,
-  type ToolRegistry,
   type ToolServices,
   type ToolSettings,
 } from "../../tool/mod.ts";
-import type { ParentRun } from "../run_options.ts";
-import type { Workspace } from "../../sandbox/mod.ts";
-import type { RunScope } from "../access/access_scope.ts";
-import type { PromptInputs } from "../context/prompt_inputs.ts";
-import { SandboxSession } from "../access/sandbox_session.ts";
-import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
-import type { RunPaths } from "../run_paths.ts";
-import type { RunSession } from "../session/session.ts";
-import type { OwnCommandRunner } from "./own_command.ts";
-import type { TurnExtensions } from "../turns/turn_extensions.ts";
 import { lazy } from "../../util/lazy.ts";
+import { buildGate } from "../access/gate.ts";
+import { Modes } from "../access/modes.ts";
+import { SandboxSession } from "../access/sandbox_session.ts";
+import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../images/admission.ts";
+import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
+import type { PluginParts, QuestionParts, RunPlugins } from "../mcp/run_plugins.ts";
+import { loadPlugins, type RunBase } from "../run_base.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import type { OwnCommandRunner } from "./own_command.ts";
 import { RunToolHost } from "./tool_host.ts";
 
-export interface ToolParts {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly session: RunSession;
-  readonly recorder: Recorder;
-  readonly registry: ToolRegistry;
-  readonly extensions: Pick<TurnExtensions, "add">;
-  readonly inputs: PromptInputs;
-  readonly scope: RunScope;
-  readonly permissionMode: PermissionMode | undefined;
-  /** Answers the model's questions; absent: nobody does. */
-  readonly asker?: Asker | undefined;
+interface ToolParts extends RunBase {
   /** The gate can ask a person. */
   readonly attended: boolean;
-  /** The run on whose behalf this one works. */
-  readonly parent?: ParentRun | undefined;
-  /** Says whether the model sees images. */
+  /** The model sees images. */
   readonly vision: boolean;
   /** Texts come in blocks of lines, whose last line has no end of its own. */
   readonly textInLines: boolean;
@@ -87,7 +71,7 @@ export interface RunTools {
 export const loadOwnCommand = lazy(() => import("./own_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
-export function buildTools(parts: ToolParts): RunTools {
+function buildTools(parts: ToolParts): RunTools {
   const { paths, loaded, scope, session, recorder, registry } = parts;
   const { workspace } = scope;
   const services = buildServices(parts);
@@ -98,13 +82,13 @@ export function buildTools(parts: ToolParts): RunTools {
     workspace,
     unconfined: scope.full,
     forecast: scope.forecast,
-    permissionMode: parts.permissionMode,
+    permissionMode: parts.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
     tell: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     attended: parts.attended,
-    describes: parts.attended && parts.parent === undefined,
+    describes: parts.attended && parts.options.parent === undefined,
   });
   parts.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
@@ -123,7 +107,7 @@ export function buildTools(parts: ToolParts): RunTools {
     settings: toolSettings(loaded.config, parts),
     services: { ...services, ...lsp.services },
   };
-  const { execute } = parts.parent?.host ?? host;
+  const { execute } = parts.options.parent?.host ?? host;
   let ahead: Promise<void> | undefined;
   const calls = { registry, jail: jail.current, execute };
   const toolbox = new RegistryToolbox({ ...calls, context });
@@ -138,7 +122,7 @@ export function buildTools(parts: ToolParts): RunTools {
       ),
     guard: services.shell?.guard,
     todos: services.todos,
-    host: parts.parent?.host ?? host,
+    host: parts.options.parent?.host ?? host,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
@@ -199,7 +183,7 @@ async function previewOf(
 
 /** Services of the tools whose changes are events of the session. */
 function buildServices(
-  { session, recorder, inputs, asker, parent }: ToolParts,
+  { session, recorder, inputs, asker, options: { parent } }: ToolParts,
 ): SessionServices {
   return openServices({
     knowledge: inputs.ports,
@@ -226,17 +210,47 @@ function toolSettings(
   };
 }
 
-/** Tells the readers of events while a person is asked. */
-export function toldAsker(asker: Asker, recorder: Recorder): Asker {
-  return {
-    async ask(questions, signal) {
-      const text = questions[0]?.question ?? "";
-      await recorder.record({ type: "question", state: "asked", text });
-      try {
-        return await asker.ask(questions, signal);
-      } finally {
-        await recorder.record({ type: "question", state: "answered", text });
-      }
-    },
-  };
+/** How images get into the conversation. */
+export interface ImageWays {
+  /** Looks at the images of a message. */
+  readonly admit: AdmitImages;
+  /** The model takes images, or somebody describes them. */
+  readonly vision: boolean;
+}
+
+/** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
+export interface GuardedTools {
+  readonly tools: RunTools & { readonly images: ImageWays };
+  readonly gate: Gate & Partial<PermissionGate>;
+  readonly modes: Modes;
+  readonly plugins: RunPlugins | undefined;
+}
+
+/** Builds the tools, then the gate that judges their calls, which their jail asks. */
+export async function openGuardedTools(parts: RunBase): Promise<GuardedTools> {
+  const { options, scope, recorder, skillRules } = parts;
+  const attended = options.approver !== undefined && !options.gate;
+  const { model } = parts.provider;
+  const textInLines = model.toolMode === "pseudo";
+  const vision = takesImages(model, parts.loaded);
+  const tools = buildTools({ ...parts, vision, textInLines, attended });
+  const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
+  const gate: GuardedTools["gate"] = options.gate ??
+    buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });
+  tools.judgedBy(gate);
+  await parts.remote?.connect(gate, parts.registry);
+  const images = { vision, admit: imageAdmission(parts) };
+  const toolbox: RunTools["toolbox"] = (features) =>
+    withAdmission(tools.toolbox(features), images.admit, parts.provider);
+  return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
+}
+
+async function openPlugins(
+  { waitForPlugins = true }: AssemblyOptions,
+  parts: Omit<PluginParts, "wait" | "questions"> & QuestionParts,
+): Promise<RunPlugins | undefined> {
+  const { loaded, provider } = parts;
+  if (loaded.config.plugins.length === 0 || provider.model.toolMode === "none") return undefined;
+  const [{ RunPlugins, serverQuestions }] = await loadPlugins();
+  return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
 }

@@ -5,7 +5,7 @@ import type { Provider } from "../../provider/mod.ts";
 import type { Remark } from "../access/access_scope.ts";
 import { mentioned, resolveInput, type TurnInput } from "../context/turn_input.ts";
 import { modelRemarks, providerOf } from "../provider.ts";
-import { remarks } from "../remarks.ts";
+import { remarks } from "../run_base.ts";
 import type { RunContext } from "../run_context.ts";
 
 /** What turns are made with. */
