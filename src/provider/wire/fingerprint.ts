@@ -35,8 +35,3 @@ export class Fingerprint {
 function mixed(one: number, other: number): number {
   return Math.imul(one ^ (one >>> 16), 0x85ebca6b) ^ Math.imul(other ^ (other >>> 13), 0xc2b2ae35);
 }
-
-/** Names a text and a reasoning, so that one that was changed since is not taken for the signed one. */
-export function nameOfTexts(text: string, reasoning: string): string {
-  return new Fingerprint().add(text).add("\n").add(reasoning).value;
-}

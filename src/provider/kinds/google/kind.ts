@@ -6,10 +6,9 @@ import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts"
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { Contents, KIND } from "./contents.ts";
-import { generationOf } from "./generation.ts";
-import { Reply } from "./generated_reply.ts";
-import { RefusedFields } from "./refused_fields.ts";
-import { understood } from "./rpc_status.ts";
+import { understood } from "./failures.ts";
+import { Reply } from "./reply.ts";
+import { generationOf, RefusedFields } from "./request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${

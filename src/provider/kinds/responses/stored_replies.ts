@@ -1,7 +1,7 @@
 import type { Message } from "../../../core/mod.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import { Fingerprint } from "../../wire/fingerprint.ts";
-import { layoutOf, type StoredReply } from "./layout.ts";
+import { replyPartOf, type StoredReply } from "./items.ts";
 
 /** Where a request can go on: the id of a stored reply, and how many messages it stands for. */
 export interface Continuation {
@@ -84,7 +84,7 @@ export class StoredReplies {
   }
 
   #stored(message: Message): StoredReply | undefined {
-    return message.role === "assistant" ? layoutOf(message, this.#model)?.stored : undefined;
+    return message.role === "assistant" ? replyPartOf(message, this.#model)?.stored : undefined;
   }
 }
 

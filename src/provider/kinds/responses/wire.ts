@@ -6,10 +6,9 @@ import type { RemoteServer } from "../../remote/remote_server.ts";
 import { endpointOf } from "../../wire/endpoint.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
 import type { Adaptation } from "../../wire/streaming_provider.ts";
-import { InputItems } from "./items.ts";
-import { layoutOf } from "./layout.ts";
+import { InputItems, replyPartOf } from "./items.ts";
 import { isAskedFor, isPreviousLost, isReasoningRefused, refusedField } from "./refusals.ts";
-import { ResponseReply } from "./response_reply.ts";
+import { ResponseReply } from "./reply.ts";
 import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
 import { StoredReplies } from "./stored_replies.ts";
 
@@ -108,7 +107,9 @@ export class ResponsesWire {
   #dropReasoning({ messages }: ModelRequest): boolean {
     const sent = messages.filter((message) =>
       message.role === "assistant" && !this.#unreadable.has(message) &&
-      layoutOf(message, this.#options.model)?.items.some((item) => "reasoning" in item)
+      replyPartOf(message, this.#options.model)?.items.some((item) =>
+        item.type === "reasoning" || "reasoning" in item
+      )
     );
     for (const message of sent) this.#unreadable.add(message);
     this.#buffer = this.#newBuffer();
