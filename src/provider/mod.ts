@@ -24,7 +24,7 @@ export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { optionalMembers } from "./wrap.ts";
 export { foreignSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
 /** The head of a conversation whose tools are taught in the system prompt. */
-export const loadTaughtPrefix = lazy(() => import("./tool_modes/addendum.ts"));
+export const loadTaughtPrefix = lazy(() => import("./tool_modes/syntax.ts"));
 /** Reads calls out of texts. */
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
 /** Asks a server for the context window of a model. */
