@@ -17,6 +17,8 @@ export interface Decision {
   readonly source: DecisionSource;
   readonly rule?: string;
   readonly reason?: string;
+  /** A person was asked, and did not allow it. */
+  readonly asked?: true;
   /** An allowed command was taken apart and changes nothing: every part of it only reads. */
   readonly readsOnly?: true;
   /** The run must end here (`--on-ask fail`): nobody can answer and going on was not wanted. */

@@ -203,6 +203,8 @@ export interface GateOptions {
   readonly saveTrust?: (tool: string) => Promise<void>;
   /** `strict` asks for the wide class of risky commands, not only for the destructive ones. */
   readonly confirm?: "normal" | "strict";
+  /** Rules of further commands that are asked about each time, like destructive ones. */
+  readonly dangerous?: readonly RuleText[];
   /** Files stay as they are in every mode, as `[tools] writes` says. */
   readonly filesStay?: boolean;
   /**

@@ -1,6 +1,8 @@
-import { findDestructive, finding } from "../../destructive/inspect.ts";
+import { type DestructiveScene, findDestructive, finding, mentioned } from "../../destructive/inspect.ts";
 import { isDirectory, readSmallText } from "../../../path/probe.ts";
 import {
+  isProblem,
+  parseRule,
   type PathContext,
   type PathMatcher,
   type Rule,
@@ -64,14 +66,25 @@ export interface CommandJudge {
 
 type JudgeOptions = Pick<GateOptions, "confirm" | "shell" | "permissionMode"> & {
   readonly env: ReturnType<GateOptions["env"]>;
+  readonly dangerous: readonly Rule[];
 };
 
 /** Creates the part of the gate that needs the shell parser; loaded when the first command comes. */
 export function createCommandJudge(
-  { env: environment, ...rest }: Pick<GateOptions, "env" | "confirm" | "shell" | "permissionMode">,
+  { env: environment, dangerous = [], ...rest }: Pick<
+    GateOptions,
+    "env" | "confirm" | "dangerous" | "shell" | "permissionMode"
+  >,
   surroundings: CommandSurroundings = OPEN_MACHINE,
 ): CommandJudge {
-  const options = { ...rest, env: environment() };
+  const options = {
+    ...rest,
+    env: environment(),
+    dangerous: dangerous.flatMap((text) => {
+      const rule = parseRule(text, "ask");
+      return isProblem(rule) ? [] : [rule];
+    }),
+  };
   return {
     judge: (command, scene) => judgeLine(command, scene, options, surroundings),
     warm: (scene) => void judgeLine(WARM_UP, scene, options, surroundings),
@@ -105,14 +118,15 @@ function judgeLine(
     });
     const strict = options.confirm === "strict";
     const fullAccess = options.permissionMode === "danger-full-access";
-    return report(command, line, scene, { strict, fullAccess, ...surroundings });
+    const { dangerous } = options;
+    return report(command, line, scene, { strict, fullAccess, dangerous, ...surroundings });
   } catch (error) {
     // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line
     // through.
     return unreadable(
       command,
       error instanceof Unparsable ? error.message : "it is too complex to be judged",
-      rules,
+      { rules, dangerous: options.dangerous },
     );
   }
 }
@@ -129,7 +143,7 @@ function report(
   command: string,
   line: Line,
   scene: CommandScene,
-  check: CommandSurroundings & { readonly strict: boolean; readonly fullAccess: boolean },
+  check: CommandSurroundings & Pick<DestructiveScene, "strict" | "fullAccess" | "dangerous">,
 ): CommandReport {
   const { rules, places } = scene;
   const rulings = line.commands.map((each) => evaluateCommand(each, rules, scene));
@@ -227,7 +241,11 @@ function commandPrefix([only, ...others]: readonly Effects[]): readonly string[]
     : undefined;
 }
 
-function unreadable(command: string, why: string, rules: ToolRules): CommandReport {
+function unreadable(
+  command: string,
+  why: string,
+  { rules, dangerous }: { readonly rules: ToolRules; readonly dangerous: readonly Rule[] },
+): CommandReport {
   const reason = `this line cannot be taken apart: ${why}`;
   // Such a line may have millions of pieces: they are made when a rule asks for them.
   let made: string[] | undefined;
@@ -241,7 +259,8 @@ function unreadable(command: string, why: string, rules: ToolRules): CommandRepo
   const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
   const ruling: Ruling = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
     (covered ? ruled("allow", covered) : { ...unjudged({ code: "unreadable", detail: why }), reason });
-  const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0];
+  const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0] ??
+    (dangerous.length > 0 ? mentioned(command, dangerous) : undefined);
   const destructive = risky === undefined ? [] : [finding(command, ["unreadable", risky])];
   return {
     ruling,
