@@ -1,6 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, listModels } from "./create_provider.ts";
-import { ProviderFailure } from "./failure.ts";
+import { ProviderFailure } from "./errors.ts";
 
 /** The reason an endpoint cannot be used as it is set up. */
 export interface CheckFailure {

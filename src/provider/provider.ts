@@ -1,7 +1,26 @@
 import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
-import type { ReasoningFacts, ResolvedEffort } from "./model/effort.ts";
 import type { RemoteMode } from "./remote/remote_server.ts";
+
+/** How a model can be told how much to think. Nothing but `thinks`: it thinks as it likes. */
+export interface ReasoningFacts {
+  /** False: it does not think, and refuses to be asked for it. */
+  readonly thinks: boolean;
+  /** Levels that it takes by name, least first; vendors may have words of their own. */
+  readonly levels?: readonly string[];
+  /** It takes a number of tokens to think with, within these bounds. */
+  readonly budget?: { readonly min?: number; readonly max?: number };
+  /** Its thinking can be switched on and off. */
+  readonly toggle?: boolean;
+}
+
+/** What an effort comes to at a model. */
+export interface ResolvedEffort {
+  /** The level to send; absent: nothing is sent. */
+  readonly level?: string;
+  /** The level that was wanted, where the model does not have it. */
+  readonly fellFrom?: string;
+}
 
 /** One concrete model at one vendor endpoint. */
 export interface ModelInfo {

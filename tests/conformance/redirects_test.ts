@@ -4,8 +4,8 @@
  */
 import { loadSignIn, loadSignOut } from "../../src/mcp/mod.ts";
 import { checkProvider, createProvider, loadLocalServers, loadWindow } from "../../src/provider/mod.ts";
-import { askHealth, askWindow, knowsKey } from "../../src/provider/managed/server_answers.ts";
-import { connect } from "../../src/provider/network/connection.ts";
+import { askHealth, askWindow, knowsKey } from "../../src/provider/managed/managed_server.ts";
+import { connect } from "../../src/provider/wire/endpoint.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import {
   AuthorizationServer,

@@ -2,9 +2,14 @@ import { EFFORT_LEVELS } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { isRecord } from "../../util/json.ts";
-import type { ReasoningFacts } from "./effort.ts";
-import type { FetchedHeader } from "./fetched.ts";
-import { type FactPrice, type FactRates, FETCHED, type ModelFacts } from "./tables.ts";
+import {
+  type FactPrice,
+  type FactRates,
+  FETCHED,
+  type FetchedHeader,
+  type ModelFacts,
+} from "./model_info.ts";
+import type { ReasoningFacts } from "../provider.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

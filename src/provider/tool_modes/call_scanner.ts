@@ -47,7 +47,7 @@ const OWN_RESULT = /^(?:%%RESULT%%|<tool_response>|<function_results>|\[TOOL_RES
 const SPECIAL = ["%%end%%", "%%result%%", "<tool_response>", "<function_results>", "[tool_results]"];
 /** Lines are told apart by this much of their beginning. */
 const LINE_BEGIN = 100;
-/** Longer calls are read again only when they have grown by a share, so that reading costs no more than once each. */
+/** Longer calls are read again only when they have grown by a share, so that reading stays cheap. */
 const LONG_CALL = 500;
 const SHARE = 1 / 16;
 /** Deeper is code in Markdown. */

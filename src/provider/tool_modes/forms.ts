@@ -1,6 +1,6 @@
 import type { ToolSchema } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { plainArguments } from "../tool_arguments.ts";
+import { plainArguments } from "../tool_calls.ts";
 import type { TextCall } from "./syntax.ts";
 import { jsonEnd, readTaughtCall } from "./taught_call.ts";
 
@@ -32,8 +32,8 @@ export interface Form {
   /** The opening line of a code fence, when that is the form. */
   readonly fence?: RegExpExecArray;
   /**
-   * Reads the call that `held` begins with, the mark included. Contract: what is not "open" stays the same for
-   * any longer text.
+   * Reads the call that `held` begins with, the mark included. Contract: what is not "open" stays the same
+   * for any longer text.
    */
   readonly read: (held: string, ending: Ending) => FormRead;
 }
@@ -50,7 +50,7 @@ interface FormSearch {
 
 const OPEN: FormRead = { state: "open" };
 const TEXT: FormRead = { state: "text" };
-/** Longer gaps are no part of a call: a reply that runs away in blanks must not be looked at again and again. */
+/** Longer gaps are no part of a call, so that a reply that runs away in blanks costs little. */
 const LONGEST_GAP = 200;
 /** Ends that turn out to be none; a text may be full of them. */
 const MOST_TRIES = 50;
@@ -308,7 +308,7 @@ function readInvokes(text: string): readonly TextCall[] | undefined {
   return calls?.length && calls.every((call) => call !== undefined) ? calls : undefined;
 }
 
-/** The parts that a text consists of, each with a name and an inside; undefined when there is anything else. */
+/** The parts that a text consists of, each with name and inside; undefined when there is anything else. */
 function readParts(text: string, part: RegExp): readonly (readonly [string, string])[] | undefined {
   const parts: [string, string][] = [];
   for (let rest = text; rest.trim() !== "";) {

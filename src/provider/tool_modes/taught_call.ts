@@ -37,8 +37,8 @@ class Unreadable {
  *     any text
  *     %%END%%
  *
- * Contract: nothing is guessed. A call that is not written as described is "bad" with its reason; one whose end
- * has not come is "open".
+ * Contract: nothing is guessed. A call that is not written as described is "bad" with its reason; one whose
+ * end has not come is "open".
  */
 export function readTaughtCall(text: string, tools: ReadonlyMap<string, ToolSchema>): TaughtRead {
   return new TaughtReader(text, tools).read();

@@ -11,7 +11,7 @@ import type {
 } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import type { ModelInfo, ModelRequest, Provider } from "../provider.ts";
-import { Fingerprint } from "../wire/fingerprint.ts";
+import { digestOf } from "../wire/fingerprint.ts";
 import { partsFor, TEXT_CALLS } from "../wire/message_parts.ts";
 import { wrapProvider } from "../wrap.ts";
 import { CallScanner } from "./call_scanner.ts";
@@ -291,8 +291,7 @@ function restored(data: unknown, content: string, calls: readonly ToolCall[]): s
 
 /** Name of what was shown of a reply, and of its calls. */
 function nameOf(content: string, calls: readonly ToolCall[]): string {
-  const told = calls.map((call) => `${call.name}\n${call.arguments}`);
-  return new Fingerprint().add([content, ...told].join("\n")).value;
+  return digestOf([content, calls.map((call) => [call.name, call.arguments])]);
 }
 
 function resultMessage(

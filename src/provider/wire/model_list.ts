@@ -1,5 +1,11 @@
-import { protocolFailure, type Reported, reportedFailure, requestFailure } from "../errors.ts";
-import { type Endpoint, errorOf } from "../failure.ts";
+import {
+  type Endpoint,
+  errorOf,
+  protocolFailure,
+  type Reported,
+  reportedFailure,
+  requestFailure,
+} from "../errors.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { AssistantMessage } from "../../core/mod.ts";
 import { isRecord, safeText } from "../../util/json.ts";
-import { Fingerprint } from "./fingerprint.ts";
+import { digestOf, Fingerprint } from "./fingerprint.ts";
 import { type Fields, isFieldsList } from "./message_parts.ts";
 
 type Told = Pick<AssistantMessage, "content" | "reasoning" | "calls">;
@@ -32,7 +32,7 @@ export function oldAnthropicParts(
       }
       return type === "tool_use" ? { type } : { type, ...rest };
     });
-    return nameOf(said, thinking) === part.of ? { ...part, blocks } : undefined;
+    return nameOf(said, thinking) === part.of ? { ...part, blocks, digest: digestOf(blocks) } : undefined;
   });
   const whole = text === content.length && thought === reasoning.length && call === calls.length;
   return whole ? parts : [undefined];
@@ -55,7 +55,7 @@ export function oldGoogleParts(
     const text = safeText((thought ? reasoning : content).slice(...(isNumbers(at, 2) ? at : [])));
     return { text, ...(thought ? { thought } : {}), ...signed };
   });
-  return { parts };
+  return { parts, digest: digestOf(parts) };
 }
 
 /** Stands between texts of a reply that are apart on the wire. */

@@ -1,5 +1,4 @@
-import { htmlText, protocolFailure } from "../errors.ts";
-import { type Endpoint, quote } from "../failure.ts";
+import { type Endpoint, htmlText, protocolFailure, quote } from "../errors.ts";
 import type { DeltaShape } from "./delta_template.ts";
 import { EventReader, type EventReceiver } from "./events.ts";
 

@@ -9,7 +9,7 @@ import type {
 } from "../../../core/mod.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
 import type { ModelRequest } from "../../provider.ts";
-import { Fingerprint } from "../../wire/fingerprint.ts";
+import { digestOf, Fingerprint } from "../../wire/fingerprint.ts";
 import {
   consistsOf,
   type Fields,
@@ -29,8 +29,10 @@ export const KIND = "anthropic";
 export interface ReplyPart {
   /** Name of everything that was sent before the reply. */
   readonly after: string;
-  /** A block of type "tool_use" is only its type: the calls of the message are the calls of its parts in order. */
+  /** One of type "tool_use" is only its type: the calls of the message are those of its parts in order. */
   readonly blocks: readonly Fields[];
+  /** Name of the blocks: a changed thought would be refused. */
+  readonly digest: string;
   /** The reply was not at its end: it continues where it is sent back as the last message. */
   readonly paused?: boolean;
 }
@@ -180,7 +182,8 @@ function fittingParts(message: AssistantMessage, data: readonly unknown[]): read
 }
 
 function isReplyPart(value: unknown): value is ReplyPart {
-  return isRecord(value) && typeof value.after === "string" && isFieldsList(value.blocks);
+  return isRecord(value) && typeof value.after === "string" && isFieldsList(value.blocks) &&
+    value.digest === digestOf(value.blocks);
 }
 
 /** Gives each call the id that the server takes for it: letters, digits, `_` and `-`, each once. */

@@ -1,11 +1,19 @@
 import type { Chunk, FinishReason, ProviderError, ProviderPart, Usage } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import { protocolFailure, reportedFailure, statusIn } from "../../errors.ts";
-import { type Endpoint, nameOf, type ProviderFailure, quote } from "../../failure.ts";
+import {
+  type Endpoint,
+  nameOf,
+  protocolFailure,
+  type ProviderFailure,
+  quote,
+  reportedFailure,
+  statusIn,
+} from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel, DeltaShape, OnlyText } from "../../wire/delta_template.ts";
 import type { EventReceiver } from "../../wire/events.ts";
+import { digestOf } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
 import { ReplyBody } from "../../wire/reply_body.ts";
@@ -323,7 +331,8 @@ class ReplyBlocks {
   part(after: string, paused: boolean): ReplyPart | undefined {
     const plain = this.#blocks.every(({ type }) => type === "text" || type === "tool_use");
     if (plain && !paused) return undefined;
-    return { after, blocks: this.#blocks.map(stored), ...(paused ? { paused } : {}) };
+    const blocks = this.#blocks.map(stored);
+    return { after, blocks, digest: digestOf(blocks), ...(paused ? { paused } : {}) };
   }
 
   #startCall(block: Block): void {

@@ -1,7 +1,8 @@
 import { isRecord } from "../../../util/json.ts";
 import type { KindOptions } from "../../kind.ts";
-import type { ProviderFailure } from "../../failure.ts";
-import { type ReasoningFacts, thinkingBudget } from "../../model/effort.ts";
+import type { ProviderFailure } from "../../errors.ts";
+import { thinkingBudget } from "../../model/model_info.ts";
+import type { ReasoningFacts } from "../../provider.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

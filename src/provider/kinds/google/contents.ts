@@ -18,9 +18,10 @@ import {
   visibleText,
   wireArguments,
 } from "../../wire/message_parts.ts";
+import { digestOf } from "../../wire/fingerprint.ts";
 import { oldGoogleParts } from "../../wire/old_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
-import { type BodyOptions, functionName, head, tail } from "./request.ts";
+import { type BodyOptions, functionName, head, tail } from "./generate_request.ts";
 
 export const KIND = "google";
 
@@ -151,7 +152,7 @@ function withoutSignature(part: Fields): Fields {
 /** The parts that a reply brought; undefined where they do not fit the message as it is now. */
 function fittingParts(message: AssistantMessage, data: unknown): readonly Fields[] | undefined {
   const read = oldGoogleParts(message, data);
-  if (!isRecord(read) || !isFieldsList(read.parts)) return undefined;
+  if (!isRecord(read) || !isFieldsList(read.parts) || read.digest !== digestOf(read.parts)) return undefined;
   const { parts } = read;
   const texts = (thoughts: boolean) =>
     parts.flatMap(({ text, thought = false }) =>

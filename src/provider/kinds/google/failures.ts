@@ -1,7 +1,13 @@
 import type { Phrase, ProviderError } from "../../../core/mod.ts";
 import { isRecord, parseJson } from "../../../util/json.ts";
-import { protocolFailure, type Reported } from "../../errors.ts";
-import { type Endpoint, nameOf, ProviderFailure, quote } from "../../failure.ts";
+import {
+  type Endpoint,
+  nameOf,
+  protocolFailure,
+  ProviderFailure,
+  quote,
+  type Reported,
+} from "../../errors.ts";
 import type { Fields } from "../../wire/message_parts.ts";
 
 /** The server's word for why a reply ended, and what it says about it. */

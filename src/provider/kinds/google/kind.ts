@@ -7,8 +7,8 @@ import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { Contents, KIND } from "./contents.ts";
 import { understood } from "./failures.ts";
-import { Reply } from "./reply.ts";
-import { generationOf, RefusedFields } from "./request.ts";
+import { Reply } from "./generated_reply.ts";
+import { generationOf, RefusedFields } from "./generate_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${

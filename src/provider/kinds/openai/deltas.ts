@@ -1,6 +1,5 @@
 import type { Chunk, FinishReason, Usage } from "../../../core/mod.ts";
-import { reportedFailure, statusIn } from "../../errors.ts";
-import { type Endpoint, ProviderFailure } from "../../failure.ts";
+import { type Endpoint, ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
 import type { EventReceiver } from "../../wire/events.ts";

@@ -3,8 +3,7 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { AlternatingMessages } from "./alternating.ts";
-import { ChatMessages } from "./messages.ts";
+import { AlternatingMessages, ChatMessages } from "./messages.ts";
 import { Reply } from "./reply.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
@@ -60,7 +59,7 @@ function createOpenAi(options: KindOptions): Provider {
   return {
     ...provider,
     embed: async (texts, model, signal) => {
-      const { embedTexts } = await import("../../wire/whole/embeddings.ts");
+      const { embedTexts } = await import("../../wire/embeddings.ts");
       return await embedTexts(options, embeddings, { texts, model, signal });
     },
   };

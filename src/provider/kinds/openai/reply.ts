@@ -1,6 +1,5 @@
 import type { Chunk, FinishReason } from "../../../core/mod.ts";
-import { protocolFailure } from "../../errors.ts";
-import type { Endpoint } from "../../failure.ts";
+import { type Endpoint, protocolFailure } from "../../errors.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { ReplyBody } from "../../wire/reply_body.ts";
 import { ReplyCollector } from "./deltas.ts";

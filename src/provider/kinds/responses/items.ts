@@ -28,8 +28,8 @@ export const KIND = "responses";
 /** The data of the part that a reply leaves behind. */
 export interface ReplyPart {
   /**
-   * Its items as they came, in their order. One of type "function_call" has only the arguments, where the tool
-   * got others: the calls of the message are the calls of its items in order.
+   * Its items as they came, in their order. One of type "function_call" has only the arguments, where the
+   * tool got others: the calls of the message are the calls of its items in order.
    */
   readonly items: readonly Fields[];
   /** The place where the server keeps the conversation up to this reply. */

@@ -1,7 +1,13 @@
 import type { Chunk, FinishReason, ToolCall, ToolSchema, Usage } from "../../../core/mod.ts";
-import { isRecord, safeText } from "../../../util/json.ts";
-import { protocolFailure, reportedFailure, statusIn } from "../../errors.ts";
-import type { Endpoint, ProviderFailure } from "../../failure.ts";
+import {
+  type Endpoint,
+  protocolFailure,
+  type ProviderFailure,
+  reportedFailure,
+  statusIn,
+} from "../../errors.ts";
+import { KIND, type ReplyPart } from "./items.ts";
+import { askedName, ASKS, remoteCallOf } from "./remote_calls.ts";
 import type { ModelInfo } from "../../provider.ts";
 import type { RemoteServers } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
@@ -13,8 +19,7 @@ import { ReplyBody } from "../../wire/reply_body.ts";
 import { withoutNulls } from "../../wire/schema/strict.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
 import { readUsage } from "../../wire/usage.ts";
-import { KIND, type ReplyPart } from "./items.ts";
-import { askedName, ASKS, remoteCallOf } from "./remote_calls.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
 
 /** The facts of its request that a reply needs. */
 export interface ReplyContext {

@@ -1,23 +1,23 @@
 import type { Chunk, FinishReason, ProviderPart, ToolSchema, Usage } from "../../../core/mod.ts";
-import { isRecord, safeText } from "../../../util/json.ts";
-import { protocolFailure, reportedFailure } from "../../errors.ts";
-import type { Endpoint } from "../../failure.ts";
+import { type Endpoint, protocolFailure, reportedFailure } from "../../errors.ts";
+import { blockedFailure, declinedError, endingFailure, understood } from "./failures.ts";
+import { toolNamed } from "./generate_request.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel } from "../../wire/delta_template.ts";
 import type { EventReceiver } from "../../wire/events.ts";
+import { digestOf } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
 import { ReplyBody } from "../../wire/reply_body.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
-import { blockedFailure, declinedError, endingFailure, understood } from "./failures.ts";
-import { toolNamed } from "./request.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
 
 /** The facts of its request that a reply needs. */
 export interface ReplyContext {
   readonly endpoint: Endpoint;
   readonly tools: readonly ToolSchema[];
   /** Makes the part that holds what this reply leaves behind. */
-  readonly part: (data: { readonly parts: readonly Fields[] }) => ProviderPart;
+  readonly part: (data: { readonly parts: readonly Fields[]; readonly digest: string }) => ProviderPart;
   /** Ids of earlier calls of the conversation. */
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
@@ -102,7 +102,7 @@ export class Reply implements ReplyReader, EventReceiver {
     const stored = parts.stored();
     return [
       ...parts.end(),
-      ...stored ? [{ type: "part", part: part({ parts: stored }) } as const] : [],
+      ...stored ? [{ type: "part", part: part({ parts: stored, digest: digestOf(stored) }) } as const] : [],
       ...calls.map((call) => ({ type: "tool_call", call }) as const),
       ...counted,
       { type: "done", reason: this.#reason(calls.length > 0) },

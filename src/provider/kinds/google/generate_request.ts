@@ -1,12 +1,12 @@
 import type { ProviderEntry } from "../../../config/mod.ts";
 import type { Message, Prefix, ToolSchema } from "../../../core/mod.ts";
-import { isRecord, safeText } from "../../../util/json.ts";
-import type { ProviderFailure } from "../../failure.ts";
-import { thinkingBudget } from "../../model/effort.ts";
+import type { ProviderFailure } from "../../errors.ts";
+import { thinkingBudget } from "../../model/model_info.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import { type Fields, wireName } from "../../wire/message_parts.ts";
 import { subsetSchema } from "../../wire/schema/schema_subset.ts";
 import type { Adaptation } from "../../wire/streaming_provider.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
 
 /** The facts a request body depends on besides the conversation. */
 export interface BodyOptions {
