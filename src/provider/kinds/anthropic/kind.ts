@@ -1,10 +1,11 @@
 import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { AnthropicMessages, KIND } from "./messages.ts";
-import { Reply } from "./reply.ts";
+import { Collector, LOOK } from "./reply.ts";
 import { Bodies, MCP_BETA, replyLimit } from "./request.ts";
 import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
+import { CollectedReply } from "../../wire/collected_reply.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
@@ -63,7 +64,7 @@ function createAnthropic(options: KindOptions): Provider {
       return new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
     });
   let bodies = bodiesFor(thinking);
-  const replies = new WeakMap<ModelRequest, Reply>();
+  const replies = new WeakMap<ModelRequest, Collector>();
   const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
@@ -78,16 +79,16 @@ function createAnthropic(options: KindOptions): Provider {
       return effort === undefined ? {} : { without: `effort = "${effort}"` };
     },
     reply: (request) => {
-      const reply = new Reply({
+      const context = {
         endpoint,
-        after,
-        part: (data) => ({ kind: KIND, provider: model.provider, model: model.id, data }),
+        model,
         callIds: bodies.current.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
-        ...(request.onCall ? { onCall: request.onCall } : {}),
-      });
-      replies.set(request, reply);
-      return reply;
+        onCall: request.onCall,
+      };
+      const collector = new Collector(context, after);
+      replies.set(request, collector);
+      return new CollectedReply(KIND, context, collector, LOOK);
     },
   });
   const unsent = unsentSettings(options, thinking);

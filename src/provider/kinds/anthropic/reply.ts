@@ -1,42 +1,19 @@
-import type { Chunk, FinishReason, ProviderError, ProviderPart, Usage } from "../../../core/mod.ts";
+import type { Chunk, FinishReason, ProviderError, ToolCall, Usage } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import {
-  type Endpoint,
-  nameOf,
-  protocolFailure,
-  type ProviderFailure,
-  quote,
-  reportedFailure,
-  statusIn,
-} from "../../errors.ts";
+import { nameOf, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel, DeltaShape, OnlyText } from "../../wire/delta_template.ts";
-import type { EventReceiver } from "../../wire/events.ts";
+import type { ReplyCollector, ReplyContext } from "../../wire/collected_reply.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
-import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { ReplyBody } from "../../wire/reply_body.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
 import type { ReplyPart } from "./messages.ts";
 
-/** The facts of its request that a reply needs. */
-export interface ReplyContext {
-  readonly endpoint: Endpoint;
-  /** Makes the part that holds what this reply leaves behind. */
-  readonly part: (data: ReplyPart) => ProviderPart;
-  /** Name of all that the request said. */
-  readonly after: string;
-  /** Ids of earlier calls of the conversation. */
-  readonly callIds: ReadonlySet<string>;
-  /** Beginning of ids for calls that come without one. */
-  readonly callIdPrefix: string;
-  /** Told the name when a call begins. */
-  readonly onCall?: (tool: string) => void;
-}
-
 /** Text deltas of the Messages API. */
 const DELTA_SHAPE: DeltaShape = { start: "event: content_block_delta\ndata: ", onlyText };
+
+export const LOOK = { shape: DELTA_SHAPE, callMark: /tool_use|input_json/ };
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -46,75 +23,121 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   max_tokens: "length",
 };
 
-/** Reads the text of one successful response, in whatever form, and says what came of it. */
-export class Reply implements ReplyReader {
+/** Collects one reply of the Messages API; `after` names all that its request said. */
+export class Collector implements ReplyCollector {
   readonly #context: ReplyContext;
-  readonly #events: ReplyEvents;
-  readonly #body: ReplyBody;
+  readonly #after: string;
+  readonly #blocks: ReplyBlocks;
+  readonly #usage = new ReplyUsage();
+  /** The server's word for why the reply ended, and what it says about a refusal. */
+  #stop: string | undefined;
+  #details: Fields = {};
+  stopped = false;
+  readonly countsFirst = true;
 
-  constructor(context: ReplyContext) {
+  constructor(context: ReplyContext, after: string) {
     this.#context = context;
-    this.#events = new ReplyEvents(context.endpoint, context.onCall);
-    this.#body = new ReplyBody(
-      this.#events,
-      { shape: DELTA_SHAPE, callMark: /tool_use|input_json/ },
-      context.endpoint,
-    );
+    this.#after = after;
+    this.#blocks = new ReplyBlocks(context.onCall);
   }
 
-  get over(): "no" | "counted" | "done" {
-    if (this.#body.done || this.#events.stopped) return "done";
-    return this.#events.stop !== undefined && this.#body.streams ? "counted" : "no";
+  get calls(): ToolCallCollector {
+    return this.#blocks.calls;
   }
 
-  /** True when the server stopped on the way and wants to be asked to go on. */
+  get empty(): boolean {
+    return this.#blocks.empty;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage.value;
+  }
+
+  get finished(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  get finish(): FinishReason | undefined {
+    return this.#stop === undefined ? undefined : FINISH[this.#stop] ?? "unknown";
+  }
+
+  get breaksOff(): boolean {
+    return this.#blocks.breaksOffInCall;
+  }
+
+  /** True when the server stopped on the way and wants to be asked to continue. */
   get paused(): boolean {
-    return this.#events.stop === "pause_turn";
-  }
-
-  feed(text: string): void {
-    this.#body.feed(text);
+    return this.#stop === "pause_turn";
   }
 
   take(): readonly Chunk[] {
-    return this.#events.blocks.take();
+    return this.#blocks.take();
   }
 
-  /** The rest of the reply after its last byte. Throws a ProviderFailure when it is none. */
-  async end(): Promise<readonly Chunk[]> {
-    const { endpoint, after, part: madePart, callIds, callIdPrefix } = this.#context;
-    this.#body.end();
-    const { blocks, usage, stop } = this.#events;
-    blocks.settle(stop === "max_tokens");
-    const error = this.#refusal();
-    if (!error) this.#check();
-    const counted = usage.value ? [{ type: "usage", usage: usage.value } as const] : [];
-    if (error) return [...blocks.end(), ...counted, { type: "error", error }];
-    const { calls, nameless } = await blocks.calls.finish(callIds, callIdPrefix, stop !== "max_tokens");
-    if (nameless > 0) throw protocolFailure("sent a tool call without a name", endpoint);
-    const data = blocks.part(after, this.paused);
-    return [
-      ...blocks.end(),
-      ...data ? [{ type: "part", part: madePart(data) } as const] : [],
-      ...calls.map((call) => ({ type: "tool_call", call }) as const),
-      ...counted,
-      { type: "done", reason: this.#reason(calls.length > 0) },
-    ];
+  end(): readonly Chunk[] {
+    return this.#blocks.end();
   }
 
-  #check(): void {
-    const { endpoint } = this.#context;
-    const { blocks, stop, stopped } = this.#events;
-    this.#body.checkEvents(blocks.empty || blocks.calls.size > 0);
-    if (stop !== undefined || stopped || this.#body.done) return;
-    if (blocks.empty) throw protocolFailure("ended its reply before saying anything", endpoint);
-    if (blocks.breaksOffInCall) throw protocolFailure("broke off inside a tool call", endpoint);
+  settle(): ProviderError | undefined {
+    this.#blocks.settle(this.#stop === "max_tokens");
+    return this.#refusal();
+  }
+
+  kept(calls: readonly ToolCall[]) {
+    return { calls, data: this.#blocks.part(this.#after, this.paused) };
+  }
+
+  /** Reads one event. Throws a ProviderFailure when it reports an error. */
+  add(event: unknown): void {
+    if (!isRecord(event)) return;
+    const { type, message, delta, content_block: block } = event;
+    const index = typeof event.index === "number" ? event.index : -1;
+    if (type === "message_start" && isRecord(message)) this.#message(message);
+    else if (type === "content_block_start" && isRecord(block)) this.#blocks.start(index, block);
+    else if (type === "content_block_delta" && isRecord(delta)) this.#blocks.delta(index, delta);
+    else if (type === "content_block_stop") this.#blocks.close(index);
+    else if (type === "message_delta") {
+      if (isRecord(delta)) this.#end(delta);
+      this.#usage.add(event.usage);
+    } else if (type === "message_stop") this.stopped = true;
+    else if (type === "message" || Array.isArray(event.content)) this.#message(event);
+    if (type === "error" || isPresent(event.error)) throw this.#reported(event);
+  }
+
+  say(channel: Channel, text: string): void {
+    this.#blocks.say(channel, text);
+  }
+
+  /** The message that a stream begins with is empty; the one of a reply in one piece is all there is. */
+  #message(message: Fields): void {
+    const { content, usage } = message;
+    if (Array.isArray(content)) {
+      content.filter(isRecord).forEach((block, index) => this.#blocks.start(index, block));
+    }
+    this.#end(message);
+    this.#usage.add(usage);
+  }
+
+  #end({ stop_reason: reason, stop_details: details }: Fields): void {
+    if (typeof reason === "string" && reason !== "") this.#stop = reason;
+    if (isRecord(details)) this.#details = details;
+  }
+
+  #reported(event: Fields): ProviderFailure {
+    const error = isPresent(event.error) ? event.error : event;
+    const status = isRecord(error) ? statusIn(error) : undefined;
+    const { request_id: requestId } = event;
+    return reportedFailure({
+      status,
+      text: typeof error === "string" ? error : JSON.stringify({ error }),
+      requestId: typeof requestId === "string" ? requestId : undefined,
+    }, this.#context.endpoint);
   }
 
   /** The error that a reply is which ended because the server would not, or could not, go on. */
   #refusal(): ProviderError | undefined {
     const { endpoint } = this.#context;
-    const { stop, details } = this.#events;
+    const [stop, details] = [this.#stop, this.#details];
     if (stop === "model_context_window_exceeded") {
       const text = `${stop}: the answer does not fit behind the conversation`;
       return reportedFailure({ status: undefined, text }, endpoint).error;
@@ -129,13 +152,6 @@ export class Reply implements ReplyReader {
     const { provider, host } = endpoint;
     return { kind: "content_filter", message, said: [["declined", provider, host, said], ["askOtherwise"]] };
   }
-
-  #reason(called: boolean): FinishReason {
-    const { stop } = this.#events;
-    const finish = stop === undefined ? this.over === "done" ? "stop" : "unknown" : FINISH[stop] ?? "unknown";
-    if (called) return finish === "stop" || finish === "unknown" ? "tool_calls" : finish;
-    return finish === "tool_calls" ? "stop" : finish;
-  }
 }
 
 function onlyText(event: unknown): OnlyText | undefined {
@@ -144,71 +160,6 @@ function onlyText(event: unknown): OnlyText | undefined {
   if (type === "text_delta" && typeof text === "string") return { field: "text", channel: "text", text };
   if (type !== "thinking_delta" || typeof thinking !== "string") return undefined;
   return { field: "thinking", channel: "reasoning", text: thinking };
-}
-
-/** Takes the events of one reply, or the whole of it in one piece, apart. */
-class ReplyEvents implements EventReceiver {
-  readonly blocks: ReplyBlocks;
-  readonly usage = new ReplyUsage();
-  readonly #endpoint: Endpoint;
-  /** The server's word for why the reply ended. */
-  stop: string | undefined;
-  /** What it says about a refusal. */
-  details: Fields = {};
-  /** True once the server has said that nothing follows. */
-  stopped = false;
-
-  constructor(endpoint: Endpoint, onCall: ((tool: string) => void) | undefined) {
-    this.#endpoint = endpoint;
-    this.blocks = new ReplyBlocks(onCall);
-  }
-
-  /** Reads one event. Throws a ProviderFailure when it reports an error. */
-  add(event: unknown): void {
-    if (!isRecord(event)) return;
-    const { type, message, delta, content_block: block } = event;
-    const index = typeof event.index === "number" ? event.index : -1;
-    if (type === "message_start" && isRecord(message)) this.#message(message);
-    else if (type === "content_block_start" && isRecord(block)) this.blocks.start(index, block);
-    else if (type === "content_block_delta" && isRecord(delta)) this.blocks.delta(index, delta);
-    else if (type === "content_block_stop") this.blocks.close(index);
-    else if (type === "message_delta") {
-      if (isRecord(delta)) this.#end(delta);
-      this.usage.add(event.usage);
-    } else if (type === "message_stop") this.stopped = true;
-    else if (type === "message" || Array.isArray(event.content)) this.#message(event);
-    if (type === "error" || isPresent(event.error)) throw this.#reported(event);
-  }
-
-  say(channel: Channel, text: string): void {
-    this.blocks.say(channel, text);
-  }
-
-  /** The message that a stream begins with is empty; the one of a reply in one piece is all there is. */
-  #message(message: Fields): void {
-    const { content, usage } = message;
-    if (Array.isArray(content)) {
-      content.filter(isRecord).forEach((block, index) => this.blocks.start(index, block));
-    }
-    this.#end(message);
-    this.usage.add(usage);
-  }
-
-  #end({ stop_reason: reason, stop_details: details }: Fields): void {
-    if (typeof reason === "string" && reason !== "") this.stop = reason;
-    if (isRecord(details)) this.details = details;
-  }
-
-  #reported(event: Fields): ProviderFailure {
-    const error = isPresent(event.error) ? event.error : event;
-    const status = isRecord(error) ? statusIn(error) : undefined;
-    const { request_id: requestId } = event;
-    return reportedFailure({
-      status,
-      text: typeof error === "string" ? error : JSON.stringify({ error }),
-      requestId: typeof requestId === "string" ? requestId : undefined,
-    }, this.#endpoint);
-  }
 }
 
 function isPresent<T>(value: T | null | undefined): value is T {

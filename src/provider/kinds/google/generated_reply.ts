@@ -1,66 +1,82 @@
-import type { Chunk, FinishReason, ProviderPart, ToolSchema, Usage } from "../../../core/mod.ts";
-import { type Endpoint, protocolFailure, reportedFailure } from "../../errors.ts";
+import type { Chunk, FinishReason, ProviderError, ToolCall, ToolSchema, Usage } from "../../../core/mod.ts";
+import { type Endpoint, reportedFailure } from "../../errors.ts";
 import { blockedFailure, declinedError, endingFailure, understood } from "./failures.ts";
+import { KIND } from "./contents.ts";
 import { toolNamed } from "./generate_request.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel } from "../../wire/delta_template.ts";
-import type { EventReceiver } from "../../wire/events.ts";
+import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { ReplyBody } from "../../wire/reply_body.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
 
-/** The facts of its request that a reply needs. */
-export interface ReplyContext {
-  readonly endpoint: Endpoint;
-  readonly tools: readonly ToolSchema[];
-  /** Makes the part that holds what this reply leaves behind. */
-  readonly part: (data: { readonly parts: readonly Fields[]; readonly digest: string }) => ProviderPart;
-  /** Ids of earlier calls of the conversation. */
-  readonly callIds: ReadonlySet<string>;
-  /** Beginning of ids for calls that come without one. */
-  readonly callIdPrefix: string;
-  /** Told the name when a call comes. */
-  readonly onCall?: (tool: string) => void;
-}
+const FINISH: Readonly<Record<string, FinishReason>> = { STOP: "stop", MAX_TOKENS: "length" };
 
 /** Each event counts tokens anew, so hardly two of them are alike. */
 const NO_SHAPE = { start: "data: ", onlyText: () => undefined };
 
-/** Reads the text of one successful response, in whatever form, and says what came of it. */
-export class Reply implements ReplyReader, EventReceiver {
-  readonly #context: ReplyContext;
+/** Reads one reply to a request with these tools. */
+export function readReply(context: ReplyContext, tools: readonly ToolSchema[]): ReplyReader {
+  const look = { shape: NO_SHAPE, callMark: /functionCall/ };
+  return new CollectedReply(KIND, context, new Collector(context, tools), look);
+}
+
+class Collector implements ReplyCollector {
+  readonly #endpoint: Endpoint;
   readonly #parts: ReplyParts;
-  readonly #body: ReplyBody;
   readonly #usage = new ReplyUsage();
   /** The server's word for why the reply ended, and what it says about it. */
-  #finish: string | undefined;
-  #finishMessage = "";
+  #ending = { reason: "", message: "" };
 
-  constructor(context: ReplyContext) {
-    this.#context = context;
-    this.#parts = new ReplyParts((name) => toolNamed(name, context.tools), context.onCall);
-    this.#body = new ReplyBody(this, { shape: NO_SHAPE, callMark: /functionCall/ }, context.endpoint);
+  constructor({ endpoint, onCall }: ReplyContext, tools: readonly ToolSchema[]) {
+    this.#endpoint = endpoint;
+    this.#parts = new ReplyParts((name) => toolNamed(name, tools), onCall);
   }
 
-  get over(): "no" | "finished" | "counted" | "done" {
-    if (this.#body.done) return "done";
-    if (this.#finish === undefined || !this.#body.streams) return "no";
-    return this.#usage.value === undefined ? "finished" : "counted";
+  get calls(): ToolCallCollector {
+    return this.#parts.calls;
   }
 
-  feed(text: string): void {
-    this.#body.feed(text);
+  get empty(): boolean {
+    return this.#parts.empty;
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage.value;
+  }
+
+  get finished(): boolean {
+    return this.#ending.reason !== "";
+  }
+
+  get finish(): FinishReason | undefined {
+    return FINISH[this.#ending.reason];
   }
 
   take(): readonly Chunk[] {
     return this.#parts.take();
   }
 
+  end(): readonly Chunk[] {
+    return this.#parts.end();
+  }
+
   say(channel: Channel, text: string): void {
     this.#parts.say(channel, text);
+  }
+
+  settle(): ProviderError | undefined {
+    const error = declinedError(this.#ending, this.#endpoint);
+    const failure = error ? undefined : endingFailure(this.#ending, this.#endpoint);
+    if (failure) throw failure;
+    return error;
+  }
+
+  kept(calls: readonly ToolCall[]) {
+    const parts = this.#parts.stored();
+    return { calls, data: parts && { parts, digest: digestOf(parts) } };
   }
 
   /** Reads one event. Throws a ProviderFailure when it reports an error, or that nothing will be said. */
@@ -72,7 +88,7 @@ export class Reply implements ReplyReader, EventReceiver {
       : event;
     if (error !== undefined && error !== null) {
       const text = typeof error === "string" ? error : JSON.stringify({ error });
-      throw reportedFailure(understood({ status: undefined, text }), this.#context.endpoint);
+      throw reportedFailure(understood({ status: undefined, text }), this.#endpoint);
     }
     this.#usage.add(usageMetadata);
     const candidate = Array.isArray(candidates) && isRecord(candidates[0]) ? candidates[0] : {};
@@ -80,50 +96,11 @@ export class Reply implements ReplyReader, EventReceiver {
     if (isRecord(content) && Array.isArray(content.parts)) {
       for (const part of content.parts.filter(isRecord)) this.#parts.add(part);
     }
-    if (typeof finishMessage === "string") this.#finishMessage = finishMessage;
-    if (typeof finishReason === "string" && finishReason !== "") this.#finish = finishReason;
+    if (typeof finishMessage === "string") this.#ending.message = finishMessage;
+    if (typeof finishReason === "string" && finishReason !== "") this.#ending.reason = finishReason;
     if (isRecord(feedback) && typeof feedback.blockReason === "string") {
-      throw blockedFailure(feedback, this.#context.endpoint);
+      throw blockedFailure(feedback, this.#endpoint);
     }
-  }
-
-  /** The rest of the reply after its last byte. Throws a ProviderFailure when it is none. */
-  async end(): Promise<readonly Chunk[]> {
-    const { endpoint, part, callIds, callIdPrefix } = this.#context;
-    this.#body.end();
-    const parts = this.#parts;
-    const counted = this.#usage.value ? [{ type: "usage", usage: this.#usage.value } as const] : [];
-    const ending = { reason: this.#finish ?? "", message: this.#finishMessage };
-    const error = declinedError(ending, endpoint);
-    if (error) return [...parts.end(), ...counted, { type: "error", error }];
-    this.#check();
-    const { calls, nameless } = await parts.calls.finish(callIds, callIdPrefix, false);
-    if (nameless > 0) throw protocolFailure("sent a tool call without a name", endpoint);
-    const stored = parts.stored();
-    return [
-      ...parts.end(),
-      ...stored ? [{ type: "part", part: part({ parts: stored, digest: digestOf(stored) }) } as const] : [],
-      ...calls.map((call) => ({ type: "tool_call", call }) as const),
-      ...counted,
-      { type: "done", reason: this.#reason(calls.length > 0) },
-    ];
-  }
-
-  #check(): void {
-    const { endpoint } = this.#context;
-    const { empty, calls } = this.#parts;
-    const failure = endingFailure({ reason: this.#finish ?? "", message: this.#finishMessage }, endpoint);
-    if (failure) throw failure;
-    this.#body.checkEvents(empty || calls.size > 0);
-    if (this.#finish === undefined && !this.#body.done && empty) {
-      throw protocolFailure("ended its reply before saying anything", endpoint);
-    }
-  }
-
-  #reason(called: boolean): FinishReason {
-    if (this.#finish === "MAX_TOKENS") return "length";
-    if (called) return "tool_calls";
-    return this.#finish === "STOP" || this.#body.done ? "stop" : "unknown";
   }
 }
 

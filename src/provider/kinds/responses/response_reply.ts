@@ -1,36 +1,20 @@
 import type { Chunk, FinishReason, ToolCall, ToolSchema, Usage } from "../../../core/mod.ts";
-import {
-  type Endpoint,
-  protocolFailure,
-  type ProviderFailure,
-  reportedFailure,
-  statusIn,
-} from "../../errors.ts";
-import { KIND, type ReplyPart } from "./items.ts";
+import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
+import { KIND } from "./items.ts";
 import { askedName, ASKS, remoteCallOf } from "./remote_calls.ts";
-import type { ModelInfo } from "../../provider.ts";
 import type { RemoteServers } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel, DeltaShape, OnlyText } from "../../wire/delta_template.ts";
-import type { EventReceiver } from "../../wire/events.ts";
+import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { ReplyBody } from "../../wire/reply_body.ts";
 import { withoutNulls } from "../../wire/schema/strict.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
 import { readUsage } from "../../wire/usage.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
 
-/** The facts of its request that a reply needs. */
-export interface ReplyContext {
-  readonly endpoint: Endpoint;
-  readonly model: ModelInfo;
-  /** Ids of earlier calls of the conversation. */
-  readonly callIds: ReadonlySet<string>;
-  /** Beginning of ids for calls that come without one. */
-  readonly callIdPrefix: string;
-  /** Told the name when a call begins. */
-  readonly onCall?: ((tool: string) => void) | undefined;
+/** The facts of its request that a reply of this wire needs in addition. */
+export interface ResponseContext extends ReplyContext {
   /** Tools whose optional arguments come as null. */
   readonly strictTools: ReadonlyMap<string, ToolSchema>;
   /** Digest of the conversation that the server keeps the reply behind; absent: it keeps nothing. */
@@ -39,91 +23,9 @@ export interface ReplyContext {
 }
 
 /** Reads one response of this wire, streamed or not. */
-export class ResponseReply implements ReplyReader {
-  readonly #context: ReplyContext;
-  readonly #collector: ResponseCollector;
-  readonly #body: ReplyBody;
-
-  constructor(context: ReplyContext) {
-    this.#context = context;
-    this.#collector = new ResponseCollector(context.endpoint, context.onCall);
-    const look = { shape: DELTA_SHAPE, callMark: /function_call/ };
-    this.#body = new ReplyBody(this.#collector, look, context.endpoint);
-  }
-
-  get over(): "no" | "finished" | "counted" | "done" {
-    if (this.#body.done) return "done";
-    if (this.#collector.finish === undefined || !this.#body.streams) return "no";
-    // Nothing follows the event that ends a response.
-    return this.#collector.usage === undefined ? "counted" : "done";
-  }
-
-  feed(text: string): void {
-    this.#body.feed(text);
-  }
-
-  take(): readonly Chunk[] {
-    return this.#collector.take();
-  }
-
-  async end(): Promise<readonly Chunk[]> {
-    this.#body.end();
-    const collector = this.#collector;
-    const items = collector.output.calls;
-    const nothing = !collector.hasOutput && items.length === 0;
-    this.#body.checkEvents(nothing || items.length > 0);
-    const { endpoint, callIds, callIdPrefix } = this.#context;
-    const written = new ToolCallCollector();
-    items.forEach((item, index) => written.add(callDelta(item, index, this.#context.remote)));
-    if (collector.finish === undefined && !this.#body.done) {
-      if (nothing) throw protocolFailure("ended its reply before saying anything", endpoint);
-      if (!written.complete()) throw protocolFailure("broke off inside a tool call", endpoint);
-    }
-    const whole = collector.finish !== "length" && collector.finish !== "content_filter";
-    const { calls, nameless } = await written.finish(callIds, callIdPrefix, whole);
-    if (nameless > 0) throw protocolFailure("sent a tool call without a name", endpoint);
-    const cleaned = calls.map((call) => this.#cleaned(call));
-    const chunks: Chunk[] = [...collector.end()];
-    for (const call of cleaned) chunks.push({ type: "tool_call", call });
-    chunks.push(...this.#part(calls, cleaned));
-    if (collector.usage) chunks.push({ type: "usage", usage: collector.usage });
-    chunks.push({ type: "done", reason: this.#reason(calls.length > 0) });
-    return chunks;
-  }
-
-  /** The call as its tool takes it. */
-  #cleaned(call: ToolCall): ToolCall {
-    const tool = this.#context.strictTools.get(call.name);
-    return tool ? { ...call, arguments: withoutNulls(call.arguments, tool.parameters) } : call;
-  }
-
-  /** What has to go back with the message; nothing where text and calls in their usual order say it all. */
-  #part(calls: readonly ToolCall[], cleaned: readonly ToolCall[]): Chunk[] {
-    const { model, storedAfter } = this.#context;
-    const { output, id, finish } = this.#collector;
-    // Without a name an item is no call, so those that are left have the places of the calls.
-    const named = output.calls.filter(({ fields }) => typeof fields.name === "string" && fields.name !== "");
-    const items = output.list.flatMap((item): readonly Fields[] => {
-      if (item.type !== "function_call" && item.type !== ASKS) return storedItem(item);
-      const at = named.indexOf(item);
-      if (at < 0) return [];
-      if (item.type === ASKS) return [present(item.fields)];
-      const [was, is] = [calls[at]?.arguments, cleaned[at]?.arguments];
-      return [{ type: item.type, ...(was === is || was === undefined ? {} : { arguments: was }) }];
-    });
-    const sameIds = named.every((item, at) => calls[at]?.id === callId(item));
-    const stored = storedAfter !== undefined && id !== undefined && finish !== undefined && sameIds
-      ? { id, after: storedAfter }
-      : undefined;
-    if (stored === undefined && isPlain(items)) return [];
-    const data: ReplyPart = { items, ...(stored ? { stored } : {}) };
-    return [{ type: "part", part: { kind: KIND, provider: model.provider, model: model.id, data } }];
-  }
-
-  #reason(called: boolean): FinishReason {
-    const finish = this.#collector.finish ?? (this.#body.done ? "stop" : "unknown");
-    return called && (finish === "stop" || finish === "unknown") ? "tool_calls" : finish;
-  }
+export function readResponse(context: ResponseContext): ReplyReader {
+  const look = { shape: DELTA_SHAPE, callMark: /function_call/ };
+  return new CollectedReply(KIND, context, new ResponseCollector(context), look);
 }
 
 function callId({ fields }: OutputItem): unknown {
@@ -179,33 +81,72 @@ function onlyText(event: unknown): OnlyText | undefined {
   return { field: "delta", channel: "text", text: delta };
 }
 
-/** Collects one reply from its events; what can be shown at once comes out of {@linkcode take}. */
-class ResponseCollector implements EventReceiver {
-  readonly output: OutputItems;
+class ResponseCollector implements ReplyCollector {
+  readonly calls = new ToolCallCollector();
+  readonly #output: OutputItems;
+  readonly #context: ResponseContext;
   readonly #spoken = new SpokenText();
-  readonly #endpoint: Endpoint;
-  readonly #onCall: ((tool: string) => void) | undefined;
   readonly #told = new WeakSet<object>();
-  /** True once text or reasoning has been seen. */
-  hasOutput = false;
+  #silent = true;
+  readonly countsFirst = true;
   usage: Usage | undefined;
   finish: FinishReason | undefined;
   /** The id that the server gave the reply. */
-  id: string | undefined;
+  #id: string | undefined;
 
-  constructor(endpoint: Endpoint, onCall?: (tool: string) => void) {
-    this.#endpoint = endpoint;
-    this.#onCall = onCall;
-    this.output = new OutputItems((channel, text) => {
-      this.hasOutput = true;
+  constructor(context: ResponseContext) {
+    this.#context = context;
+    this.#output = new OutputItems((channel, text) => {
+      this.#silent = false;
       this.#spoken.append(channel, text);
     });
   }
 
-  /** Takes a text delta whose event said nothing else. */
+  get empty(): boolean {
+    return this.#silent && this.#output.calls.length === 0;
+  }
+
+  get finished(): boolean {
+    return this.finish !== undefined;
+  }
+
+  /** Nothing follows the event that ends a response. */
+  get stopped(): boolean {
+    return this.finish !== undefined && this.usage !== undefined;
+  }
+
+  settle(): undefined {
+    this.#output.calls.forEach((item, index) => this.calls.add(callDelta(item, index, this.#context.remote)));
+  }
+
+  /** The part is left out where text and calls in their usual order say it all. */
+  kept(written: readonly ToolCall[]) {
+    const { strictTools, storedAfter: after } = this.#context;
+    const calls = written.map((call) => {
+      const tool = strictTools.get(call.name);
+      return tool ? { ...call, arguments: withoutNulls(call.arguments, tool.parameters) } : call;
+    });
+    // Without a name an item is no call, so those that are left have the places of the calls.
+    const named = this.#output.calls.filter(({ fields }) =>
+      typeof fields.name === "string" && fields.name !== ""
+    );
+    const items = this.#output.list.flatMap((item): readonly Fields[] => {
+      if (item.type !== "function_call" && item.type !== ASKS) return storedItem(item);
+      const at = named.indexOf(item);
+      if (at < 0) return [];
+      if (item.type === ASKS) return [present(item.fields)];
+      const [was, is] = [written[at]?.arguments, calls[at]?.arguments];
+      return [{ type: item.type, ...(was === is || was === undefined ? {} : { arguments: was }) }];
+    });
+    const sameIds = named.every((item, at) => calls[at]?.id === callId(item));
+    const stores = after !== undefined && this.#id !== undefined && this.finished && sameIds;
+    const stored = stores ? { stored: { id: this.#id, after } } : {};
+    return { calls, data: stores || !isPlain(items) ? { items, ...stored } : undefined };
+  }
+
   say(channel: Channel, text: string): void {
-    const item = this.output.at({}, channel === "text" ? "message" : "reasoning");
-    this.output.speak(item, channel === "text" ? "content:0" : "summary:0", text);
+    const item = this.#output.at({}, channel === "text" ? "message" : "reasoning");
+    this.#output.speak(item, channel === "text" ? "content:0" : "summary:0", text);
   }
 
   /** Reads one event, or a whole response. Throws a ProviderFailure when it reports an error. */
@@ -223,11 +164,11 @@ class ResponseCollector implements EventReceiver {
         if (isRecord(item)) this.#done(item, index);
         return;
       case "response.function_call_arguments.delta":
-        if (typeof event.delta === "string") this.output.at(event, "function_call").written += event.delta;
+        if (typeof event.delta === "string") this.#output.at(event, "function_call").written += event.delta;
         return;
       case "response.function_call_arguments.done":
         if (typeof event.arguments === "string") {
-          this.output.at(event, "function_call").written = event.arguments;
+          this.#output.at(event, "function_call").written = event.arguments;
         }
         return;
     }
@@ -241,7 +182,6 @@ class ResponseCollector implements EventReceiver {
     }
   }
 
-  /** Returns what has come since the last call, adjacent pieces joined. */
   take(): readonly Chunk[] {
     return [...this.#spoken.take(), ...this.#newRemoteCalls()];
   }
@@ -252,7 +192,7 @@ class ResponseCollector implements EventReceiver {
 
   /** Calls that the server has made itself and that were not told yet. */
   #newRemoteCalls(): readonly Chunk[] {
-    const made = this.output.list.filter((item) => item.done && !this.#told.has(item));
+    const made = this.#output.list.filter((item) => item.done && !this.#told.has(item));
     return made.flatMap((item) => {
       this.#told.add(item);
       return remoteCallOf(item.fields) ?? [];
@@ -262,31 +202,31 @@ class ResponseCollector implements EventReceiver {
   #text(event: Fields, type: string, field: string): void {
     if (typeof event.delta !== "string") return;
     const at = event.summary_index ?? event.content_index ?? 0;
-    const item = this.output.at(event, type);
-    this.output.speak(item, type === "message" ? "content:0" : `${field}:${at}`, event.delta);
+    const item = this.#output.at(event, type);
+    this.#output.speak(item, type === "message" ? "content:0" : `${field}:${at}`, event.delta);
   }
 
   #added(item: Fields, index: unknown): void {
-    this.output.announce(item, index);
-    if (item.type === "function_call" && typeof item.name === "string") this.#onCall?.(item.name);
+    this.#output.announce(item, index);
+    if (item.type === "function_call" && typeof item.name === "string") this.#context.onCall?.(item.name);
   }
 
   #done(item: Fields, index: unknown): void {
-    const known = this.output.calls.length;
-    this.output.finish(item, index);
-    if (this.output.calls.length > known && typeof item.name === "string") this.#onCall?.(item.name);
+    const known = this.#output.calls.length;
+    this.#output.finish(item, index);
+    if (this.#output.calls.length > known && typeof item.name === "string") this.#context.onCall?.(item.name);
   }
 
   /** The response object as it stands: at the beginning of a stream empty, at its end whole. */
   #response(response: Fields): void {
     const { id, status, usage, output, error } = response;
-    if (typeof id === "string" && id !== "") this.id = id;
+    if (typeof id === "string" && id !== "") this.#id = id;
     if (isRecord(usage)) this.usage = readUsage(usage) ?? this.usage;
     if (isRecord(error) && (status === undefined || status === "failed")) throw this.#reported(error);
     if (status === "failed" || status === "cancelled") {
       throw this.#reported({ code: "server_error", message: `the response is ${status}` });
     }
-    if (Array.isArray(output)) this.output.settle(output);
+    if (Array.isArray(output)) this.#output.settle(output);
     if (status === "completed") this.finish = "stop";
     if (status === "incomplete") this.finish = cutReason(response.incomplete_details);
     if (status === undefined && Array.isArray(output)) this.finish = "stop";
@@ -295,7 +235,7 @@ class ResponseCollector implements EventReceiver {
   #reported(error: Fields): ProviderFailure {
     const code = typeof error.code === "string" ? error.code : "";
     const status = statusIn(error) ?? KNOWN_STATUS[code] ?? (REFUSED.test(code) ? 400 : undefined);
-    return reportedFailure({ status, text: JSON.stringify({ error }) }, this.#endpoint);
+    return reportedFailure({ status, text: JSON.stringify({ error }) }, this.#context.endpoint);
   }
 }
 

@@ -2,10 +2,11 @@ import type { Message, Prefix } from "../../../core/mod.ts";
 import type { Endpoint, ProviderFailure } from "../../errors.ts";
 import type { KindOptions } from "../../kind.ts";
 import { InputItems, replyPartOf, type StoredReply } from "./items.ts";
-import { ResponseReply } from "./response_reply.ts";
+import { readResponse } from "./response_reply.ts";
 import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import type { RemoteServer } from "../../remote/remote_server.ts";
+import type { ReplyReader } from "../../wire/http_stream.ts";
 import { endpointOf } from "../../wire/endpoint.ts";
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
@@ -57,8 +58,8 @@ export class ResponsesWire {
     return encoder.encode(`${this.#head(request.prefix)}${list}]${end}}`);
   }
 
-  reply(request: ModelRequest): ResponseReply {
-    return new ResponseReply({
+  reply(request: ModelRequest): ReplyReader {
+    return readResponse({
       endpoint: this.endpoint,
       model: this.#options.model,
       callIds: this.#stored?.callIds(request) ?? this.#buffer.callIds(request),

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import type { Chunk } from "../../../../src/core/mod.ts";
 import { ProviderFailure } from "../../../../src/provider/errors.ts";
-import { ResponseReply } from "../../../../src/provider/kinds/responses/response_reply.ts";
+import { readResponse } from "../../../../src/provider/kinds/responses/response_reply.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 
 type Json = Record<string, unknown>;
 
-function newReply(): ResponseReply {
+function newReply() {
   const endpoint = { provider: "test", host: "h", model: "m", keyName: "", keyed: false, secrets: [] };
   const model = { provider: "test", id: "m", contextWindow: 0, vision: false };
-  return new ResponseReply({
+  return readResponse({
     endpoint,
     model,
     callIds: new Set(),
