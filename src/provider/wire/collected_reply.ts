@@ -2,9 +2,8 @@ import type { Chunk, FinishReason, ProviderError, ToolCall, Usage } from "../../
 import { type Endpoint, protocolFailure } from "../errors.ts";
 import type { ModelInfo } from "../provider.ts";
 import type { ToolCallCollector } from "../tool_calls.ts";
-import type { EventReceiver } from "./events.ts";
 import type { ReplyReader } from "./http_stream.ts";
-import { type EventLook, ReplyBody } from "./reply_body.ts";
+import { type EventReceiver, ReplyBody } from "./reply_body.ts";
 
 /** The facts of its request that a reply needs. */
 export interface ReplyContext {
@@ -54,11 +53,12 @@ export class CollectedReply implements ReplyReader {
   readonly #collector: ReplyCollector;
   readonly #body: ReplyBody;
 
-  constructor(kind: string, context: ReplyContext, collector: ReplyCollector, look: EventLook) {
+  /** `callMark` finds the events that are about tool calls, also in broken JSON. */
+  constructor(kind: string, context: ReplyContext, collector: ReplyCollector, callMark: RegExp) {
     this.#kind = kind;
     this.#context = context;
     this.#collector = collector;
-    this.#body = new ReplyBody(collector, look, context.endpoint);
+    this.#body = new ReplyBody(collector, callMark, context.endpoint);
   }
 
   get over(): "no" | "finished" | "counted" | "done" {

@@ -1,7 +1,7 @@
 import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { AnthropicMessages, KIND } from "./messages.ts";
-import { Collector, LOOK } from "./reply.ts";
+import { Collector } from "./reply.ts";
 import { Bodies, MCP_BETA, replyLimit } from "./request.ts";
 import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
@@ -88,7 +88,7 @@ function createAnthropic(options: KindOptions): Provider {
       };
       const collector = new Collector(context, after);
       replies.set(request, collector);
-      return new CollectedReply(KIND, context, collector, LOOK);
+      return new CollectedReply(KIND, context, collector, /tool_use|input_json/);
     },
   });
   const unsent = unsentSettings(options, thinking);

@@ -3,17 +3,11 @@ import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 import { nameOf, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
-import type { Channel, DeltaShape, OnlyText } from "../../wire/delta_template.ts";
 import type { ReplyCollector, ReplyContext } from "../../wire/collected_reply.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { SpokenText } from "../../wire/spoken_text.ts";
+import { type Channel, SpokenText } from "../../wire/spoken_text.ts";
 import type { ReplyPart } from "./messages.ts";
-
-/** Text deltas of the Messages API. */
-const DELTA_SHAPE: DeltaShape = { start: "event: content_block_delta\ndata: ", onlyText };
-
-export const LOOK = { shape: DELTA_SHAPE, callMark: /tool_use|input_json/ };
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -104,10 +98,6 @@ export class Collector implements ReplyCollector {
     if (type === "error" || isPresent(event.error)) throw this.#reported(event);
   }
 
-  say(channel: Channel, text: string): void {
-    this.#blocks.say(channel, text);
-  }
-
   /** The message that a stream begins with is empty; the one of a reply in one piece is all there is. */
   #message(message: Fields): void {
     const { content, usage } = message;
@@ -152,14 +142,6 @@ export class Collector implements ReplyCollector {
     const { provider, host } = endpoint;
     return { kind: "content_filter", message, said: [["declined", provider, host, said], ["askOtherwise"]] };
   }
-}
-
-function onlyText(event: unknown): OnlyText | undefined {
-  if (!isRecord(event) || event.type !== "content_block_delta" || !isRecord(event.delta)) return undefined;
-  const { type, text, thinking } = event.delta;
-  if (type === "text_delta" && typeof text === "string") return { field: "text", channel: "text", text };
-  if (type !== "thinking_delta" || typeof thinking !== "string") return undefined;
-  return { field: "thinking", channel: "reasoning", text: thinking };
 }
 
 function isPresent<T>(value: T | null | undefined): value is T {
@@ -220,9 +202,9 @@ class ReplyBlocks {
 
   delta(index: number, delta: Fields): void {
     const { type, text, thinking, signature, partial_json } = delta;
-    if (type === "text_delta" && typeof text === "string") this.say("text", text, index);
+    if (type === "text_delta" && typeof text === "string") this.#say("text", text, index);
     else if (type === "thinking_delta" && typeof thinking === "string") {
-      this.say("reasoning", thinking, index);
+      this.#say("reasoning", thinking, index);
     } else if (type === "signature_delta" && typeof signature === "string") {
       const block = this.#find(index);
       if (block) block.signature += signature;
@@ -233,14 +215,13 @@ class ReplyBlocks {
     }
   }
 
-  /** Takes text for the block of this number, else for the last one; begins a block where there is none. */
-  say(channel: Channel, text: string, index?: number): void {
-    const find = () => index === undefined ? this.#blocks.at(-1) : this.#find(index);
-    const fits = (block: Block | undefined) => block !== undefined && CHANNELS[block.type] === channel;
-    if (!fits(find())) {
-      this.start(index ?? this.#blocks.length, { type: channel === "text" ? "text" : "thinking" });
+  /** Takes text for the block of this number; begins a block where there is none. */
+  #say(channel: Channel, text: string, index: number): void {
+    const known = this.#find(index);
+    if (known === undefined || CHANNELS[known.type] !== channel) {
+      this.start(index, { type: channel === "text" ? "text" : "thinking" });
     }
-    const block = find();
+    const block = this.#find(index);
     if (block) this.#append(block, channel, text);
   }
 

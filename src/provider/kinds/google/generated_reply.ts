@@ -4,23 +4,18 @@ import { blockedFailure, declinedError, endingFailure, understood } from "./fail
 import { KIND } from "./contents.ts";
 import { toolNamed } from "./generate_request.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
-import type { Channel } from "../../wire/delta_template.ts";
 import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { SpokenText } from "../../wire/spoken_text.ts";
+import { type Channel, SpokenText } from "../../wire/spoken_text.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
 
 const FINISH: Readonly<Record<string, FinishReason>> = { STOP: "stop", MAX_TOKENS: "length" };
 
-/** Each event counts tokens anew, so hardly two of them are alike. */
-const NO_SHAPE = { start: "data: ", onlyText: () => undefined };
-
 /** Reads one reply to a request with these tools. */
 export function readReply(context: ReplyContext, tools: readonly ToolSchema[]): ReplyReader {
-  const look = { shape: NO_SHAPE, callMark: /functionCall/ };
-  return new CollectedReply(KIND, context, new Collector(context, tools), look);
+  return new CollectedReply(KIND, context, new Collector(context, tools), /functionCall/);
 }
 
 class Collector implements ReplyCollector {
@@ -61,10 +56,6 @@ class Collector implements ReplyCollector {
 
   end(): readonly Chunk[] {
     return this.#parts.end();
-  }
-
-  say(channel: Channel, text: string): void {
-    this.#parts.say(channel, text);
   }
 
   settle(): ProviderError | undefined {
@@ -136,10 +127,6 @@ class ReplyParts {
       const text = typeof part.text === "string" ? part.text : "";
       this.#text(part.thought === true ? "reasoning" : "text", text, signed);
     } else if (Object.keys(part).some((key) => !SILENT.has(key))) this.#list.push(part);
-  }
-
-  say(channel: Channel, text: string): void {
-    this.#text(channel, text, {});
   }
 
   take(): readonly Chunk[] {

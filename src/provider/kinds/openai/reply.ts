@@ -4,10 +4,8 @@ import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
 import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
-import type { Channel } from "../../wire/delta_template.ts";
-import { SpokenText } from "../../wire/spoken_text.ts";
+import { type Channel, SpokenText } from "../../wire/spoken_text.ts";
 import { readUsage } from "../../wire/usage.ts";
-import { DELTA_SHAPE } from "./delta_shape.ts";
 
 /** The parts of a stream event, or of a whole completion, that are read. */
 interface WireEvent {
@@ -56,8 +54,7 @@ const GAVE_UP = new Set(["insufficient_system_resource", "network_error", "abort
 
 /** Reads one reply of chat completions. */
 export function readReply(context: ReplyContext, thinkTags: boolean): ReplyReader {
-  const look = { shape: DELTA_SHAPE, callMark: /tool_call/ };
-  return new CollectedReply("openai", context, new Collector(context, thinkTags), look);
+  return new CollectedReply("openai", context, new Collector(context, thinkTags), /tool_call/);
 }
 
 class Collector implements ReplyCollector {
@@ -93,11 +90,6 @@ class Collector implements ReplyCollector {
     if (counted !== undefined && counted !== null) this.usage = readUsage(counted) ?? this.usage;
     if (error !== undefined && error !== null) throw this.#reported(error);
     if (!choice && choices === undefined && isErrorObject(event)) throw this.#reported(event);
-  }
-
-  say(channel: Channel, text: string): void {
-    if (channel === "text") this.#text(text);
-    else this.#append("reasoning", text);
   }
 
   take(): readonly Chunk[] {

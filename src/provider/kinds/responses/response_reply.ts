@@ -4,12 +4,11 @@ import { KIND } from "./items.ts";
 import { askedName, ASKS, remoteCallOf } from "./remote_calls.ts";
 import type { RemoteServers } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
-import type { Channel, DeltaShape, OnlyText } from "../../wire/delta_template.ts";
 import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import type { Fields } from "../../wire/message_parts.ts";
 import { withoutNulls } from "../../wire/schema/strict.ts";
-import { SpokenText } from "../../wire/spoken_text.ts";
+import { type Channel, SpokenText } from "../../wire/spoken_text.ts";
 import { readUsage } from "../../wire/usage.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
 
@@ -24,8 +23,7 @@ export interface ResponseContext extends ReplyContext {
 
 /** Reads one response of this wire, streamed or not. */
 export function readResponse(context: ResponseContext): ReplyReader {
-  const look = { shape: DELTA_SHAPE, callMark: /function_call/ };
-  return new CollectedReply(KIND, context, new ResponseCollector(context), look);
+  return new CollectedReply(KIND, context, new ResponseCollector(context), /function_call/);
 }
 
 function callId({ fields }: OutputItem): unknown {
@@ -69,17 +67,6 @@ const KNOWN_STATUS: Readonly<Record<string, number>> = {
   server_error: 500,
   vector_store_timeout: 504,
 };
-
-/** Text deltas where a server numbers nothing, so that they are all alike. */
-const DELTA_SHAPE: DeltaShape = { start: "event: response.output_text.delta\ndata: ", onlyText };
-
-function onlyText(event: unknown): OnlyText | undefined {
-  if (!isRecord(event) || event.type !== "response.output_text.delta") return undefined;
-  const { delta } = event;
-  // Between numbered events no two are alike.
-  if (typeof delta !== "string" || delta === "" || event.sequence_number !== undefined) return undefined;
-  return { field: "delta", channel: "text", text: delta };
-}
 
 class ResponseCollector implements ReplyCollector {
   readonly calls = new ToolCallCollector();
@@ -142,11 +129,6 @@ class ResponseCollector implements ReplyCollector {
     const stores = after !== undefined && this.#id !== undefined && this.finished && sameIds;
     const stored = stores ? { stored: { id: this.#id, after } } : {};
     return { calls, data: stores || !isPlain(items) ? { items, ...stored } : undefined };
-  }
-
-  say(channel: Channel, text: string): void {
-    const item = this.#output.at({}, channel === "text" ? "message" : "reasoning");
-    this.#output.speak(item, channel === "text" ? "content:0" : "summary:0", text);
   }
 
   /** Reads one event, or a whole response. Throws a ProviderFailure when it reports an error. */
