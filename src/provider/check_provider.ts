@@ -11,7 +11,7 @@ export interface CheckFailure {
   readonly message: string;
 }
 
-/** What an endpoint said when it was tried. */
+/** The outcome of trying an endpoint. */
 export interface ProviderCheck {
   /** Models that it lists; undefined when it has no list. */
   readonly models?: readonly string[];

@@ -9,7 +9,7 @@ import type {
 } from "../core/mod.ts";
 import type { ModelRequest, Provider } from "./provider.ts";
 
-/** What the server says to one request of a case. */
+/** The answer of the server to one request of a case. */
 export interface ContractTurn {
   readonly text?: string | readonly string[];
   readonly reasoning?: string;
@@ -43,7 +43,7 @@ const HELLO: readonly Message[] = [{ role: "user", content: "Hello" }];
 const WIDE = 'héllo 世界 👩‍👩‍👧 \u{1F98A} tab\t quote" back\\slash\nline';
 
 /**
- * What every provider kind promises to the agent. A kind of your own takes part by giving each case a
+ * The promises of every provider kind to the agent. A kind of your own takes part by giving each case a
  * provider whose server answers with the turns; its retries must not wait (see `deps.clock` of
  * {@linkcode CreateOptions}).
  */

@@ -122,7 +122,7 @@ export interface Reported {
   readonly shouldRetry?: boolean | undefined;
   /** The name under which the server's own people find the request. */
   readonly requestId?: string | undefined;
-  /** What it comes to, where a wire says so in more than words. */
+  /** The kind, where a wire says more than words. */
   readonly kind?: ProviderErrorKind;
   readonly remedy?: Phrase;
 }
@@ -165,7 +165,7 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
 }
 
-/** What to do where status and kind say too little. */
+/** The remedy where status and kind say too little. */
 function remedyOfWords({ text }: Reported, endpoint: Endpoint): Phrase | undefined {
   const { model } = endpoint;
   if (NO_CREDIT.test(text)) {
@@ -349,7 +349,7 @@ const CHECK_SERVER: Phrase = {
   said: ["checkServer"],
 };
 const REFUSED = /connection refused|actively refused/i;
-/** What does not listen on this machine is not started by waiting; what restarts gets a second. */
+/** A local server that does not listen is not started by waiting; one that restarts gets a second. */
 const REFUSED_ATTEMPTS = 2;
 
 /** Returns what to do when this machine has nothing that listens, as server or as proxy. */

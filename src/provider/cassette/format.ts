@@ -31,7 +31,6 @@ export interface RecordedMessage {
   readonly content: string;
   readonly name?: string;
   readonly calls?: readonly { readonly name: string; readonly arguments: string }[];
-  /** Number of images. */
   readonly images?: number;
 }
 

@@ -77,7 +77,7 @@ function withoutGaps(facts: Omit<ServedModel, "id">): Omit<ServedModel, "id"> {
 /** Says more of a model of the list than the list does. */
 type Describe = (model: string, index: number) => Promise<Omit<ServedModel, "id">>;
 
-/** What servers tell on pages of their own, beside the list that all have. */
+/** Pages of single servers, in addition to the list that all have. */
 const DESCRIBERS: Readonly<Record<string, (pages: Pages) => Promise<Describe>>> = {
   async ollama(pages) {
     const { body: running } = await pages.ask("/api/ps");
@@ -246,7 +246,7 @@ function isNear(url: string): boolean {
   return /^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^\[f[cd]/.test(host);
 }
 
-/** What the pages of model servers say. Everything in them may be missing or of another form. */
+/** Everything in the pages of model servers may be missing or of another form. */
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -13,7 +13,7 @@ export interface ProcessName {
   readonly start: string;
 }
 
-/** What the users of a server know of it. */
+/** The facts of a server that its users share. */
 export interface ServerLease {
   /** The keeper, whose process group the server is in. */
   readonly keeper: ProcessName;
@@ -66,7 +66,6 @@ export class ServerFiles {
     if (((found.mode ?? 0) & 0o077) !== 0) Deno.chmodSync(this.directory, 0o700);
   }
 
-  /** A name for the pipe of a new server. */
   newPipe(): string {
     return join(this.directory, `pipe-${crypto.randomUUID().slice(0, 8)}`);
   }

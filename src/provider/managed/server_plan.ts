@@ -268,7 +268,7 @@ function availableMemory(): number | undefined {
   }
 }
 
-/** What the limit of a container leaves. Pages of files count as used there, and are given back. */
+/** The memory that a container has left. Pages of files count as used there, and are given back. */
 function containerMemory(): number {
   const directory = "/sys/fs/cgroup";
   const [limit, used] = systemText([`${directory}/memory.max`, `${directory}/memory.current`]).split("\n");

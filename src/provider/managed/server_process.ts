@@ -31,7 +31,7 @@ export interface KeptCommand {
   readonly command: readonly string[];
   /** Named pipe that the users of the server hold. */
   readonly pipe: string;
-  /** What the server says is appended here. */
+  /** File that the output of the server is appended to. */
   readonly log: string;
 }
 
@@ -74,7 +74,7 @@ export function holdPipe(path: string): Deno.FsFile | undefined {
 }
 
 /**
- * What a server gets of the environment: where programs, libraries and caches are, and what libraries for
+ * The environment of a server: where programs, libraries and caches are, and what libraries for
  * GPUs and threads read. Keys and tokens of the user are nothing that it needs.
  */
 const PASSED =

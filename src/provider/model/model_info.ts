@@ -136,7 +136,7 @@ export interface FactPrice extends FactRates {
   readonly tiers?: readonly (FactRates & { readonly above: number })[];
 }
 
-/** What is known of a model at a vendor. What is absent is not known. */
+/** The known facts of a model at a vendor. */
 export interface ModelFacts {
   /** Tokens that a request may have. */
   readonly window?: number;

@@ -35,7 +35,7 @@ const NAMES: Readonly<Record<string, string>> = {
   zhipuai: "zhipu",
 };
 
-/** What a list brought, and the file that it is kept in. */
+/** The counts of a list, and the file that it is kept in. */
 export interface KeptList {
   readonly file: string;
   readonly providers: number;

@@ -11,13 +11,13 @@ export interface ScannerOptions {
    * has nothing else.
    */
   readonly taught: boolean;
-  /** Told the name of a tool when its call begins. */
+  /** Gets the name of a tool when its call begins. */
   readonly onCall?: ((tool: string) => void) | undefined;
 }
 
 /** The end of a reply. */
 export interface ReplyEnd {
-  /** What was still held back. */
+  /** The text that was still held back. */
   readonly text: string;
   readonly calls: readonly TextCall[];
   /** The whole reply as the model wrote it, without results that it made up. */
@@ -63,7 +63,7 @@ const DEEPEST_INDENT = 3;
 export class CallScanner {
   readonly #options: ScannerOptions;
   #raw = "";
-  /** What has come and is not decided; with a form it begins at the form's mark. */
+  /** The undecided text; with a form it begins at the mark of the form. */
   #held = "";
   #form: Form | undefined;
   /** Length of what is held from which on the call is read again. */
@@ -263,7 +263,7 @@ export class CallScanner {
     return "";
   }
 
-  /** What looked like a call is text: `length` of it without another look at what is inside. */
+  /** Takes a supposed call for text: `length` of it is shown without another look inside. */
   #giveUp({ fence }: Form, length: number): string {
     this.#form = undefined;
     this.#lineStart = false;

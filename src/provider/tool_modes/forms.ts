@@ -4,7 +4,7 @@ import { plainArguments } from "../tool_calls.ts";
 import type { TextCall } from "./syntax.ts";
 import { jsonEnd, readTaughtCall } from "./taught_call.ts";
 
-/** Whether more of the reply will come: yes, no, or no because it was cut at the output limit. */
+/** The end of a reply: not yet, complete, or cut at the output limit. */
 export type Ending = "open" | "ended" | "cut";
 
 export type FormRead =

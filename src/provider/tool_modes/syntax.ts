@@ -2,7 +2,6 @@ import type { Prefix, ToolCall, ToolSchema } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import template from "./addendum.md" with { type: "text" };
 
-/** A call that came as text. */
 export interface TextCall {
   readonly name: string;
   /** A JSON object; of a call that cannot be read the text of the call itself. */
@@ -55,7 +54,7 @@ export function writeResult(number: number, name: string, content: string): stri
   return `%%RESULT%% ${number} name=${JSON.stringify(name)}\n${escapeMarkers(content)}\n%%END%%`;
 }
 
-/** How a call of the tool looks: the first text that it needs in the head, further ones in blocks. */
+/** An example of a call of the tool: its first text in the head, further ones in blocks. */
 export function exampleCall({ name, parameters }: ToolSchema): string {
   const [first, ...more] = requiredNames(parameters);
   const properties = isRecord(parameters.properties) ? parameters.properties : {};

@@ -148,7 +148,7 @@ class TextReply {
     });
   }
 
-  /** What the server itself takes for calls counts alone: a text that repeats them is none. */
+  /** Ends the reply. Calls of the server count alone: a text that repeats them is text. */
   *#end(finish: FinishReason): Generator<Chunk, void> {
     const own = this.#calls.length > 0;
     const { text, calls, raw, shortened } = this.#scanner.end(own ? "content_filter" : finish);

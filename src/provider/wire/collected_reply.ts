@@ -13,7 +13,7 @@ export interface ReplyContext {
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
   readonly callIdPrefix: string;
-  /** Told the name when a call begins. */
+  /** Gets the name when a call begins. */
   readonly onCall?: ((tool: string) => void) | undefined;
 }
 

@@ -21,7 +21,7 @@ const MOST_TEXTS = 64;
 const MOST_UNITS = 200_000;
 const LONGEST_REPLY = 64 * 1024 * 1024;
 
-/** Where a kind sends texts. */
+/** The endpoint for texts. */
 interface EmbeddingWire {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ import { type Fields, isFieldsList } from "./message_parts.ts";
 
 type Told = Pick<AssistantMessage, "content" | "reasoning" | "calls">;
 
-/** What the blocks of an anthropic message were; undefined where the parts are of today. */
+/** The blocks of an anthropic message; undefined where the parts have the form of today. */
 export function oldAnthropicParts(
   { content, reasoning = "", calls = [] }: Told,
   data: readonly unknown[],

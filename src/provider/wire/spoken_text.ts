@@ -1,7 +1,6 @@
 import type { Chunk } from "../../core/mod.ts";
 import { safeText } from "../../util/json.ts";
 
-/** The channel of a piece of text. */
 export type Channel = "text" | "reasoning";
 
 /** Joins the pieces of a reply's text into chunks that can be shown, whole characters only. */

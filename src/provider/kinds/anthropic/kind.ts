@@ -129,7 +129,7 @@ function unsentSettings({ entry }: KindOptions, { samples }: Thinking): readonly
   return refused.filter((name) => entry[name] !== undefined);
 }
 
-/** So many times in a row a reply may stop on the way. */
+/** At most this many consecutive pauses of a reply. */
 const MOST_PAUSES = 20;
 
 type Ask = (request: ModelRequest) => AsyncIterable<Chunk>;

@@ -71,7 +71,7 @@ export class AnthropicMessages implements MessageWriter {
   #others: string[] = [];
   /** True when the last message is a reply that goes on where it is sent back. */
   #paused = false;
-  /** Whether the first reply since the user spoke last begins with a thought; absent: there is none. */
+  /** True when the first reply after the last user message begins with a thought; absent without a reply. */
   #loopThinks: boolean | undefined;
 
   constructor(given: BodyOptions, { system, tools }: Prefix) {
@@ -127,7 +127,7 @@ export class AnthropicMessages implements MessageWriter {
   }
 
   /**
-   * What the model can take of the parts. A thought is bound to all that came before it: where that is no
+   * The parts that the model can take. A thought is bound to all that came before it: where that is no
    * longer the same, after a compaction or with other tools, it is worth nothing, and servers may refuse it.
    */
   #partsOf(message: AssistantMessage): readonly ReplyPart[] | undefined {

@@ -3,22 +3,20 @@ import type { JsonSchema, ToolSchema } from "../../../core/mod.ts";
 import type { Thinking } from "./thinking.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import { type RemoteServer, type RemoteServers, tokenOf } from "../../remote/remote_server.ts";
-import { wireName } from "../../wire/message_parts.ts";
+import { type Fields, wireName } from "../../wire/message_parts.ts";
 import type { RequestBuffer } from "../../wire/request_buffer.ts";
 import { isRecord } from "../../../util/json.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The facts a request body depends on besides the conversation. */
 export interface BodyOptions {
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;
   readonly thinking: Thinking;
-  /** What the user adds to every body. */
+  /** Fields that the user adds to every body. */
   readonly extra: Fields;
   /** MCP servers that the model's server calls. */
   readonly remote: readonly RemoteServer[];
-  /** Told the name of all that a request says, when its body is written. */
+  /** Gets the digest of a request when its body is written. */
   readonly sent: (name: string) => void;
 }
 
@@ -84,7 +82,7 @@ export function tail(
   return `,${fields.slice(1, -1)}`;
 }
 
-/** Where nobody knows the limit of a model: every model of the last years takes this one. */
+/** The limit of a model that no table knows: every model of the last years takes this one. */
 const USUAL_LIMIT = 32_000;
 /** More is of no use in a step, and stands against the limits of an account. */
 const HIGHEST_LIMIT = 64_000;
@@ -121,7 +119,7 @@ function toolChoice(
 /** The experimental feature of the server that connects it to MCP servers. */
 export const MCP_BETA = "mcp-client-2025-11-20";
 
-/** What a request says of the MCP servers that are to be called; nothing where there is none. */
+/** The field that declares MCP servers; absent without servers. */
 function serverFields(servers: readonly RemoteServer[]): Fields {
   if (servers.length === 0) return {};
   return {
@@ -185,7 +183,7 @@ function callable(servers: readonly RemoteServer[] = []): readonly RemoteServer[
   return servers.filter(({ unasked }) => unasked === "all" || unasked.length > 0);
 }
 
-/** What the server refuses at the top of a schema, though not below. */
+/** Keywords that the server refuses at the top of a schema only. */
 const COMBINERS = ["allOf", "anyOf", "oneOf"] as const;
 
 /**

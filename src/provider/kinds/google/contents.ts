@@ -168,7 +168,7 @@ function plainParts({ content, calls = [] }: AssistantMessage): readonly Fields[
   return [{ text: safeText(content) }, ...calls.map(() => ({ functionCall: {} }))];
 }
 
-/** What was said or thought. A thought without a signature says nothing to the model. */
+/** A text or a thought. A thought without a signature says nothing to the model. */
 function saidPart(text: string, thought: boolean, thoughtSignature: unknown): readonly string[] {
   if (thoughtSignature === undefined && (thought || text === "")) return [];
   return [JSON.stringify({ text, ...(thought ? { thought } : {}), thoughtSignature })];

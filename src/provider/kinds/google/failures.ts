@@ -31,7 +31,7 @@ const DECLINED: Readonly<Record<string, string>> = {
   JAILBREAK: "it looks like an attempt to get around the rules",
 };
 
-/** What went wrong in an answer that another try may give. */
+/** Faults of an answer that another attempt may not have. */
 const BROKEN: Readonly<Record<string, string>> = {
   MALFORMED_FUNCTION_CALL: "broke off at a tool call that the model had not written well",
   MALFORMED_RESPONSE: "broke off at an answer that the model had not written well",
@@ -97,7 +97,7 @@ const NONE: Phrase = {
 };
 
 /**
- * What an error of the vendor comes to, from the details it brings (google.rpc.Status): a quota that is full
+ * The meaning of an error of the vendor, from its details (google.rpc.Status): a quota that is full
  * for a while, or for the day, and a key that is not valid, which comes as a bad request.
  */
 export function understood(reported: Reported): Reported {
@@ -125,7 +125,7 @@ export function understood(reported: Reported): Reported {
   };
 }
 
-/** What to do about a quota that no wait of seconds gives back. */
+/** The remedy for a quota that no wait of seconds gives back. */
 function lastingQuota(details: readonly Fields[], message: string): Phrase | undefined {
   const violations = details.flatMap((detail) =>
     isOf(detail, "QuotaFailure") && Array.isArray(detail.violations) ? detail.violations.filter(isRecord) : []

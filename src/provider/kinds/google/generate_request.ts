@@ -107,13 +107,13 @@ function toolConfig({ entry }: BodyOptions, { prefix, toolChoice }: ModelRequest
   return { ...own, functionCallingConfig: { mode: toolChoice === "none" ? "NONE" : "AUTO" } };
 }
 
-/** What models of one generation take on this wire. */
+/** The features of a generation of models on this wire. */
 interface Generation {
   /** Calls without the signature of a thought are refused. */
   readonly signsCalls: boolean;
   /** Results of functions may hold images. */
   readonly resultImages: boolean;
-  /** How it is told how much to think: by a word, by a number of tokens, or not at all. */
+  /** The form of a request for thinking: a word, a number of tokens, or none. */
   readonly thinking: "level" | "budget" | "none";
   /** It thinks unless it is told not to. */
   readonly thinksUnasked: boolean;
@@ -146,7 +146,7 @@ const LEVELS: Readonly<Record<string, string>> = { none: "low", minimal: "low", 
 /** Tokens that a model of which no number is asked may think with beside a short answer. */
 const ALLOWANCE = 8192;
 
-/** How a model is asked to think. */
+/** The request for thinking. */
 interface Thinking {
   /** `thinkingConfig` of a request; undefined: nothing is said. */
   readonly config: Fields | undefined;
@@ -189,7 +189,7 @@ const THINKING = /thinking|include_?thoughts/i;
 /** Signatures mean nothing at another project, region or gateway than the one they came from. */
 const SIGNATURE = /thought[_ ]?signature/i;
 
-/** What a server has refused so far, although the name of the model says that it should take it. */
+/** Fields that a server has refused although the name of the model says that it takes them. */
 export class RefusedFields {
   readonly #wantsEffort: boolean;
   readonly #unreadable = new WeakSet<Message>();

@@ -16,7 +16,6 @@ import { safeText } from "../../../util/json.ts";
 
 type Compat = ProviderEntry["compat"];
 
-/** A message in the form of the wire. */
 export interface WireMessage {
   readonly role: string;
   readonly content: string | readonly unknown[] | null;
@@ -31,7 +30,7 @@ interface WireStyle {
 export class ChatMessages implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[];
-  /** What stands before the conversation: the system prompt. */
+  /** The messages before the conversation: the system prompt. */
   readonly opening: readonly WireMessage[];
   readonly #options: BodyOptions;
   readonly #style: WireStyle;
@@ -162,7 +161,7 @@ export class AlternatingMessages implements MessageWriter {
     return `${open}${this.#inner.end(request)}`;
   }
 
-  /** What can no longer change once these messages have come. */
+  /** Returns the messages that can no longer change. */
   #take(messages: readonly WireMessage[]): string[] {
     const closed: WireMessage[] = [];
     for (const message of messages) {

@@ -13,7 +13,7 @@ import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts"
 import type { Adaptation } from "../../wire/streaming_provider.ts";
 
 const encoder = new TextEncoder();
-/** So many in a row: the server keeps nothing, whatever it was asked, and every attempt is a request more. */
+/** After this many lost replies in a row the server is taken to keep none: each attempt costs a request. */
 const MOST_LOST = 2;
 
 /** Bodies and replies of one provider, and what it has learned of the server. */
@@ -71,7 +71,7 @@ export class ResponsesWire {
     });
   }
 
-  /** What can be done about a refusal: send everything, or leave out what the request can do without. */
+  /** Handles a refusal: sends everything, or leaves out an optional field. */
   adapt(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined {
     if (isPreviousLost(failure) && this.#stored?.last(request)) {
       this.#stored.forget(request);
@@ -90,7 +90,7 @@ export class ResponsesWire {
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
-  /** What the MCP servers may do stands in the head of a body, which is another one when that changes. */
+  /** Starts new bodies when the permissions of the MCP servers change: the head of a body declares them. */
   #declareServers(): void {
     const servers = this.#options.remote?.servers();
     if (servers === this.#servers) return;
@@ -151,13 +151,13 @@ export class ResponsesWire {
   }
 }
 
-/** Where a request can go on: the id of a stored reply, and how many messages it stands for. */
+/** A stored reply that a request can continue from, and the number of messages up to it. */
 export interface Continuation {
   readonly id: string;
   readonly messages: number;
 }
 
-/** What is known of one conversation. */
+/** The state of one conversation. */
 interface Known {
   readonly digest: Fingerprint;
   readonly callIds: Set<string>;
@@ -236,7 +236,7 @@ export class StoredReplies {
   }
 }
 
-/** What tells a message from another one. */
+/** The texts that identify a message. */
 function textsOf(message: Message): readonly string[] {
   const { role, content } = message;
   if (role === "assistant") return [role, content, ...message.calls?.map((call) => call.id) ?? []];
