@@ -62,8 +62,8 @@ export class EventReader {
 
 /**
  * Reads the text of one successful response, whatever form it turns out to have: a stream of events, or one
- * JSON value, which the target gets like an event. `callMark` finds the events that are about tool calls, also
- * in broken JSON.
+ * JSON value, which the target gets like an event. `callMark` finds the events that are about tool calls,
+ * also in broken JSON.
  */
 export class ReplyBody {
   readonly #target: EventReceiver;
