@@ -1,12 +1,19 @@
-import type { Chunk } from "../../../core/mod.ts";
-import { ReasonixError } from "../../../core/mod.ts";
-import { isRecord, parseJson } from "../../../util/json.ts";
-import { protocolFailure, reportedFailure, requestFailure } from "../../errors.ts";
-import { type Endpoint, errorOf, nameOf, ProviderFailure, quote } from "../../failure.ts";
-import type { KindOptions } from "../../kind.ts";
-import type { Embeddings } from "../../provider.ts";
-import { retryAfter, withRetry } from "../../retry.ts";
-import { boundedText } from "./bounded_text.ts";
+import { type Chunk, ReasonixError } from "../../core/mod.ts";
+import {
+  type Endpoint,
+  errorOf,
+  nameOf,
+  protocolFailure,
+  ProviderFailure,
+  quote,
+  reportedFailure,
+  requestFailure,
+} from "../errors.ts";
+import type { KindOptions } from "../kind.ts";
+import type { Embeddings } from "../provider.ts";
+import { retryAfter, withRetry } from "../retry.ts";
+import { boundedText } from "./body.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 
 /** Most texts of one request: what the smallest of the usual limits leaves. */
 const MOST_TEXTS = 64;
@@ -14,7 +21,7 @@ const MOST_TEXTS = 64;
 const MOST_UNITS = 200_000;
 const LONGEST_REPLY = 64 * 1024 * 1024;
 
-/** Where a kind sends texts. */
+/** The endpoint for texts. */
 interface EmbeddingWire {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

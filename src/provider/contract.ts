@@ -1,8 +1,15 @@
-import type { Message, ToolMessage } from "../../core/mod.ts";
-import type { Provider } from "../provider.ts";
-import { type ContractReply, PREFIX, replyTo } from "./contract_reply.ts";
+import type {
+  AssistantMessage,
+  Chunk,
+  Message,
+  ProviderError,
+  ToolCall,
+  ToolMessage,
+  Usage,
+} from "../core/mod.ts";
+import type { ModelRequest, Provider } from "./provider.ts";
 
-/** What the server says to one request of a case. */
+/** The answer of the server to one request of a case. */
 export interface ContractTurn {
   readonly text?: string | readonly string[];
   readonly reasoning?: string;
@@ -36,7 +43,7 @@ const HELLO: readonly Message[] = [{ role: "user", content: "Hello" }];
 const WIDE = 'héllo 世界 👩‍👩‍👧 \u{1F98A} tab\t quote" back\\slash\nline';
 
 /**
- * What every provider kind promises to the agent. A kind of your own takes part by giving each case a
+ * The promises of every provider kind to the agent. A kind of your own takes part by giving each case a
  * provider whose server answers with the turns; its retries must not wait (see `deps.clock` of
  * {@linkcode CreateOptions}).
  */
@@ -190,4 +197,66 @@ async function answered(...request: Parameters<typeof replyTo>): Promise<Contrac
 function expect(what: string, is: unknown, promised: unknown): void {
   const [left, right] = [JSON.stringify(is), JSON.stringify(promised)];
   if (left !== right) throw new Error(`Expected ${what} to be ${right}, not ${left}`);
+}
+
+/** One reply, sorted. What a retry discarded is left out of all but `chunks`. */
+interface ContractReply {
+  readonly chunks: readonly Chunk[];
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly usage: Usage | undefined;
+  readonly finish: string | undefined;
+  readonly error: ProviderError | undefined;
+  /** The reply as it stands in the conversation afterwards. */
+  readonly message: AssistantMessage;
+}
+
+/** Runs one request to its end, as the agent does. */
+async function replyTo(
+  provider: Provider,
+  messages: readonly Message[],
+  more: Partial<ModelRequest> = {},
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ContractReply> {
+  const request = { prefix: PREFIX, messages, ...more };
+  const chunks: Chunk[] = [];
+  for await (const chunk of provider.stream(request, signal)) chunks.push(chunk);
+  return sorted(chunks);
+}
+
+/** One tool, so that calls make sense. */
+const PREFIX: ModelRequest["prefix"] = {
+  system: "Be brief",
+  tools: [{
+    name: "look",
+    description: "Looks at a path",
+    parameters: { type: "object", properties: { path: { type: "string" } }, required: ["path"] },
+  }],
+};
+
+function sorted(chunks: readonly Chunk[]): ContractReply {
+  const counted = chunks.slice(chunks.findLastIndex((one) => one.type === "retry" && one.discarded) + 1);
+  const of = <T extends Chunk["type"]>(type: T) =>
+    counted.filter((chunk): chunk is Extract<Chunk, { type: T }> => chunk.type === type);
+  const text = of("text").map((chunk) => chunk.text).join("");
+  const reasoning = of("reasoning").map((chunk) => chunk.text).join("");
+  const calls = of("tool_call").map((chunk) => chunk.call);
+  const parts = of("part").map((chunk) => chunk.part);
+  return {
+    chunks,
+    text,
+    reasoning,
+    calls,
+    usage: of("usage").at(-1)?.usage,
+    finish: of("done")[0]?.reason,
+    error: of("error")[0]?.error,
+    message: {
+      role: "assistant",
+      content: text,
+      ...(reasoning === "" ? {} : { reasoning }),
+      ...(calls.length === 0 ? {} : { calls }),
+      ...(parts.length === 0 ? {} : { parts }),
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import { processEnvironment } from "../../path/read_env.ts";
+import { outputOf } from "../../util/process/process_start.ts";
 
 /**
  * A server and the small shell that keeps it are one process group. Whoever uses the server holds the pipe
@@ -30,7 +31,7 @@ export interface KeptCommand {
   readonly command: readonly string[];
   /** Named pipe that the users of the server hold. */
   readonly pipe: string;
-  /** What the server says is appended here. */
+  /** File that the output of the server is appended to. */
   readonly log: string;
 }
 
@@ -73,7 +74,7 @@ export function holdPipe(path: string): Deno.FsFile | undefined {
 }
 
 /**
- * What a server gets of the environment: where programs, libraries and caches are, and what libraries for
+ * The environment of a server: where programs, libraries and caches are, and what libraries for
  * GPUs and threads read. Keys and tokens of the user are nothing that it needs.
  */
 const PASSED =
@@ -83,4 +84,44 @@ const SECRET = /TOKEN|KEY|SECRET|PASS|CREDENTIAL/i;
 function serverEnvironment(): Record<string, string> {
   const entries = Object.entries(processEnvironment());
   return Object.fromEntries(entries.filter(([name]) => PASSED.test(name) && !SECRET.test(name)));
+}
+
+/**
+ * Ends what is left of a server whose keeper was killed. Its group is only ended when one of its processes
+ * was started with this key file: numbers of groups are given again.
+ */
+export function endOrphan(pid: number, keyFile: string): void {
+  const groups = Deno.build.os === "linux" ? groupsInProc(keyFile) : groupsFromPs(keyFile);
+  if (groups.includes(pid)) endGroup(pid);
+}
+
+export function endGroup(pid: number): void {
+  signalGroup(pid, "SIGKILL");
+}
+
+/** Reports whether anything of a group is left. The signal does nothing to processes that run. */
+export function groupRuns(pid: number): boolean {
+  return signalGroup(pid, "SIGCONT");
+}
+
+function signalGroup(pid: number, signal: Deno.Signal): boolean {
+  try {
+    Deno.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Prints the line about each process whose arguments hold a text. */
+const FIND = 'for file in $(grep -lsF -- "$1" /proc/[0-9]*/cmdline); do cat "${file%cmdline}stat"; done';
+
+function groupsInProc(text: string): number[] {
+  const lines = outputOf("/bin/sh", ["-c", FIND, "find", text]).split("\n");
+  return lines.map((line) => Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[2]));
+}
+
+function groupsFromPs(text: string): number[] {
+  const lines = outputOf("ps", ["-axww", "-o", "pgid=,command="]).split("\n");
+  return lines.filter((line) => line.includes(text)).map((line) => Number.parseInt(line));
 }
