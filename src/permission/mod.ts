@@ -2,9 +2,9 @@
  * Decides, call by call, what runs: rules, modes, approvals and the destructive-command check; see
  * docs/permissions.md.
  */
-export { createGate } from "./decision/gate.ts";
-export { keepsFiles } from "./decision/resolve.ts";
-export type { Decision, DecisionSource, Gate, HookWord } from "./contract.ts";
+export { createGate } from "./gate.ts";
+export { keepsFiles } from "./resolve.ts";
+export type { Decision, DecisionSource, Gate, HookWord } from "./types.ts";
 export type {
   ApprovalMode,
   ApprovalRequest,

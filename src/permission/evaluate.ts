@@ -1,7 +1,7 @@
-import { type PreparedCall, subjectOf } from "../../core/mod.ts";
-import { absolutePath, normalize } from "../../path/lexical.ts";
-import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
-import { RealPathCache } from "../../path/real_path.ts";
+import { type PreparedCall, subjectOf } from "../core/mod.ts";
+import { absolutePath, normalize } from "../path/lexical.ts";
+import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../path/protected.ts";
+import { RealPathCache } from "../path/real_path.ts";
 import {
   createPathMatcher,
   judgeCall,
@@ -11,9 +11,9 @@ import {
   RuleSet,
   type Ruling,
   type ToolRules,
-} from "../../rule/mod.ts";
-import type { CommandJudge, CommandReport, CommandScene } from "../command/evaluate/evaluate.ts";
-import type { GateOptions } from "../types.ts";
+} from "../rule/mod.ts";
+import type { CommandJudge, CommandReport, CommandScene } from "./command/judge.ts";
+import type { GateOptions } from "./types.ts";
 
 /** Everything known about one call before anybody is asked. */
 export interface Evaluation {
@@ -110,7 +110,7 @@ export class Evaluator {
   }
 
   async #load(): Promise<CommandJudge> {
-    this.#loading ??= import("../command/evaluate/evaluate.ts").then(async (module) => {
+    this.#loading ??= import("./command/judge.ts").then(async (module) => {
       this.unconfined = await this.#options.unconfined?.();
       return module.createCommandJudge(this.#options, await this.#options.surroundings?.());
     });

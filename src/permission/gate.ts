@@ -1,27 +1,29 @@
-import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../../core/mod.ts";
-import type { Decision, HookWord } from "../contract.ts";
-import type {
-  ApprovalMode,
-  ApprovalRequest,
-  Confirmation,
-  Explanation,
-  GateOptions,
-  PermissionGate,
-  PermissionMode,
-} from "../types.ts";
+import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../core/mod.ts";
 import {
   askPerson,
   confirmOnce,
   questionOf,
   recordDecision,
+  refuseRule,
   restOf,
   sessionRuleOf,
   type Suggested,
+  suggestRules,
 } from "./approval.ts";
-import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { SessionGrants } from "./grants.ts";
+import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { type DecisionContext, goesToServer, resolveDecision } from "./resolve.ts";
-import { refuseRule, suggestRules } from "./suggest_rule.ts";
+import type {
+  ApprovalMode,
+  ApprovalRequest,
+  Confirmation,
+  Decision,
+  Explanation,
+  GateOptions,
+  HookWord,
+  PermissionGate,
+  PermissionMode,
+} from "./types.ts";
 
 /** Modes that bind whoever works for a session, the strictest first. */
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];

@@ -1,11 +1,11 @@
-import { isKnown, type PathContext } from "../../rule/mod.ts";
-import { absolutePath, baseName } from "../../path/lexical.ts";
-import { type Effects, isDiscardDevice, type Line, program } from "../command/types.ts";
 import type { Deed } from "../../core/mod.ts";
+import { absolutePath, baseName } from "../../path/lexical.ts";
+import { isFile } from "../../path/probe.ts";
+import { isKnown, type PathContext } from "../../rule/mod.ts";
 import type { CommandSurroundings, DestructiveFinding } from "../types.ts";
 import { deedText, placeText } from "./deeds.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
-import { isFile } from "../../path/probe.ts";
+import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
 
 interface DestructiveScene extends CommandSurroundings {
   readonly places: PathContext;
