@@ -1,5 +1,6 @@
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import {
+  cacheDirectory,
   formatProblem,
   getConfigValue,
   isUserOnly,
@@ -82,16 +83,17 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
 }
 
 export function path(this: CliContext): void {
-  const { cwd, home } = runPaths(this);
+  const paths = runPaths(this);
+  const { cwd, home } = paths;
   const rows = [
     ["project config", projectConfigFile(cwd)],
-    ["user config", userConfigFile(home)],
+    ["user config", userConfigFile(paths)],
     ["project MCP", mcpJsonFile(cwd)],
     ["user MCP", mcpJsonFile(home)],
     ["keys", `${home}/.env`],
     ["home", home],
     ["sessions", `${projectDir(home, cwd)}/sessions`],
-    ["cache", `${home}/cache`],
+    ["cache", cacheDirectory(paths)],
   ];
   this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
 }
@@ -108,9 +110,9 @@ export async function set(
   key: string,
   text: string,
 ): Promise<void> {
-  const { cwd, home } = runPaths(this);
+  const paths = runPaths(this);
   const shared = flags.local ?? false;
-  const file = shared ? projectConfigFile(cwd) : userConfigFile(home);
+  const file = shared ? projectConfigFile(paths.cwd) : userConfigFile(paths);
   if (shared && isUserOnly(key)) {
     throw new ReasonixError(`Cannot set ${key} in ${file}: only your own file can`, {
       exit: "usage",
@@ -119,6 +121,24 @@ export async function set(
   }
   await setConfigValue(file, key, parseConfigValue(key, text), { shared });
   this.process.stdout.write(`${key} is set in ${file}\n`);
+}
+
+/** `reasonix config memory-v5`: the switch of earlier versions, in the user's own file. */
+export async function memoryV5(this: CliContext, _flags: unknown, mode = "status"): Promise<void> {
+  const wanted = mode.toLowerCase();
+  if (wanted !== "on" && wanted !== "off" && wanted !== "status") {
+    throw new ReasonixError(`Cannot set memory-v5 to ${JSON.stringify(mode)}`, {
+      exit: "usage",
+      remedy: "write reasonix config memory-v5 off, on or status",
+    });
+  }
+  if (wanted !== "status") {
+    await setConfigValue(userConfigFile(runPaths(this)), "agent.memory_compiler.enabled", wanted === "on");
+    this.process.stdout.write(`memory-v5 set to ${wanted}\n`);
+    return;
+  }
+  const { config } = await load(this);
+  this.process.stdout.write(`memory-v5: ${config.agent.memory_compiler.enabled ? "on" : "off"}\n`);
 }
 
 export async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {

@@ -15,8 +15,8 @@ export async function setup(
   path?: string,
 ): Promise<void> {
   const paths = runPaths(this);
-  const { cwd, home } = paths;
-  const file = path === undefined ? userConfigFile(home) : path.startsWith("/") ? path : `${cwd}/${path}`;
+  const { cwd } = paths;
+  const file = path === undefined ? userConfigFile(paths) : path.startsWith("/") ? path : `${cwd}/${path}`;
   if (flags.yes || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
     if (exists(file)) throw notOverwritten(file);
     writeNew(file, await defaultConfigText());

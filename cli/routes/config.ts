@@ -59,6 +59,16 @@ export const configRoutes = buildRouteMap({
       parameters: importParameters,
       docs: { brief: "Import settings of another agent" },
     }),
+    "memory-v5": buildCommand({
+      loader: async () => (await import("../commands/config.ts")).memoryV5,
+      parameters: {
+        positional: {
+          kind: "tuple",
+          parameters: [{ ...argument("off, on or status (default: status)", "mode"), optional: true }],
+        },
+      },
+      docs: { brief: "Learn from commands that failed in earlier turns: off, on or status" },
+    }),
     presets: buildCommand({
       loader: async () => (await import("../commands/config.ts")).presets,
       parameters: {

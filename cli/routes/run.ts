@@ -137,7 +137,7 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     values: ["allow", "deny", "fail"],
     optional: true,
     placeholder: "answer",
-    brief: "Answer a question that nobody can be asked; default: allow",
+    brief: "Set the answer where approval is needed and there is no prompt; default: allow",
   },
   writes: {
     kind: "enum",

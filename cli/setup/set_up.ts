@@ -22,7 +22,7 @@ export async function setUp(context: CliContext, { file, inChat = false }: SetUp
   const texts = await textsFor("setup", context, loaded);
   const answers = await askSetup(loaded, texts);
   if (!answers) return false;
-  const target = file ?? userConfigFile(paths.home);
+  const target = file ?? userConfigFile(paths);
   const keys = `${paths.home}/.env`;
   await saveSetup(target, keys, answers, texts.header);
   finish(target, { texts, inChat, ...(answers.key ? { keyFile: keys } : {}) });

@@ -1,4 +1,4 @@
-import { cancel, confirm, intro, log, outro, password, spinner, text } from "@clack/prompts";
+import { cancel, intro, log, outro, password, spinner, text } from "@clack/prompts";
 import type { LoadedConfig } from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import {
@@ -46,13 +46,11 @@ export async function askSetup(
     const { key, model } = await findWorking(target, await chooseKey(target, loaded, texts), texts);
     const window = await chooseWindow(target, { key, model }, texts);
     const others = configured.filter(({ name }) => name !== target.name);
-    const isDefault = others.length === 0 || answered(
-      await confirm({
-        message: texts.useAlways(target.name),
-        active: texts.yes,
-        inactive: texts.no,
-      }),
-    );
+    // A letter would answer the kit's own question for a yes.
+    const isDefault = others.length === 0 || await pick(texts.useAlways(target.name), [
+          { value: "yes", label: texts.yes },
+          { value: "no", label: texts.no },
+        ]) === "yes";
     const entry = entryOf(target, { keyName: key.name, model, window });
     return { entry, isDefault, ...(key.isNew ? { key: { name: key.name, value: key.value } } : {}) };
   } catch (error) {

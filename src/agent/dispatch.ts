@@ -7,7 +7,7 @@ import {
   subjectOf,
   type ToolCall,
 } from "../core/mod.ts";
-import type { HookWord } from "../permission/mod.ts";
+import type { Decision, HookWord } from "../permission/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
 import { RepeatGuard } from "./guard.ts";
 import type { AgentParts } from "./ports.ts";
@@ -106,7 +106,13 @@ export async function runCall(parts: AgentParts, call: ToolCall, signal: AbortSi
 async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> {
   const { parts, signal } = batch;
   const now = parts.now ?? performance.now.bind(performance);
-  const started = now();
+  /** The call has not begun as long as it is judged, and a person thinks. */
+  let started: number | undefined;
+  const durationMs = () => {
+    if (started === undefined) return 0;
+    const took = now() - started - parts.conversation.waitedForPerson(started, call.id);
+    return Math.max(0, Math.round(took));
+  };
   const readOnly = typeof prepared !== "string" && prepared.readOnly;
   await parts.conversation.record({
     type: "tool.start",
@@ -122,12 +128,13 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
     content: result.content,
     ...(result.images ? { images: [...result.images] } : {}),
     summary: result.summary,
-    durationMs: Math.round(now() - started),
+    durationMs: durationMs(),
     ...(result.changes ? { changes: [...result.changes] } : {}),
     ...(result.truncated ? { truncated: result.truncated } : {}),
     ...(result.exitCode === undefined ? {} : { exitCode: result.exitCode }),
     ...(result.signal === undefined ? {} : { signal: result.signal }),
     ...(result.refused ? { refused: true } : {}),
+    ...(result.denied ? { denied: true } : {}),
   });
   if (typeof prepared === "string") return end("error", failure(prepared));
   if (batch.outcome.blocked || batch.outcome.ended) {
@@ -135,44 +142,58 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
     return end("skipped", failure(`Not executed: an earlier call of this message ended the ${ended}`));
   }
   if (signal.aborted) {
-    return end("aborted", failure("Not executed: the turn was stopped before this call began"));
+    return end("aborted", failure(NOT_BEGUN));
   }
   try {
-    return await judged(batch, [call, prepared], end);
+    return await judged(batch, [call, prepared], { end, begin: () => started ??= now() });
   } catch (error) {
     if (signal.aborted || isAbort(error)) {
-      return end(
-        "aborted",
-        failure("The call was stopped before it finished; it may have had partial effects"),
-      );
+      return end("aborted", failure(started === undefined ? NOT_BEGUN : STOPPED));
     }
     return end("error", failure(errorMessage(error)));
   }
 }
 
+const NOT_BEGUN = "Not executed: the turn was stopped before this call began";
+const STOPPED = "The call was stopped before it finished; it may have had partial effects";
+
 type End = (outcome: ToolEnd["outcome"], result: ToolResult) => ToolEnd;
 
+interface Judging {
+  readonly end: End;
+  /** Called when the call begins to execute. */
+  readonly begin: () => void;
+  readonly word?: HookWord;
+}
+
 /** hooks → gate → execute. Arguments that somebody changed on the way are judged like the call's own. */
-async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<ToolEnd> {
+async function judged(batch: Batch, [call, prepared]: Entry, judging: Judging): Promise<ToolEnd> {
   const { parts, signal } = batch;
+  const { end, begin } = judging;
   if (typeof prepared === "string") return end("error", failure(prepared));
   const opinion = parts.callHooks && await parts.callHooks.before(prepared, signal);
   // What the user stopped while a hook had a say does not begin.
   if (parts.callHooks) signal.throwIfAborted();
-  if (!opinion) return await gated(batch, [call, prepared], { end });
+  if (!opinion) return await gated(batch, [call, prepared], judging);
   const { deny, stop, word, notes } = opinion;
   const noted: End = (outcome, result) => end(outcome, withNotes(result, notes));
   if (stop !== undefined) batch.outcome.blocked = stop;
   const refusal = deny ?? stop;
   if (refusal !== undefined) return noted("blocked", refused(refusal));
-  const judging = { end: noted, ...(word ? { word } : {}) };
-  if (opinion.arguments === undefined) return await gated(batch, [call, prepared], judging);
+  const withWord = { end: noted, begin, ...(word ? { word } : {}) };
+  if (opinion.arguments === undefined) return await gated(batch, [call, prepared], withWord);
   const other = { ...call, name: prepared.tool, arguments: opinion.arguments };
-  return await gated(batch, [other, await parts.toolbox.prepare(other, signal)], judging);
+  return await gated(batch, [other, await parts.toolbox.prepare(other, signal)], withWord);
 }
 
 function refused(reason: string): ToolResult {
   return { content: `blocked: ${reason}`, isError: true, summary: reason };
+}
+
+/** The result of a call that a person was asked about and did not allow. */
+function denied({ source }: Decision, reason: string): ToolResult {
+  const content = `denied, not executed: ${reason}`;
+  return { content, isError: true, summary: content, ...(source === "hook" ? {} : { denied: true }) };
 }
 
 function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
@@ -183,7 +204,7 @@ function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
 async function gated(
   batch: Batch,
   [call, prepared]: Entry,
-  { end, word }: { readonly end: End; readonly word?: HookWord },
+  { end, begin, word }: Judging,
 ): Promise<ToolEnd> {
   const { parts, signal } = batch;
   if (typeof prepared === "string") return end("error", failure(prepared));
@@ -191,15 +212,16 @@ async function gated(
   if (decision.decision === "deny") {
     const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
     if (decision.stop) batch.outcome.blocked = reason;
-    return end("blocked", refused(reason));
+    return end("blocked", decision.asked ? denied(decision, reason) : refused(reason));
   }
   const changed = parts.amended?.(call.id);
   if (changed !== undefined) {
     const other = { ...call, arguments: changed };
-    return await judged(batch, [other, await parts.toolbox.prepare(other, signal)], end);
+    return await judged(batch, [other, await parts.toolbox.prepare(other, signal)], { end, begin });
   }
   // Also before a command that was judged to only read: the judgement may be wrong.
   if (!prepared.readOnly) await parts.checkpointer?.snapshotBefore(prepared);
+  begin();
   const result = await parts.toolbox.execute(
     prepared,
     signal,

@@ -58,7 +58,7 @@ export async function runTurn(
     steps: progress.steps,
     usage: progress.spending.usage,
     ...(cost ? { cost } : {}),
-    durationMs: Math.round(now() - started),
+    durationMs: Math.max(0, Math.round(now() - started - conversation.waitedForPerson(started))),
   };
   if (stop.reason !== "done") {
     await conversation.record({ type: "error", code: stop.reason, text: stop.detail ?? stop.reason });

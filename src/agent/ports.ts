@@ -21,6 +21,8 @@ export interface Conversation {
   readonly nextTurn: number;
   /** Appends to the log, then shows. A promise means a reader is behind: await it. */
   record(event: NewEvent): void | Promise<void>;
+  /** Milliseconds since a time in which a person was asked: by a call, or by anything when it is absent. */
+  waitedForPerson(since: number, callId?: string): number;
   /** One flush to the disk itself, at the end of a turn. */
   sync(): void | Promise<void>;
 }

@@ -28,7 +28,7 @@ export async function runShellTurn(
   await conversation.record({ type: "message.user", content: `!${command}`, origin: "user" });
   const end = await runCall(parts, call, signal);
   await conversation.record(end);
-  const durationMs = Math.round(now() - started);
+  const durationMs = Math.max(0, Math.round(now() - started - conversation.waitedForPerson(started)));
   const content = report(command, end);
   await conversation.record({ type: "message.end", step: 0, model: provider.model.id, content, durationMs });
   const outcome: TurnOutcome = {

@@ -39,6 +39,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
+  if (tools.reviewEdits) turnParts.add({ reviewAnswer: tools.reviewEdits });
   const news = () => turnParts.takeNews();
   const context = await manageContext({ ...parts, model, modes, plugins, news, hooks: options.hooks });
   const checkpointer = createCheckpointer({ ...parts, beforeLook: tools.prepareShell });

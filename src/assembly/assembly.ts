@@ -12,6 +12,7 @@ import {
 } from "../control/mod.ts";
 import type { EventSink } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
+import type { SavedMemory } from "../tool/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { Modes } from "./access/modes.ts";
 import type { InternalRequest, InternalResult, RunAgents } from "./internal.ts";
@@ -21,6 +22,7 @@ import type { PlanDesk } from "./plan/plan_desk.ts";
 import type { RunSession } from "./session/session.ts";
 import type { GuardedTools } from "./tools/guarded_tools.ts";
 import type { TurnInput } from "./context/turn_input.ts";
+import { offerLateTools } from "./tools/offered_tools.ts";
 import { ended, reasonOf, throwIfStopped, TurnRunner, type TurnRunParts } from "./turns/turn_runner.ts";
 
 /** The parts of a run, connected. */
@@ -169,6 +171,7 @@ export class Assembly implements AsyncDisposable {
 
   async #open(): Promise<SessionStart> {
     const { session, controller: { recorder }, paths, provider: { model }, loaded, inputs } = this.#parts;
+    offerLateTools({ ...this.#parts, recorder, collaboration: this.modes.collaboration });
     await recordOpening(recorder, this.#parts);
     await this.modes.open();
     for (const work of this.#whenOpen) work();
@@ -217,7 +220,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   /** Saves a fact of the user's own for this project; the model is told of it with the next turn. */
-  async remember(text: string): Promise<{ readonly path: string; readonly updated: boolean }> {
+  async remember(text: string): Promise<SavedMemory> {
     const { memory } = this.inputs.ports;
     if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");
     const saved = await (await memory()).remember({ name: text, description: text, text, scope: "project" });

@@ -1,8 +1,10 @@
-import { openGoal } from "../session/mod.ts";
+import { exists } from "../path/probe.ts";
+import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
 import type { GoalDesk, GoalDeskParts } from "./goal/goal_desk.ts";
 import type { RunAgents } from "./internal.ts";
 import type { JoinedRun } from "./joined_run.ts";
+import type { CommandOutcome } from "./memory_compiler.ts";
 import type { PlanDesk, PlanDeskParts } from "./plan/plan_desk.ts";
 
 /** Something that joins a run beside its model and its tools. */
@@ -84,10 +86,42 @@ function verifyTurns(run: JoinedRun): void {
   });
 }
 
+/** Learns from commands that fail turn after turn; loaded when one has failed. */
+function compileMemory({ assembly, options }: JoinedRun): void {
+  const { paths, loaded, parent } = options;
+  if (!loaded.config.agent.memory_compiler.enabled || parent) return;
+  const { turnParts, controller: { recorder } } = assembly;
+  const file = `${projectDir(paths.home, paths.cwd)}/failures.json`;
+  const compiler = lazy(async () => new (await import("./memory_compiler.ts")).MemoryCompiler(file));
+  const commands = new Map<string, string>();
+  const outcomes: CommandOutcome[] = [];
+  recorder.subscribe((event) => {
+    if (event.type === "tool.start") commands.set(event.call.id, event.summary);
+    if (event.type !== "tool.end" || event.exitCode === undefined || event.signal !== undefined) return;
+    const command = commands.get(event.callId);
+    if (command !== undefined) outcomes.push({ command, exitCode: event.exitCode });
+  });
+  turnParts.add({
+    async before(input) {
+      if (exists(file)) await (await compiler()).tell(recorder);
+      return input;
+    },
+    async after() {
+      commands.clear();
+      const made = outcomes.splice(0);
+      if (made.some(({ exitCode }) => exitCode !== 0) || (made.length > 0 && exists(file))) {
+        await (await compiler()).learn(made);
+      }
+      return undefined;
+    },
+  });
+}
+
 /** Lets everything join that the run has a use for; what nobody uses is not loaded. */
 export async function joinExtensions(run: JoinedRun): Promise<void> {
   upgradePrompts(run);
   verifyTurns(run);
+  compileMemory(run);
   for (const { wanted, load } of EXTENSIONS) {
     if (wanted(run)) await (await load()).join(run);
   }

@@ -18,7 +18,7 @@ export async function layGround(options: AssemblyOptions) {
   const { toolMode } = provider.model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);
   const { workspace } = scope;
-  const own = [...options.tools ?? [], ...await languageTools({ loaded, scope })];
+  const own = [...options.tools ?? [], ...await languageTools({ paths, loaded, scope })];
   const { session, redact } = await openSession(options);
   const recorder = new Recorder(session);
   const skillRules = new SkillRules(recorder);

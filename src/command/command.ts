@@ -64,6 +64,8 @@ export interface CommandHost {
   readonly locale: Locale;
   /** Nobody can be asked and there is no other session to go to: the command is a whole run. */
   readonly headless?: boolean;
+  /** The front end shows what happens in the session, such as a compaction or a change of the goal. */
+  readonly showsEvents?: true;
   /** The session that is open; where none is, it is opened. */
   session(): Promise<Assembly>;
   /** False: no session is open, and none is being opened. Absent: one is. */

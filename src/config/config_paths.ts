@@ -1,6 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import { contains } from "../path/contains.ts";
-import { absolutePath, join, normalize } from "../path/lexical.ts";
+import { absolutePath, isAbsolute, join, normalize } from "../path/lexical.ts";
 import { realPath } from "../path/real_path.ts";
 
 /** Looks up an environment variable. */
@@ -24,8 +24,38 @@ export function reasonixHome(env: EnvLookup, cwd: string): string {
   });
 }
 
-export function userConfigFile(home: string): string {
-  return join(home, "config.toml");
+/** The user's configuration: `$AGENT_CONFIG_PATH`, else `config.toml` of the Reasonix home. */
+export function userConfigFile({ home, env }: { readonly home: string; readonly env: EnvLookup }): string {
+  return chosenPath("AGENT_CONFIG_PATH", env) ?? join(home, "config.toml");
+}
+
+/**
+ * The directory of what can be made again: `$AGENT_CACHE_PATH`, else `cache` of the Reasonix home. Throws a
+ * ReasonixError for one in the working directory, where the agent could change what the program relies on.
+ */
+export function cacheDirectory(
+  { home, env, cwd }: { readonly home: string; readonly env: EnvLookup; readonly cwd: string },
+): string {
+  const chosen = chosenPath("AGENT_CACHE_PATH", env);
+  if (chosen === undefined || !contains(cwd, chosen)) return chosen ?? join(home, "cache");
+  throw new ReasonixError(`Cannot use AGENT_CACHE_PATH: ${chosen} is in the working directory`, {
+    exit: "config",
+    remedy: "name a directory outside of projects",
+    said: [["unusablePath", "AGENT_CACHE_PATH", chosen], ["outsideProjects"]],
+  });
+}
+
+/** A relative path would be another file in each directory, one of a repository among them. */
+function chosenPath(name: string, env: EnvLookup): string | undefined {
+  const given = env(name);
+  if (!given) return undefined;
+  const path = absolutePath(given, { cwd: "", home: userHome(env) });
+  if (isAbsolute(given) || given.startsWith("~/")) return normalize(path);
+  throw new ReasonixError(`Cannot use ${name}: ${given} is no absolute path`, {
+    exit: "config",
+    remedy: "write it with all directories, beginning with / or ~/",
+    said: [["unusablePath", name, given], ["writeAbsolute"]],
+  });
 }
 
 export function projectConfigFile(cwd: string): string {

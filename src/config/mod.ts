@@ -34,6 +34,7 @@ export {
 export { requireProvider } from "./query/require_provider.ts";
 export { originText } from "./query/origin_text.ts";
 export {
+  cacheDirectory,
   type EnvLookup,
   mcpJsonFile,
   projectConfigFile,
@@ -45,7 +46,7 @@ export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
 export type { TrustItem } from "./project/project_policy.ts";
 export type { ConfiguredHook } from "./hooks/hooks.ts";
-export { listServers, type ServerRow } from "./plugins/servers.ts";
+export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
 export type { PluginEntry } from "./schema/plugin_schema.ts";
 export type { ProviderEntry } from "./schema/provider_schema.ts";
 export { isLoopback } from "./project/provider_trust.ts";

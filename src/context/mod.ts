@@ -2,7 +2,7 @@ import { lazy } from "../util/lazy.ts";
 
 export { environmentText, gitBranch, localDate } from "./environment.ts";
 export { type InstructionFile, type Instructions, loadInstructions } from "./instructions.ts";
-export { type ReferenceOptions, resolveReferences } from "./references.ts";
+export { type ReferenceOptions, resolveReferences, type ResourceText } from "./references.ts";
 export { systemPrompt } from "./system_prompt.ts";
 export type {
   CompactedConversation,

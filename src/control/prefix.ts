@@ -99,8 +99,9 @@ function resetReason(
   return tools[0] === undefined ? undefined : { reason: "tools", detail: tools[0] };
 }
 
-/** Tools of one server that are named one by one. */
+/** Tools of one server that are named one by one, and other tools. */
 const MOST_NAMED = 2;
+const MOST_OTHERS = 4;
 
 function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[]): string {
   const missing = (list: readonly ToolSchema[], from: readonly ToolSchema[]) =>
@@ -110,14 +111,13 @@ function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[])
   return [...added, ...removed].join(" ") || "other descriptions or another order";
 }
 
-/** Names with a sign; of many of one MCP server only their number. */
+/** Names with a sign; of many of one MCP server, or of many others, only their number. */
 function counted(names: readonly string[], sign: string): string[] {
-  const groups = Map.groupBy(names, (name) => /^mcp__.+?(?=__)/.exec(name)?.[0] ?? name);
-  return [...groups].flatMap(([group, own]) =>
-    own.length > MOST_NAMED
-      ? [`${sign}${own.length} of ${group.slice("mcp__".length)}`]
-      : own.map((name) => sign + name)
-  );
+  const groups = Map.groupBy(names, (name) => /^mcp__.+?(?=__)/.exec(name)?.[0] ?? "");
+  return [...groups].flatMap(([group, own]) => {
+    if (own.length <= (group === "" ? MOST_OTHERS : MOST_NAMED)) return own.map((name) => sign + name);
+    return [`${sign}${own.length}${group === "" ? "" : ` of ${group.slice("mcp__".length)}`}`];
+  });
 }
 
 /** Sends a tagged context message unless the latest one with the same tag says the same. */

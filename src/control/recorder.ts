@@ -1,4 +1,11 @@
-import type { Event, EventSink, Message, NewEvent, Prefix } from "../core/mod.ts";
+import {
+  type Event,
+  type EventSink,
+  type Message,
+  type NewEvent,
+  PersonWaits,
+  type Prefix,
+} from "../core/mod.ts";
 import type { Conversation } from "../agent/mod.ts";
 import type { SessionState } from "../session/mod.ts";
 import { type TurnState, TurnStates } from "./turn_state.ts";
@@ -27,9 +34,13 @@ export class Recorder implements Conversation {
   readonly #sinks = new Set<EventSink>();
   readonly #sources: EventSource[] = [];
   readonly #states = new TurnStates();
+  readonly #waits = new PersonWaits();
+  readonly #now: () => number;
 
-  constructor(store: EventStore) {
+  /** `now`: milliseconds, monotonic; the clock of the process when absent. */
+  constructor(store: EventStore, now: () => number = () => performance.now()) {
     this.#store = store;
+    this.#now = now;
   }
 
   get state(): SessionState {
@@ -62,6 +73,7 @@ export class Recorder implements Conversation {
 
   record(event: NewEvent): void | Promise<void> {
     const kept = this.#store.append(event);
+    this.#waits.take(kept, this.#now());
     let behind: Promise<unknown> | undefined;
     for (const sink of this.#sinks) {
       const wait = sink(kept);
@@ -77,6 +89,10 @@ export class Recorder implements Conversation {
       behind = behind ? this.#recordAfter(behind, told) : this.record(told) ?? undefined;
     }
     if (behind) return behind.then(() => {});
+  }
+
+  waitedForPerson(since: number, callId?: string): number {
+    return this.#waits.since(since, this.#now(), callId);
   }
 
   /** What the session is doing. */

@@ -124,6 +124,8 @@ export const EVENT_KINDS = {
     signal: z.optional(z.string()),
     /** The confinement to the workspace refused the call. */
     refused: z.optional(z.literal(true)),
+    /** A person was asked, and did not allow the call: it was not executed. */
+    denied: z.optional(z.literal(true)),
   }),
   /** Somebody is asked whether a call may run. */
   "approval.request": z.object({
@@ -146,8 +148,15 @@ export const EVENT_KINDS = {
     rule: z.optional(z.string()),
     reason: z.optional(z.string()),
   }),
-  /** The user is asked something by the model or a server, or has answered. Live only. */
-  "question": z.object({ state: z.enum(["asked", "answered"]), text: z.string() }),
+  /**
+   * The user is asked something by the model or a server, or by an agent that works on a call, or has
+   * answered. Live only.
+   */
+  "question": z.object({
+    state: z.enum(["asked", "answered"]),
+    text: z.string(),
+    callId: z.optional(z.string()),
+  }),
   /** The whole todo list as it is now. */
   "todo.update": z.object({ items: z.array(todoItem) }),
   /**

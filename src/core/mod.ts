@@ -2,6 +2,7 @@ export * from "./chunk.ts";
 export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./message.ts";
+export * from "./person_waits.ts";
 export * from "./prepared_call.ts";
 export * from "./reasons.ts";
 export type * from "./sayings.ts";

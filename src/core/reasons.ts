@@ -33,6 +33,7 @@ export type DeedCode =
   | "hidden"
   | "unseen"
   | "unreadable"
+  | "configured"
   | "strictProgram"
   | "strictOverwrite";
 

@@ -97,6 +97,13 @@ export interface SayingWords {
   readonly showKeys: [];
   readonly replacedDirectory: [file: string];
   readonly allowAnew: [];
+  readonly unusablePath: [variable: string, path: string];
+  readonly outsideProjects: [];
+  readonly writeAbsolute: [];
+  readonly noAgentAddress: [];
+  readonly noAgentModel: [];
+  readonly setVariable: [name: string];
+  readonly noCommandRule: [rule: string, key: string];
   readonly usedTwice: [name: string, list: string];
   readonly renameEntry: [];
   readonly noSuchEffort: [word: string, levels: string];

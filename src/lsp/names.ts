@@ -21,8 +21,8 @@ export interface NamesOptions {
   readonly shown: (path: string) => string;
 }
 
-/** A file before and after a renaming. */
-export interface RenamedFile {
+/** A file before and after an edit of a symbol. */
+export interface ChangedFile {
   readonly path: string;
   readonly before: string;
   readonly after: string;
@@ -80,11 +80,11 @@ export class Names implements NamePort {
   }
 
   /** Every file as it would be with another name; nothing is written. */
-  async rename(place: NamePlace, newName: string, signal: AbortSignal): Promise<RenamedFile[]> {
+  async rename(place: NamePlace, newName: string, signal: AbortSignal): Promise<ChangedFile[]> {
     const { running } = await this.#open(place.path);
     await this.#refresh(running);
     const edit = await this.#ask("textDocument/rename", place, signal, { newName });
-    const files: RenamedFile[] = [];
+    const files: ChangedFile[] = [];
     for (const [uri, edits] of editsIn(edit)) {
       const path = pathOfUri(uri);
       if (path === undefined) {
@@ -97,6 +97,36 @@ export class Names implements NamePort {
     if (files.length > 0) return files;
     throw new ReasonixError(`The language server cannot rename ${JSON.stringify(place.symbol)}`, {
       remedy: "give a place where the name itself stands",
+    });
+  }
+
+  /** The file without the definition of a symbol, its comment and its decorators; nothing is written. */
+  async remove(
+    { path, symbol, line }: Omit<NamePlace, "line"> & { readonly line: number | undefined },
+    signal: AbortSignal,
+  ): Promise<ChangedFile[]> {
+    const { running, file } = await this.#open(path);
+    const params = { textDocument: { uri: fileUri(file.path) } };
+    const limits = { timeoutMs: TIMEOUT_MS, signal };
+    const found = await running.patiently("textDocument/documentSymbol", params, limits);
+    const named = symbolsNamed(recordsIn(found), symbol.split(/\.|::/));
+    const ranges = named.filter(({ start, end }) =>
+      line === undefined || (start.line < line && line <= end.line + 1)
+    );
+    const lines = new LineMap(file.text, running.encoding);
+    const [range, ...others] = ranges.length > 1 && line !== undefined ? innermost(ranges) : ranges;
+    if (range && others.length === 0) {
+      return [{ path: file.path, before: file.text, after: withoutSymbol(lines, range, symbol) }];
+    }
+    const shown = this.#options.shown(file.path);
+    if (named.length === 0) {
+      throw new ReasonixError(`${shown} has no symbol ${JSON.stringify(symbol)}`, {
+        remedy: "give the name as the file has it",
+      });
+    }
+    const at = named.map(({ start }) => start.line + 1).join(", ");
+    throw new ReasonixError(`${shown} defines ${JSON.stringify(symbol)} on line ${at}`, {
+      remedy: "give one of these lines as `line`",
     });
   }
 
@@ -199,6 +229,68 @@ function symbolLines(symbols: readonly Record<string, unknown>[], indent: string
     const own = `${indent}${line}${kindOf(kind)} ${oneLine(String(name), MAX_LINE_CHARS)}`;
     return [own, ...symbolLines(recordsIn(children), `${indent}  `)];
   });
+}
+
+/** The whole ranges of the symbols of a file with a name, or with a path of names from the outside in. */
+function symbolsNamed(symbols: readonly Record<string, unknown>[], names: readonly string[]): Range[] {
+  const [first, ...more] = names;
+  return symbols.flatMap(({ name, range, location, children }) => {
+    // Go gives methods as `(*Type).Name`, other servers functions as `name(arguments)`.
+    const own = String(name).replace(/^\(\*?(\w+)\)\./, "$1.").replace(/\(.*$/s, "");
+    const whole = isRange(range) ? range : locationsIn(location)[0]?.range;
+    const isIt = own === names.join(".") || (own === first && more.length === 0);
+    const inside = recordsIn(children);
+    return [
+      ...(isIt && whole ? [whole] : []),
+      ...symbolsNamed(inside, names),
+      ...(own === first && more.length > 0 ? symbolsNamed(inside, more) : []),
+    ];
+  });
+}
+
+/** The range that lies in all others, where there is one. */
+function innermost(ranges: readonly Range[]): Range[] {
+  const latest = Math.max(...ranges.map(({ start }) => start.line));
+  return ranges.filter(({ start }) => start.line === latest);
+}
+
+const MODIFIERS = new RegExp(
+  `^\\s*(?:(?:${
+    ("abstract async class const constexpr crate declare def default export extern final fn fun func function " +
+      "inline internal let mut override private protected pub(?:\\(\\w+\\))? public readonly static struct type " +
+      "unsafe val var virtual").split(" ").join("|")
+  })\\s+)*$`,
+);
+/** A line above a definition that belongs to it: a comment, a decorator, an attribute. */
+const ATTACHED = /^\s*(?:\/\/|@|#\[|#\s|\/\*.*\*\/\s*$)/;
+
+/** Removes whole lines. Throws a ReasonixError where they hold other code. */
+function withoutSymbol(lines: LineMap, range: Range, symbol: string): string {
+  const whole = (line: number) => ({ start: { line, character: 0 }, end: { line: line + 1, character: 0 } });
+  let [first, last] = [range.start.line, range.end.line];
+  // Some servers end a range at the start of the next line.
+  if (range.end.character === 0 && last > first) last -= 1;
+  const before = lines.textIn({ start: whole(first).start, end: range.start });
+  const after = last === range.end.line ? lines.textIn({ start: range.end, end: whole(last).end }) : "";
+  if (!MODIFIERS.test(before) || !/^\s*[;,]?\s*(?:(?:\/\/|#).*)?\s*$/.test(after)) {
+    throw new ReasonixError(`${JSON.stringify(symbol)} shares its lines with other code`, {
+      remedy: "use edit_file",
+    });
+  }
+  while (first > 0) {
+    const above = lines.line(first - 1);
+    if (ATTACHED.test(above)) first -= 1;
+    else if (/\*\/\s*$/.test(above)) {
+      let start = first - 1;
+      while (start > 0 && !lines.line(start).includes("/*")) start -= 1;
+      if (!/^\s*\/\*/.test(lines.line(start))) break;
+      first = start;
+    } else break;
+  }
+  const isBlank = (line: number) => line < 0 || (line < lines.count && lines.line(line).trim() === "");
+  if (isBlank(first - 1) && isBlank(last + 1)) last += 1;
+  const [from, to] = [lines.indexOf(whole(first).start), lines.indexOf(whole(last).end)];
+  return lines.text.slice(0, from) + lines.text.slice(to);
 }
 
 type Edits = Parameters<LineMap["edited"]>[0];

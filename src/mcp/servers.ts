@@ -19,8 +19,10 @@ import { remoteTool } from "./tools/tool.ts";
 import { indexTools, needsIndex } from "./tools/tool_index.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
-  /** The Reasonix home: caches and logs. */
+  /** The Reasonix home: logs. */
   readonly home: string;
+  /** The directory of caches. */
+  readonly cacheDir: string;
   /** In the order of the configuration. */
   readonly specs: readonly McpServerSpec[];
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
@@ -69,18 +71,20 @@ export class McpServers {
   readonly servers: readonly McpServer[];
   /** Names of tools that only read, as the user said in this session. */
   readonly trusted = new Set<string>();
+  /** Whether the user vouches for tools, as said in this session; goes before the configuration. */
+  readonly #vouched = new Map<string, boolean>();
   readonly #options: McpOptions;
   #watcher: (change: ServerChange) => void = () => {};
 
   constructor(options: McpOptions) {
     this.#options = options;
-    const { home, specs, connection, ...rest } = options;
+    const { home, cacheDir, specs, connection, ...rest } = options;
     const onChange = (change: ServerChange) => {
       options.onChange(change);
       this.#watcher(change);
     };
     const shared = { ...rest, onChange };
-    const cache = new ListingCache(home);
+    const cache = new ListingCache(cacheDir);
     this.servers = specs.filter(({ transport }) => transport === "direct")
       .sort((a, b) => a.name < b.name ? -1 : 1)
       .map((spec) => new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) }));
@@ -128,16 +132,26 @@ export class McpServers {
    * threshold they are there, but offered by an index alone.
    */
   tools(): readonly Tool[] {
-    const { trusted } = this;
+    const [trusted, vouched] = [this.trusted, this.#vouched];
     const offers = this.offers();
     const byName = new Map(this.servers.map((server) => [server.spec.name, server]));
     const indexed = needsIndex(offers.map(({ info }) => info.size), this.#options.indexAboveTokens);
     const tools = offers.flatMap(({ server: name, info, name: called, alias }) => {
       const server = byName.get(name);
-      return server ? [remoteTool(server, info, { name: called, alias, offered: !indexed, trusted })] : [];
+      if (!server) return [];
+      return [remoteTool(server, info, { name: called, alias, offered: !indexed, trusted, vouched })];
     });
     const resources = resourceTool(this.servers);
     return [...indexed ? indexTools(tools) : [], ...resources ? [resources] : [], ...tools];
+  }
+
+  /** Sets for this session whether the user trusts tools of a server, by raw names, to be read-only. */
+  vouch(server: string, tools: readonly string[], on: boolean): void {
+    for (const { name, info } of this.offers().filter((offer) => offer.server === server)) {
+      if (!tools.includes(info.name)) continue;
+      this.#vouched.set(name, on);
+      if (!on) this.trusted.delete(name);
+    }
   }
 
   /** What the servers offer as tools, each with the name under which the model calls it. */

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../core/mod.ts";
-import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from "../tool/mod.ts";
+import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory, SavedMemory } from "../tool/mod.ts";
 import { saveFile } from "../util/atomic_write.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { factFile, factName, MAX_DESCRIPTION, readFact, type StoredFact } from "./fact.ts";
@@ -52,7 +52,7 @@ export class FactStore implements MemoryPort {
     return await this.#find(name, scope, "read");
   }
 
-  async remember(given: NewMemory): Promise<{ readonly path: string; readonly updated: boolean }> {
+  async remember(given: NewMemory): Promise<SavedMemory> {
     const { redact = (text: string) => text, now = () => new Date() } = this.#options;
     const name = factName(given.name);
     const text = redact(given.text).trim();
@@ -83,7 +83,7 @@ export class FactStore implements MemoryPort {
       }),
       { mode: 0o600 },
     );
-    return { path, updated: old !== undefined };
+    return { name, path, updated: old !== undefined };
   }
 
   async forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }> {
@@ -94,6 +94,21 @@ export class FactStore implements MemoryPort {
     const archived = `${folder}/archive/${fact.name}.${stamp}.md`;
     await Deno.rename(`${folder}/${fact.name}.md`, archived);
     return { archived };
+  }
+
+  async archive(): Promise<(StoredFact & { readonly archivedOn: string })[]> {
+    const facts: (StoredFact & { readonly archivedOn: string; readonly stamp: string })[] = [];
+    for (const scope of SCOPES) {
+      const folder = `${this.folder(scope)}/archive`;
+      for (const file of await markdownFiles(folder)) {
+        const [, name, stamp] = /^(.+)\.(\d{8}T\d{6})\.md$/.exec(file) ?? [];
+        const source = await Deno.readTextFile(`${folder}/${file}`).catch(() => undefined);
+        if (name === undefined || stamp === undefined || source === undefined) continue;
+        const archivedOn = stamp.replace(/^(\d{4})(\d\d)(\d\d).*$/, "$1-$2-$3");
+        facts.push({ ...readFact(source, name, scope), archivedOn, stamp });
+      }
+    }
+    return facts.sort((a, b) => a.stamp < b.stamp ? 1 : -1).slice(0, MAX_FACTS);
   }
 
   /** Every fact in use. A file that cannot be read is passed over. */

@@ -15,6 +15,7 @@ import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";
 import type {
   ApprovalRequest,
+  Approver,
   Confirmation,
   Decision,
   DecisionEvent,
@@ -196,24 +197,51 @@ export async function askPerson(
   const { callId, tool, subject, reason, rule } = request;
   const event: DecisionEvent = { type: "approval.request", callId, tool, subject, reason };
   await desk.record(rule === undefined ? event : { ...event, rule });
-  signal.throwIfAborted();
-  const answer = await desk.approver.ask(request, signal);
-  if (answer.allow) await granted(answer);
-  const note = answer.note ? `: ${answer.note}` : "";
-  const source = answer.by ?? "user";
-  const who = source === "hook" ? "a hook" : "the user";
-  const decision: Decision = answer.allow ? { decision: "allow", source } : {
-    decision: "deny",
-    source,
-    reason: `blocked: ${who} declined ${quoteForMessage(subject)}${note}`,
-    ...(answer.stop ? { stop: true } : {}),
-  };
+  const answer = await answerOf(desk.approver, request, signal);
+  if (answer?.allow) await granted(answer);
+  const decision: Decision = answer?.allow
+    ? { decision: "allow", source: answer.by ?? "user" }
+    : refusal(answer, subject, signal);
   await recordDecision(desk, callId, decision);
   return decision;
 }
 
+/** The answer; undefined when the turn was stopped before there was one. */
+async function answerOf(
+  approver: Approver,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer | undefined> {
+  if (signal.aborted) return undefined;
+  try {
+    return await approver.ask(request, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+function refusal(answer: ApprovalAnswer | undefined, subject: string, signal: AbortSignal): Decision {
+  const what = quoteForMessage(subject);
+  if (!answer) {
+    const stop: unknown = signal.reason;
+    const byUser = !(stop instanceof Error && "reason" in stop && stop.reason !== "interrupted");
+    const why = byUser ? "the user stopped at the question about" : "the turn ended at the question about";
+    return { decision: "deny", source: byUser ? "user" : "headless", reason: `${why} ${what}`, asked: true };
+  }
+  const source = answer.by ?? "user";
+  const note = answer.note ? `: ${answer.note}` : "";
+  return {
+    decision: "deny",
+    source,
+    reason: `${source === "hook" ? "a hook" : "the user"} declined ${what}${note}`,
+    asked: true,
+    ...(answer.stop ? { stop: true } : {}),
+  };
+}
+
 export function recordDecision(desk: Desk, callId: string, decision: Decision): void | Promise<void> {
-  const { stop: _, ...fields } = decision;
+  const { stop: _stop, asked: _asked, ...fields } = decision;
   return desk.record({ type: "approval.decision", callId, ...fields });
 }
 

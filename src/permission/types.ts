@@ -202,6 +202,8 @@ export interface GateOptions {
   readonly saveTrust?: (tool: string) => Promise<void>;
   /** `strict` asks for the wide class of risky commands, not only for the destructive ones. */
   readonly confirm?: "normal" | "strict";
+  /** Rules of further commands that are asked about each time, like destructive ones. */
+  readonly dangerous?: readonly RuleText[];
   /** Files stay as they are in every mode, as `[tools] writes` says. */
   readonly filesStay?: boolean;
   /**
@@ -289,6 +291,8 @@ export interface Decision {
   readonly source: DecisionSource;
   readonly rule?: string;
   readonly reason?: string;
+  /** A person was asked, and did not allow it. */
+  readonly asked?: true;
   /** An allowed command was taken apart and changes nothing: every part of it only reads. */
   readonly readsOnly?: true;
   /** The run must end here (`--on-ask fail`): nobody can answer and going on was not wanted. */

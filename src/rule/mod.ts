@@ -8,6 +8,7 @@ export { createPathMatcher, type PathContext, type PathForms, type PathMatcher }
 export { absoluteGlobs, literalPath, namedBy, type PathGlob } from "./path_glob.ts";
 export {
   coveringRule,
+  deniedSubjects,
   type Finding,
   judgeCall,
   ruled,

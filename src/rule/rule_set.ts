@@ -218,6 +218,16 @@ function namesText(glob: string, text: string): boolean {
   return matchPattern(toPattern(glob), text) === "yes";
 }
 
+/** Tests whether deny rules refuse a call of a tool by its subject alone, such as the name of a skill. */
+export function deniedSubjects(texts: readonly string[], tool: string): (subject: string) => boolean {
+  const source: PolicySource = { mode: "ask", allow: [], ask: [], deny: texts.map((text) => ({ text })) };
+  const { deny } = new RuleSet(source).for({ tool });
+  return (subject) =>
+    deny.some(({ spec }) =>
+      !spec || (spec.kind === "literal" ? spec.text === subject : namesText(spec.raw, subject))
+    );
+}
+
 /** Every file of the call must be covered, by one rule or another. */
 function allowance(rules: readonly Rule[], files: CallFiles, paths: PathMatcher): Ruling | undefined {
   const { texts, decisive } = files;

@@ -5,6 +5,7 @@ import type { Jail, JailOptions } from "./command/jail.ts";
 
 export { createWorkspace, Workspace, type WorkspaceOptions } from "./files/workspace.ts";
 export type { EnvironmentOptions } from "./command/environment.ts";
+export type { ContainerSettings } from "./command/backend.ts";
 export type { CommandOutcome, JailDenial } from "./command/detect_denial.ts";
 export type { MadeFiles } from "./command/made_files.ts";
 export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "./trust.ts";

@@ -18,12 +18,15 @@ export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => P
 export interface BuiltinSpec extends Omit<Tool, "execute"> {
   /** Offered only when `[tools] enabled` names it. */
   readonly optional?: boolean;
+  /** Offered only once the session has a use for it; see {@linkcode ToolRegistry.offerLate}. */
+  readonly late?: boolean;
   readonly load: () => Promise<ToolRun>;
 }
 
 /** A tool that comes with the program. */
 export interface BuiltinTool extends Tool {
   readonly optional: boolean;
+  readonly late: boolean;
   /** Loads the implementation ahead of the first call. */
   warm(): Promise<void>;
 }
@@ -35,6 +38,7 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
     ...declared,
     description: spec.description.trim(),
     optional: spec.optional ?? false,
+    late: spec.late ?? false,
     warm: async () => void await load(),
     execute: async (args, context) => {
       context.signal.throwIfAborted();

@@ -36,8 +36,11 @@ export const loadServerProcess = lazy(() => import("./shell/server_process.ts"))
 /** Watches such a process to its end, and ends its group. */
 export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 
-/** The tool that renames a symbol by what a language server says, and the patch that it applies. */
-export const loadRenameTool = lazy(() => import("./edit/rename_tool.ts"));
+/** Walks a tree as ignore files allow. */
+export const loadTreeWalk = lazy(() => import("./search/walk.ts"));
+
+/** The tools that edit symbols through a language server, and the patch that they apply. */
+export const loadSymbolEdits = lazy(() => import("./edit/symbol_edits.ts"));
 
 /** Checks of values against JSON Schemas, within a limit of time. */
 export const loadSchemaCheck = lazy(() => import("./host/schema_check.ts"));

@@ -30,6 +30,7 @@ export class ToolRegistry {
   readonly #tools = new Map<string, Tool>();
   readonly #offers = new Map<string, Offer>();
   #schemas: readonly ToolSchema[] = [];
+  #offersLate = false;
 
   /**
    * Order of the result: `builtins` as listed, then `own` as given, then those of plugins; a name taken twice
@@ -73,11 +74,33 @@ export class ToolRegistry {
     this.unknownParameters = [...this.#offers.values()].flatMap(({ name: alias, unknown }) =>
       unknown.map((parameter) => ({ alias, parameter }))
     );
-    this.#schemas = [...this.#tools.values()].filter(({ offered = true }) => offered)
-      .map((tool) => this.#offered(tool).declared);
+    this.#declare();
   }
 
-  /** Returns what the request carries: the same array, in the same order, until plugin tools are set. */
+  /**
+   * Offers the tools of background jobs and tasks, plans and goals as well, behind all others. Until then
+   * they cost no tokens; calls that name them work all the same.
+   */
+  offerLate(): void {
+    if (this.#offersLate) return;
+    this.#offersLate = true;
+    this.#declare();
+  }
+
+  /** Reports whether a built-in tool waits for {@linkcode offerLate}, unless the user named it. */
+  isLate(name: string): boolean {
+    return this.#selection.enabled?.includes(name) !== true &&
+      this.#builtins.some((tool) => tool.name === name && tool.late);
+  }
+
+  #declare(): void {
+    const offered = [...this.#tools.values()].filter(({ offered = true }) => offered);
+    const late = offered.filter(({ name }) => this.isLate(name));
+    const always = offered.filter((tool) => !late.includes(tool));
+    this.#schemas = [...always, ...this.#offersLate ? late : []].map((tool) => this.#offered(tool).declared);
+  }
+
+  /** Returns what the request carries: the same array, in the same order, until other tools are offered. */
   schemas(): readonly ToolSchema[] {
     return this.#schemas;
   }

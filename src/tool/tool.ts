@@ -120,6 +120,8 @@ export interface ToolResult {
   readonly signal?: string;
   /** The confinement to the workspace refused the call. */
   readonly refused?: true;
+  /** A person was asked, and did not allow the call: it was not executed. */
+  readonly denied?: true;
   /** The turn is done with this call; `answer` is what it ends with in place of the model's last words. */
   readonly endsTurn?: { readonly answer?: string };
 }

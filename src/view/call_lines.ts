@@ -8,8 +8,11 @@ import { type MeasureWidth, wrapText } from "./wrap.ts";
 /** The words around calls, in the user's language. */
 export interface CallTexts {
   readonly seconds: (seconds: string) => string;
+  readonly callTitle: (english: string) => string;
+  readonly callResult: (english: string) => string;
   readonly skipped: (summary: string) => string;
   readonly blocked: (summary: string) => string;
+  readonly notExecuted: string;
   readonly stopped: (summary: string) => string;
   readonly linesAbove: (count: number) => string;
   readonly moreLines: (count: number) => string;
@@ -45,8 +48,8 @@ const FAILED_TAIL_LINES = 20;
 const SLOW_MS = 1000;
 
 /** Returns what a call does, in one line. */
-export function callTitle({ call, summary, title }: Started): string {
-  return oneLine(title ?? `${call.name} ${summary}`, WHOLE);
+export function callTitle({ call, summary, title }: Started, texts: Pick<CallTexts, "callTitle">): string {
+  return oneLine(title === undefined ? `${call.name} ${summary}` : texts.callTitle(title), WHOLE);
 }
 
 /** A finished call: one line with its result, then what it changed or the end of what it printed. */
@@ -59,7 +62,7 @@ function headline(title: string, end: EventOf<"tool.end">, view: CallView): stri
   const texts = view.texts();
   const { dim, bad, good } = palette;
   const time = end.durationMs >= SLOW_MS ? ` · ${texts.seconds((end.durationMs / 1000).toFixed(1))}` : "";
-  const summary = oneLine(end.summary, end.outcome === "ok" ? undefined : WHOLE);
+  const summary = oneLine(texts.callResult(end.summary), end.outcome === "ok" ? undefined : WHOLE);
   switch (end.outcome) {
     case "ok": {
       const result = [...(summary === "" ? [] : [summary]), ...(time === "" ? [] : [time.slice(3)])];
@@ -68,7 +71,11 @@ function headline(title: string, end: EventOf<"tool.end">, view: CallView): stri
     case "skipped":
       return headlines({ mark: dim("–"), title, result: texts.skipped(summary), colour: dim }, layout);
     default: {
-      const said = { error: summary, blocked: texts.blocked(summary), aborted: texts.stopped(summary) };
+      const said = {
+        error: summary,
+        blocked: end.denied ? texts.notExecuted : texts.blocked(summary),
+        aborted: texts.stopped(summary),
+      };
       const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
       return headlines({ mark, title, result: said[end.outcome] + time, colour: bad }, layout);
     }

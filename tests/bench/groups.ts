@@ -1,5 +1,6 @@
 /** All that is measured, in the order in which it is shown: one line per group. */
 import { chatRows } from "./chat/chat.ts";
+import { fileRows } from "./chat/files.ts";
 import { hookRows } from "./hooks/hooks.ts";
 import { editRows } from "./inside/edits.ts";
 import { decisionRows, jailRows } from "./inside/safety.ts";
@@ -40,6 +41,7 @@ export const GROUPS: readonly Group[] = [
   { name: "edit", title: "Patches", rows: editRows },
   { name: "no_jail", title: "Without jail and permissions", scenarios: NO_JAIL },
   { name: "chat", title: "Chat", rows: chatRows },
+  { name: "files", title: "Files behind @", rows: fileRows },
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
   { name: "peers", title: "Other agents", rows: peerRunRows, optional: true },

@@ -1,5 +1,5 @@
 /** A terminal whose size changes while an answer comes: nothing of the history is lost or written twice. */
-import { assertEquals } from "../support/assert.ts";
+import { assert, assertEquals } from "../support/assert.ts";
 import { finishEvent, type Part, startModelServer, textEvent, usageEvent } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
@@ -50,44 +50,63 @@ onTerminal(
 
 /** Steps in which nobody has heard of the last size when the next one comes. */
 const STEP_MS = 140;
-const SMALL = [[70, 20], [30, 14], [40, 24], [55, 10]] as const;
+const letters = (text: string) => text.replaceAll(/\s/g, "");
+
+/** An answer, and the history of a small terminal that was resized while it streamed. */
+async function resizedWhileStreaming(sizes: readonly (readonly [columns: number, rows: number])[]) {
+  const lines = Array.from({ length: 200 }, (_, index) => `${lineOf(index)} one two three four five six`);
+  const ended = Promise.withResolvers<void>();
+  let streamed = 0;
+  let stop = false;
+  function* stream(): Generator<Part> {
+    for (; !stop && streamed < lines.length; streamed++) {
+      yield new Promise((resolve) => setTimeout(resolve, 25));
+      yield textEvent(`${lines[streamed]}\n\n`);
+    }
+    yield finishEvent();
+    yield usageEvent();
+    ended.resolve();
+  }
+  await using server = startModelServer([{ stream: stream() }]);
+  await using chat = await openChat(mockConfig(server.url), { columns: 40, rows: 15 });
+  const { terminal } = chat;
+  await terminal.shows(EMPTY);
+  await chat.enter("Count.");
+  await shownSoon(terminal, (screen) => /Line (?:00[5-9]|0[1-9]\d|1)/.test(screen));
+  for (let step = 0; step < 16; step++) {
+    const [columns, rows] = sizes[step % sizes.length] ?? [40, 15];
+    await terminal.resize(columns, rows);
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+  }
+  await terminal.resize(40, 15);
+  stop = true;
+  await ended.promise;
+  await shownSoon(terminal, (screen) => screen.includes(lineOf(streamed - 1)) && screen.includes(EMPTY));
+  await shownSoon(terminal, (screen) => /^mock-1 · /m.test(screen));
+  const history = await terminal.history();
+  const said = history.slice(history.indexOf(lineOf(0)), history.lastIndexOf("> Ask"));
+  // A terminal that becomes narrower breaks lines inside of words.
+  return { history, said: letters(said), lines: lines.slice(0, streamed).map(letters) };
+}
 
 onTerminal(
   "a small terminal that is resized while an answer streams keeps all of it, once",
   async () => {
-    const lines = Array.from({ length: 200 }, (_, index) => `${lineOf(index)} one two three four five six`);
-    const ended = Promise.withResolvers<void>();
-    let streamed = 0;
-    let stop = false;
-    function* stream(): Generator<Part> {
-      for (; !stop && streamed < lines.length; streamed++) {
-        yield new Promise((resolve) => setTimeout(resolve, 25));
-        yield textEvent(`${lines[streamed]}\n\n`);
-      }
-      yield finishEvent();
-      yield usageEvent();
-      ended.resolve();
+    const { history, said, lines } = await resizedWhileStreaming([[70, 20], [30, 14], [40, 24], [55, 10]]);
+    assertEquals(said, lines.join(""), history);
+  },
+);
+
+onTerminal(
+  "a terminal of eight rows that is resized while an answer streams loses no line",
+  async () => {
+    const { history, said, lines } = await resizedWhileStreaming([[70, 20], [30, 10], [40, 24], [55, 8]]);
+    let at = 0;
+    for (const line of lines) {
+      const next = said.indexOf(line, at);
+      // Such a small screen may also keep a line that it has cut before.
+      assert(next >= 0, `${line} is missing:\n${history}`);
+      at = next + line.length;
     }
-    await using server = startModelServer([{ stream: stream() }]);
-    await using chat = await openChat(mockConfig(server.url), { columns: 40, rows: 15 });
-    const { terminal } = chat;
-    await terminal.shows(EMPTY);
-    await chat.enter("Count.");
-    await shownSoon(terminal, (screen) => screen.includes(lineOf(5)));
-    for (let step = 0; step < 16; step++) {
-      const [columns, rows] = SMALL[step % SMALL.length] ?? [40, 15];
-      await terminal.resize(columns, rows);
-      await new Promise((resolve) => setTimeout(resolve, STEP_MS));
-    }
-    await terminal.resize(40, 15);
-    stop = true;
-    await ended.promise;
-    await shownSoon(terminal, (screen) => screen.includes(lineOf(streamed - 1)) && screen.includes(EMPTY));
-    await shownSoon(terminal, (screen) => /^mock-1 · /m.test(screen));
-    const history = await terminal.history();
-    const said = history.slice(history.indexOf(lineOf(0)), history.lastIndexOf("> Ask"));
-    // A terminal that becomes narrower breaks lines inside of words.
-    const letters = (text: string) => text.replaceAll(/\s/g, "");
-    assertEquals(letters(said), letters(lines.slice(0, streamed).join("")), history);
   },
 );

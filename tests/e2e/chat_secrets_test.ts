@@ -74,7 +74,7 @@ Deno.test({
     await enter(`mine are ${HELD}, ${FILED} and ${FORMED}, you see`, "you see");
     await terminal.shows("> Ask for something");
     await terminal.press("C-d");
-    await terminal.shows("is kept; to go on");
+    await terminal.shows("saved. Continue with");
     const kept = textBelow(world.home);
     assertStringIncludes(kept, "you see");
     for (const secret of [HELD, FILED, FORMED]) assert(!kept.includes(secret), `${secret} is in a file`);

@@ -8,8 +8,11 @@ import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat
 
 const task = (prompt: string) => ({ name: "task", args: { agent: "general", prompt, description: prompt } });
 
+/** Time that the person takes for an answer. */
+const THINKS_MS = 1500;
+
 onTerminal(
-  "questions of two agents come one after the other with their names, and their answers count",
+  "questions of two agents come one after the other with their names, and cost the calls no time",
   async () => {
     await using server = startAgentServer({
       main: [{ calls: [task("job-one"), task("job-two")] }, { text: "Both are done." }],
@@ -30,6 +33,7 @@ onTerminal(
       const screen = await shownSoon(terminal, (text) => /general › (?:Allow|Run)/.test(text));
       assert(!/general › Allow[\s\S]*general › Run/.test(screen), screen);
       const kind = screen.includes("general › Run") ? "general › Run" : "general › Allow";
+      await new Promise((resolve) => setTimeout(resolve, THINKS_MS));
       await chat.answer("y");
       await shownSoon(terminal, (text) => !text.includes(kind));
     }
@@ -37,6 +41,15 @@ onTerminal(
     assert(/general: job-one · general · 1 step · /.test(screen.replace(/\s+/g, " ")), screen);
     assert(await Deno.readTextFile(`${world.dir}/one.txt`) === "1\n");
     assert((await Deno.stat(`${world.dir}/two`)).isDirectory);
+    const begun = new Map<string, number>();
+    const left: number[] = [];
+    loadEvents(lastSession(projectDir(world.home, world.dir))?.path ?? "", (event) => {
+      if (event.type === "tool.start") begun.set(event.call.id, Date.parse(event.time));
+      if (event.type !== "tool.end") return;
+      left.push(Date.parse(event.time) - (begun.get(event.callId) ?? 0) - event.durationMs);
+    });
+    assertEquals(left.length, 2);
+    assert(left.every((ms) => ms >= THINKS_MS), `of the waits only ${left.join(" and ")} ms are left out`);
   },
 );
 

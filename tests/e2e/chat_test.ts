@@ -19,6 +19,7 @@ function obedient(request: RecordedRequest): Turn {
   if (text.includes("write")) {
     return { calls: [{ name: "write_file", args: { path: "hello.txt", content: "hello\nworld\n" } }] };
   }
+  if (text.includes("log")) return { calls: [{ name: "read_file", args: { path: "big.log" } }] };
   if (text.includes("remove")) return { calls: [{ name: "bash", args: { command: "rm -rf build" } }] };
   if (text.includes("code")) return { text: "Here:\n\n```ts\nconst two = 2; // 二\n```\n\nThat is all." };
   if (text.includes("number")) return { text: "It was forty-two." };
@@ -51,17 +52,17 @@ onTerminal(
     assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "keep it, 留着");
 
     await terminal.press("C-o");
-    await terminal.shows("What the transcript shows only a part of");
+    await terminal.shows("Collapsed output");
     // The newest is first; the file is the one before.
     await terminal.press("Down", "Enter");
     await terminal.shows("+ world");
     await terminal.press("Escape");
-    await terminal.shows("What the transcript shows only a part of");
+    await terminal.shows("Collapsed output");
     await terminal.press("Escape");
     await terminal.shows(EMPTY);
 
     await chat.enter("/rewind");
-    await terminal.shows("Go back to which moment?");
+    await terminal.shows("Go back to:");
     // After turn 1, before the first; the end of turn 2 is where the session is.
     await terminal.press("Down");
     await terminal.shows("hello.txt");
@@ -274,3 +275,138 @@ onTerminal("code of edits and of files that were read has colours, and none with
     assertStringIncludes(await line("1→") ?? "", read);
   }
 });
+onTerminal(
+  "a message typed as a question opens answers nothing, runs nothing and saves no rule",
+  async () => {
+    const commands = ["touch made", "git push --force origin main"];
+    await using server = startModelServer(
+      commands.map((command) => ({ calls: [{ name: "bash", args: { command } }] })),
+      { models: ["mock-1"], check: { prefix: false } },
+    );
+    await using chat = await openChat(mockConfig(server.url, '[sandbox]\nbash = "off"'));
+    const { terminal, world } = chat;
+    const config = await Deno.readTextFile(`${world.home}/config.toml`);
+    await terminal.shows(EMPTY);
+    for (const message of ["also add a test", "you s"]) {
+      await chat.enter("go");
+      await terminal.shows("enter chooses");
+      for (const key of message) await terminal.type(key);
+      await terminal.press("Enter");
+      const screen = await terminal.shows(`waiting: ${message}`);
+      assertStringIncludes(screen, "enter chooses");
+      await terminal.press("Escape");
+      await shownSoon(terminal, (text) => text.includes(`> ${message}`) && !text.includes("enter chooses"));
+      await terminal.press("C-c");
+      await terminal.shows(EMPTY);
+    }
+    assertEquals(await Deno.readTextFile(`${world.home}/config.toml`), config);
+    assertEquals(exists(`${world.dir}/made`), false);
+  },
+);
+const SIZES = [
+  { columns: 80, rows: 24, lang: "en" },
+  { columns: 40, rows: 15, lang: "zh-CN" },
+] as const;
+
+onTerminal(
+  "what happened is what the screen shows: headed commands, one line for /compact, refusals, resumed rows",
+  async () => {
+    for (const { columns, rows, lang } of SIZES) {
+      const { run, turn_view, report_commands, chat: words } = await loadAreas(lang);
+      await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
+      const config = mockConfig(server.url, "", "context_window = 100000");
+      await using chat = await openChat(config, { columns, rows, env: { REASONIX_LANG: lang } });
+      const { terminal, world } = chat;
+      await world.write("AGENTS.md", "Be kind.\n");
+      await world.write("big.log", "some line of a big file\n".repeat(400));
+      /** The history without the breaks of a narrow screen. */
+      const history = async () => (await terminal.history()).replace(/\s*\n\s*/g, " ");
+      const ends = async (count: number) => {
+        await shownSoon(terminal, () => server.requests.length >= count);
+        await terminal.shows(lang === "en" ? EMPTY : "> ");
+      };
+      await terminal.shows("· ");
+      await chat.enter("Please write a file.");
+      await terminal.shows("hello.txt");
+      // The person thinks; the row of the call counts nothing of it.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await chat.answer("y");
+      await ends(2);
+      const [row = ""] = /✓ [^\n]*hello\.txt[^\n]*/.exec(await terminal.history()) ?? [];
+      assertEquals(/\d (?:s|秒)/.test(row), false, row);
+
+      await chat.enter("Now remove the build.");
+      await terminal.shows("rm -rf build");
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      await terminal.press("Escape");
+      await terminal.shows("⊘");
+      assertStringIncludes(await history(), run.notExecuted);
+      await terminal.shows(words.statusLine.modes.ask);
+
+      await chat.enter("See the log.");
+      await ends(5);
+      const refused = "denied, not executed: the user stopped at the question about";
+      assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), refused);
+      await chat.enter("/status");
+      await terminal.shows("ask · workspace-write · normal");
+      const [heading = "", ...status] = (await terminal.history()).split("\n").slice(
+        (await terminal.history()).split("\n").findIndex((line) => line.startsWith("> /status")),
+      );
+      assertEquals([heading, status[0]?.startsWith("Reasonix")], ["> /status", true]);
+      assertStringIncludes(await history(), report_commands.sandbox);
+      await chat.enter("/context");
+      await terminal.shows("AGENTS.md");
+      await chat.enter("/compact");
+      await terminal.shows("Ctrl+O");
+      const text = await history();
+      assertEquals(text.includes("compaction-summary"), false);
+      const [said = ""] = turn_view.compacted("#", "#").split("#");
+      assertEquals(text.split(said).length, 2, text);
+      await terminal.press("C-o");
+      await terminal.shows(turn_view.expand.summary);
+      await terminal.press("Escape");
+
+      const call = (screen: string) => screen.match(/^[✓⊘] .*$/gm);
+      const live = call(await terminal.history()) ?? [];
+      assertEquals(
+        live,
+        lang === "en"
+          ? [
+            "✓ write hello.txt · +2 −0",
+            "⊘ $ rm -rf build · denied, not executed",
+            "✓ read big.log · 400 lines",
+          ]
+          : ["✓ 写入 hello.txt · +2 −0", "⊘ $ rm -rf build · 已拒绝，未执行", "✓ 读取 big.log · 400 行"],
+      );
+      Deno.kill(await chat.pid(), "SIGKILL");
+      await terminal.shows("left-with-137");
+      await chat.enter("stty sane; clear");
+      await shownSoon(terminal, (screen) => !screen.includes("left-with"));
+      await chat.enter("reasonix -c; echo left-with-$?");
+      await terminal.shows("big.log");
+      await terminal.shows(turn_view.showAll);
+      assertEquals(call(await terminal.history())?.slice(-live.length), live);
+      await terminal.press("C-d");
+      await terminal.shows("left-with-0");
+      for (const form of [["show"], ["show", "--json"], ["export"]]) {
+        assertStringIncludes((await world.run(["session", ...form])).stdout, refused, form.join(" "));
+      }
+      await chat.enter("clear; reasonix session search 'big file'; echo found-$?");
+      const found = (await terminal.shows("found-0")).split("\n").filter((line) => line !== "");
+      const hits = found.slice(found.findIndex((line) => /^\d{8}-/.test(line)), found.indexOf("found-0"));
+      assertEquals(hits.length > 0 && hits.length % 2, 0, found.join("\n"));
+      for (const [at, line] of hits.entries()) {
+        assertEquals(at % 2 === 0 ? /^\d{8}-/.test(line) : /^ {4}.*(?:big|file)/.test(line), true, line);
+      }
+    }
+  },
+);
+
+async function loadAreas(lang: "en" | "zh-CN") {
+  return {
+    run: await loadTexts("run", lang),
+    turn_view: await loadTexts("turn_view", lang),
+    report_commands: await loadTexts("report_commands", lang),
+    chat: await loadTexts("chat", lang),
+  };
+}

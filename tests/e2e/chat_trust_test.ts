@@ -11,7 +11,7 @@ onTerminal("no approval mode answers in place of a person whether a project is t
   });
   const { terminal } = chat;
   await terminal.shows("./sh");
-  await terminal.shows("go on without it");
+  await terminal.shows("continue without it");
   await chat.answer("Enter");
   await terminal.shows(EMPTY);
   await terminal.shows("mock-1 · yolo");

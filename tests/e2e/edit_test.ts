@@ -26,6 +26,35 @@ Deno.test("run lands the edits of a model that quotes and names things as other 
   assertEquals(await world.read("b.ts"), "x\n");
 });
 
+Deno.test("edits keep every character of lines that are indented with other blanks than the model quotes", async () => {
+  const blanks = {
+    ideographic: ["\u3000\u3000", "    "],
+    fixed: ["\u00a0".repeat(4), "    "],
+    mixed: ["\t\u00a0", "\t "],
+  } as const;
+  for (const [name, [blank, lead]] of Object.entries(blanks)) {
+    const lines = (timeout: number) => `${lead}timeout: ${timeout}\n${lead}retries: 2`;
+    const quoted = { old_string: lines(1), new_string: lines(30) };
+    const hunk = `@@\n-${lead}timeout: 1\n+${lead}timeout: 30\n ${lead}retries: 2\n`;
+    const patch = (file: string) => `*** Begin Patch\n*** Update File: ${file}\n${hunk}*** End Patch`;
+    const files = ["edited", "multi", "patched"].map((how) => `${name}_${how}.yaml`);
+    const [edited = "", multi = "", patched = ""] = files;
+    await using server = startModelServer([
+      { calls: files.map((path) => ({ name: "read_file", args: { path } })) },
+      call("edit_file", { path: edited, ...quoted }),
+      call("multi_edit", { path: multi, edits: [quoted] }),
+      call("apply_patch", { patch: patch(patched) }),
+      { text: "Done." },
+    ]);
+    await using world = await makeWorld(mockConfig(server.url));
+    const text = (timeout: number) => `# 段落\n${blank}timeout: ${timeout}\n${blank}retries: 2\n`;
+    for (const file of files) await world.write(file, text(1));
+    const { code, stderr } = await world.run(["run", "edit"]);
+    assertEquals(code, 0, stderr);
+    for (const file of files) assertEquals(await world.read(file), text(30), `${file}\n${stderr}`);
+  }
+});
+
 Deno.test("run judges apply_patch in a command by the rules for edits", async () => {
   const patch = "*** Begin Patch\n*** Add File: docs/x.md\n+x\n*** End Patch";
   await using server = startModelServer([

@@ -80,7 +80,7 @@ Deno.test("a run that was cut short names the command that goes on with it, and 
   const { code, stderr } = await world.run(["run", "work"]);
   assertEquals(code, 5);
   assertStringIncludes(stderr, "· changed a.txt +1 −0\n");
-  const session = /go on with: reasonix run --resume (\S+) "go on"/.exec(stderr)?.[1];
+  const session = /continue with: reasonix run --resume (\S+) "continue"/.exec(stderr)?.[1];
   assert(session, stderr);
   assertEquals((await world.run(["run", "--resume", session, "go on"])).stdout, "Done.\n");
 });

@@ -41,6 +41,14 @@ Deno.test("a goal of a liar, an ok sayer and a blocked model ends with the exit 
     const { goal, error } = JSON.parse(run.stdout);
     assertEquals([run.code, goal.state, server.requests.length], [code, state, requests]);
     assert(error.includes("Goal not reached"), error);
+    await using again = startModelServer(turns);
+    await using other = await makeWorld(mockConfig(again.url) + OFF + QUICK);
+    const { stderr } = await other.run(["run", "--goal", "g", "--check", "false"]);
+    assertEquals(
+      [stderr.split("Goal not reached:").length, stderr.split("ontinue with").length],
+      [2, 2],
+      stderr,
+    );
   }
 });
 

@@ -253,3 +253,15 @@ Deno.test("the page about hooks has these rows, and its example works as it stan
   assertEquals((await world.run(["hooks", "test", "PreToolUse"])).code, 0);
   assertMatch((await world.run(["hooks", "test", "PreToolUze"])).stderr, /did you mean PreToolUse/);
 });
+
+Deno.test("doctor names a hook that does not run among the problems, with its place", async () => {
+  await using world = await makeWorld(
+    mockConfig("http://127.0.0.1:9/v1", '[[hooks]]\nevent = "PreToolUse"\nmatchr = "Bash"\ncommand = "true"'),
+  );
+  const { stdout } = await world.run(["doctor"]);
+  const [problems = ""] = stdout.split("\n\n");
+  assertMatch(
+    problems,
+    /config\.toml:\d+:\d+: hook of PreToolUse: Unknown key "matchr"; did you mean "matcher"\?/,
+  );
+});

@@ -32,21 +32,21 @@ function scripted() {
 /** A line that comes sooner after a question was typed before it. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
 
-Deno.test("each line of a pipe is a message of one session; marks mean what they mean in the chat", async () => {
+Deno.test("each line of a pipe is a message of one session; commands and shell lines work as in the chat", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"'));
-  const lines = ["first", "", "!echo out-$((6 * 7))", "#we use tabs", "second", "//literal", "/nonsense"];
+  const lines = ["first", "", "!echo out-$((6 * 7))", "# we use tabs", "second", "//literal", "/nonsense"];
   const { code, stdout, stderr } = await world.run([], { stdin: `${lines.join("\r\n")}\n` });
   assertEquals(code, 2, "the code of the last line");
   assertMatch(
     stdout,
-    /^heard: first\nout-42\nRemembered in .*we-use-tabs\.md\nheard: second\nheard: \/literal\n$/,
+    /^heard: first\nout-42\nheard: # we use tabs\nheard: second\nheard: \/literal\n$/,
   );
   assertStringIncludes(stderr, "/nonsense");
   const messages = server.requests.at(-1)?.json.messages as { role: string; content: string }[];
   const told = messages.map(({ content }) => content);
   assert(told.includes("!echo out-$((6 * 7))") && told.some((text) => text.includes("Output:\nout-42")));
-  assert(told.some((text) => text.startsWith("<memory>") && text.includes("we use tabs")));
+  assert(!told.some((text) => text.startsWith("<memory>")), "a line of a document is no fact");
 });
 
 Deno.test("a task in quotes begins the chat; on a pipe it is the first message, and nobody is asked", async () => {
@@ -90,7 +90,7 @@ Deno.test({
     await world.write("reasonix.toml", '[tools.shell]\npath = "./shell.sh"\n');
     await using terminal = await dumbTerminal(world);
     await terminal.shows("plain lines only");
-    await terminal.shows("Go on without it, this time");
+    await terminal.shows("Continue without it, this time");
     await pause();
     await terminal.type("1");
     await terminal.press("Enter");
@@ -115,7 +115,7 @@ Deno.test({
   ...needs(
     "tmux",
     hasTmux,
-    "a line that was typed before a question answers nothing and is the next message",
+    "a text, or a line that was typed before a question, answers nothing and is the next message",
   ),
   async fn() {
     await using server = scripted();
@@ -125,10 +125,13 @@ Deno.test({
     await terminal.type("write it\n1\n");
     const question = await terminal.shows("No, and tell the model why");
     await pause();
+    await terminal.type("yes, and then\n");
+    await terminal.shows("Kept as your next message");
+    await terminal.type("1 or 2\n");
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
     await terminal.type(/(\d)\. No\n/.exec(question)?.[1] ?? "");
     await terminal.press("Enter");
-    await terminal.shows("heard: 1");
+    for (const message of ["1", "yes, and then", "1 or 2"]) await terminal.shows(`heard: ${message}\n`);
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
     await terminal.press("C-d");
   },

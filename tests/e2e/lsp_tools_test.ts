@@ -84,17 +84,26 @@ Deno.test({
 });
 
 Deno.test({
-  name: "a language server in the jail writes nothing to the project, and ends with the run",
+  name:
+    "an answer waits for a server that starts slowly, which writes nothing to the project and ends with the run",
   ignore: IGNORE,
   fn: async () => {
     await using model = startModelServer([
       call("write_file", { path: "a.fake", content: "one BAD\n" }),
       { text: "Done." },
+      { text: "Now it is done." },
     ]);
     await using world = await makeWorld();
     const server = new URL("../support/fake_language_server.ts", import.meta.url).pathname;
     const inProject = `${world.dir}/made`;
-    const args = ["run", "-A", "--no-config", "--quiet", server, JSON.stringify({ writes: inProject })];
+    const args = [
+      "run",
+      "-A",
+      "--no-config",
+      "--quiet",
+      server,
+      JSON.stringify({ writes: inProject, startsAfter: 800 }),
+    ];
     const entry = `[lsp.servers.fake]\ncommand = "deno"\nextensions = ["fake"]\nargs = ${
       JSON.stringify(args)
     }\n`;
@@ -102,7 +111,78 @@ Deno.test({
     const env = { PATH: `${BIN}:/usr/bin:/bin` };
     const { code, stderr } = await world.run(["run", "--permission-mode", "workspace-write", "x"], { env });
     assertEquals(code, 0, stderr);
+    assertEquals(
+      model.requests.at(-1)?.json.messages.at(-1),
+      { role: "user", content: "New errors after an earlier edit:\na.fake:1:5: error bad: one BAD (fake)" },
+    );
     assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["a.fake"]);
     assertEquals(await gone(() => processesWith(inProject)), [], "the server outlives the run");
+  },
+});
+
+Deno.test({
+  name: "delete_symbol deletes a definition with its comment, and leaves lines with other code alone",
+  ignore: IGNORE,
+  fn: async () => {
+    const path = "a.ts";
+    await using model = startModelServer([
+      call("delete_symbol", { path, symbol: "Box.open" }),
+      call("delete_symbol", { path, symbol: "unused" }),
+      call("delete_symbol", { path, symbol: "b" }),
+      call("delete_symbol", { path, symbol: "twice" }),
+      call("delete_symbol", { path, symbol: "twice", line: 9 }),
+      call("delete_symbol", { path, symbol: "absent" }),
+      { text: "Done." },
+    ], { check: { prefix: false } });
+    // Older configurations name the tool.
+    await using world = await makeWorld(
+      mockConfig(model.url, '[tools]\nenabled = ["*", "delete_symbol"]\n'),
+    );
+    await world.write("deno.json", "{}");
+    const source = [
+      "export const a = 1, b = 2;",
+      "",
+      "/**",
+      " * Not used. 🎉",
+      " */",
+      "// deno-lint-ignore no-explicit-any",
+      "export function unused(): any {",
+      '  return "文";',
+      "}",
+      "",
+      "export class Box {",
+      "  open(): number {",
+      "    return 1;",
+      "  }",
+      "  shut(): number {",
+      "    const twice = 2;",
+      "    return twice;",
+      "  }",
+      "}",
+      "export const twice = () => {",
+      "  return 2;",
+      "};",
+      "",
+    ];
+    await world.write(path, source.join("\r\n"));
+    const env = { PATH: `${BIN}:/usr/bin:/bin` };
+    const args = ["run", "--permission-mode", "workspace-write", "delete"];
+    const { code, stderr } = await world.run(args, { env });
+    assertEquals([code, stderr.includes("delete_symbol")], [0, true], stderr);
+    const [first, second, shared, several, one, absent] = results(model.requests.at(-1));
+    assertStringIncludes(first ?? "", "updated a.ts (+0 −3)");
+    assertStringIncludes(second ?? "", "updated a.ts (+0 −8)");
+    assertStringIncludes(shared ?? "", '"b" shares its lines with other code; use edit_file');
+    assertStringIncludes(several ?? "", 'a.ts defines "twice" on line 5, 9; give one of these lines');
+    assertStringIncludes(one ?? "", "updated a.ts (+0 −3)");
+    assertStringIncludes(absent ?? "", 'a.ts has no symbol "absent"');
+    const kept = [...source.slice(0, 2), ...source.slice(10, 11), ...source.slice(14, 19), ""];
+    assertEquals(await world.read(path), kept.join("\r\n"));
+    const offered = model.requests[0]?.json.tools.map(({ function: { name } }: never) => name);
+    assertEquals([offered.includes("delete_symbol"), offered.includes("lsp_rename")], [true, false]);
+    model.push({ text: "Done." });
+    const without = await world.run(args, { env: { PATH: "/usr/bin:/bin" } });
+    assertStringIncludes(without.stderr, "delete_symbol");
+    assert(!JSON.stringify(model.requests.at(-1)?.json.tools).includes("delete_symbol"));
   },
 });

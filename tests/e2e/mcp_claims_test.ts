@@ -201,3 +201,31 @@ Deno.test("a denied server gets no prompt and no mention of the user either, and
     assert(!(await reached()).length, String(await reached()));
   });
 });
+
+Deno.test("/mcp trust and /mcp untrust decide which tools of a server run where files have to stay", async () => {
+  const calls = TOOLS.map((tool): Call => [`mcp__toy__${tool}`]);
+  await onStage({ calls, config: "" }, async ({ world, reached }) => {
+    let before = 0;
+    const run = async (line: string) => {
+      const said = (await world.run(["run", line])).stdout;
+      await world.run(["run", "--permission-mode", "read-only", "go"]);
+      const all = await reached();
+      const ran = all.slice(before);
+      before = all.length;
+      return { said, ran: ran.sort() };
+    };
+    const all = await run("/mcp trust toy");
+    assertStringIncludes(all.said, "Trusted to be read-only: claims, ruled");
+    assertStringIncludes(all.said, "config.toml");
+    assertEquals(all.ran, ["claims", "known", "ruled"]);
+    assertEquals((await run("/mcp trust toy writes")).ran, ["claims", "known", "ruled", "writes"]);
+    assertEquals((await run("/mcp untrust toy known claims")).ran, ["ruled", "writes"]);
+    const none = await run("/mcp untrust toy");
+    assertStringIncludes(none.said, "No longer trusted to be read-only: ruled, writes");
+    assertEquals(none.ran, []);
+    assert(!(await Deno.readTextFile(`${world.home}/config.toml`)).includes("trusted_read_only_tools"));
+    const slip = await world.run(["run", "/mcp trust toy claim"]);
+    assertEquals(slip.code, 2);
+    assertStringIncludes(slip.stderr, "did you mean claims?");
+  });
+});

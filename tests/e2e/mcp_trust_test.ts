@@ -158,7 +158,7 @@ onTerminal(
       await enter("reasonix; echo left-with-$?");
       return await terminal.shows(text);
     };
-    const question = (await open("Use what this project brings?")).replace(/\s+/g, " ");
+    const question = (await open("Trust this project's content?")).replace(/\s+/g, " ");
     for (
       const text of ["sh start.sh toml", "with K in its environment", "sh ./start.sh json", "with TOKEN in"]
     ) {
@@ -170,7 +170,7 @@ onTerminal(
       assertStringIncludes(details, text);
     }
     await terminal.press("Escape");
-    await terminal.shows("Not now; go on without it");
+    await terminal.shows("Not now; continue without it");
     await answer("n");
     await terminal.shows(EMPTY);
     await enter("hello");
@@ -178,7 +178,7 @@ onTerminal(
     assert(!(await terminal.history()).includes("hush"));
     await leave();
     assertEquals(marks(world), []);
-    await open("Use what this project brings?");
+    await open("Trust this project's content?");
     await answer("t");
     // Servers start by themselves, before anything is typed.
     await shownSoon(terminal, () => marks(world).length === 2);

@@ -114,3 +114,74 @@ Deno.test("another model is a declared reset with its reason in the log", async 
     .filter((event) => event.type === "context.prefix").map((event) => event.reason);
   assertEquals(reasons, ["start", "model"]);
 });
+
+const toolNames = ({ json }: RecordedRequest): string[] =>
+  json.tools.map(({ function: { name } }: { function: { name: string } }) => name);
+
+/** Tools that a session is offered once it has a use for them. */
+const LATE = [
+  "job_output",
+  "job_kill",
+  "jobs",
+  "exit_plan_mode",
+  "complete_step",
+  "update_goal",
+  "task_output",
+  "task_stop",
+];
+
+const prefixReasons = async (world: World) => {
+  const [session] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
+  return (await Deno.readTextFile(session.path)).trimEnd().split("\n").map((line) => JSON.parse(line))
+    .filter((event) => event.type === "context.prefix").map(({ reason, detail }) => [reason, detail]);
+};
+
+Deno.test("tools about jobs, tasks, plans and goals come with the first job, as one reset for the session", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "bash", args: { command: "sleep 30", run_in_background: true } }] },
+    { calls: [{ name: "job_kill", args: { job_id: "job-1" } }] },
+    { calls: [{ name: "task", args: { prompt: "count", agent: "explore", background: true } }] },
+    { text: "counted" },
+    { text: "done" },
+    { text: "again" },
+    { text: "once more" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"'));
+  const first = await world.run(["run", "begin", "--permission-mode", "danger-full-access"]);
+  assertEquals(first.code, 0, first.stderr);
+  await world.run(["run", "-c", "continue"]);
+  const own = server.requests.filter(({ json }) => !JSON.stringify(json.messages).includes("# Your part"));
+  const [start, ...later] = own.map(toolNames);
+  assertEquals(LATE.filter((name) => start?.includes(name)), []);
+  for (const names of later) assertEquals(names, [...start ?? [], ...LATE]);
+  assertEquals(await prefixReasons(world), [["start", undefined], ["tools", "+8"]]);
+});
+
+Deno.test("a run that plans or pursues a goal has its tools from the first request, and a call needs no offer", async () => {
+  for (
+    const [args, config] of [
+      [["run", "--permission-mode", "plan", "think"], ""],
+      [["run", "--goal", "think", "--max-goal-turns", "1"], ""],
+      [["run", "think"], '[tools]\nenabled = ["read_file", "update_goal"]\n'],
+    ] as const
+  ) {
+    await using server = startModelServer([{ text: "done" }, { text: "done" }, { text: "done" }]);
+    await using world = await makeWorld(mockConfig(server.url, config));
+    await world.run(args);
+    const [request] = server.requests;
+    assertEquals(request && toolNames(request).includes("update_goal"), true, args.join(" "));
+    assertEquals(await prefixReasons(world), [["start", undefined]]);
+  }
+  await using server = startModelServer([{ calls: [{ name: "jobs", args: {} }] }, { text: "done" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "look"]);
+  const result = server.requests[1]?.json.messages.at(-1);
+  assertEquals([result?.role, /[Uu]nknown tool/.test(String(result?.content))], ["tool", false]);
+});
+
+Deno.test("the tools of a new session cost at most 2,300 tokens", async () => {
+  await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
+  const { categories } = JSON.parse((await world.run(["context", "--json"])).stdout);
+  const tools = categories.find(({ name }: { name: string }) => name === "tools")?.tokens;
+  assertEquals(tools > 500 && tools <= 2_300, true, String(tools));
+});

@@ -187,11 +187,10 @@ Deno.test("run names once what a project brings for other agents and is not used
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".claude/rules/x.md", "x");
   await world.write(".claude/settings.json", '{"permissions": {}, "hooks": {}}');
-  const named = "This project brings .claude/rules, which this version does not use";
+  const named = "This project contains .claude/rules, which this version does not use";
   assertStringIncludes((await world.run(["run", "a"])).stderr, named);
-  assert(!(await world.run(["run", "b"])).stderr.includes("This project brings"));
+  assert(!(await world.run(["run", "b"])).stderr.includes("This project contains"));
   await world.write(".claude/agents/x.md", "x");
-  assert(!(await world.run(["run", "c"])).stderr.includes(".claude/agents"));
-  const listed = await world.run(["agents", "list"]);
-  assertStringIncludes(listed.stdout + listed.stderr, ".claude/agents/x.md");
+  assert(!(await world.run(["run", "c"])).stderr.includes(".claude/agents"), "doctor names faults of agents");
+  assertStringIncludes((await world.run(["doctor"])).stdout, ".claude/agents/x.md");
 });

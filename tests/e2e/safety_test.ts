@@ -48,6 +48,26 @@ Deno.test("a deny or ask rule that cannot be read ends the run before the first 
   }
 });
 
+Deno.test("dangerous commands of the configuration are refused headless, and a project only adds to them", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "bash", args: { command: "touch mine" } }] },
+    { calls: [{ name: "bash", args: { command: "mkdir theirs" } }] },
+    { calls: [{ name: "bash", args: { command: "mkdir other" } }] },
+    { text: "ok" },
+  ]);
+  await using world = await makeWorld(
+    mockConfig(server.url, '[safety]\ndangerous = ["Bash(touch:*)"]\n[permissions]\nallow = ["Bash"]\n'),
+  );
+  await world.write("reasonix.toml", '[safety]\ndangerous = ["Bash(mkdir theirs)"]\n');
+  await world.run(["run", "--permission-mode", "danger-full-access", "go"]);
+  assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name).sort(), ["other", "reasonix.toml"]);
+  assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "Bash(touch:*)");
+  await world.write("reasonix.toml", '[safety]\ndangerous = ["Edit(x)"]\n');
+  const refused = await world.run(["run", "go"], { env: { REASONIX_LANG: "zh" } });
+  assertEquals(refused.code, 6);
+  assertStringIncludes(refused.stderr, '不能将 "Edit(x)" 用于 safety.dangerous[0]');
+});
+
 Deno.test("rm -rf of the home is refused headless in every mode", async () => {
   for (const mode of ["workspace-write", "danger-full-access"]) {
     await using server = startModelServer([

@@ -336,7 +336,7 @@ onTerminal(
     await terminal.shows(beginning(texts.askWindow));
     await terminal.press("Enter");
     await terminal.shows(texts.useAlways("second"));
-    await terminal.press("Right", "Enter");
+    await terminal.press("Down", "Enter");
     await terminal.shows("&& reasonix");
     assertEquals(
       await Deno.readTextFile(`${world.home}/config.toml`),

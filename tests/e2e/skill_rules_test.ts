@@ -52,6 +52,37 @@ Deno.test("allowed-tools of a skill count from its activation to the end of the 
   assertEquals(await made(world.dir, ["planned"]), []);
 });
 
+Deno.test("the model does not know a skill that a rule denies, and neither the skill tool nor an agent loads it", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "skill", args: { name: "marks" } }] },
+    { calls: [{ name: "task", args: { agent: "helper-b", prompt: "go" } }] },
+    { calls: [{ name: "skill", args: { name: "nothing" } }] },
+    { text: "done" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(
+    mockConfig(server.url) + '[permissions]\ndeny = ["Skill(marks)", "Skill(helper-*)"]\n',
+  );
+  for (const name of ["marks", "helper-b", "plain"]) {
+    await Deno.mkdir(`${world.home}/skills/${name}`, { recursive: true });
+    const field = name === "helper-b" ? "run-as: subagent\n" : "";
+    await Deno.writeTextFile(
+      `${world.home}/skills/${name}/SKILL.md`,
+      `---\nname: ${name}\ndescription: Knows ${name}\n${field}---\nBody of ${name}.\n`,
+    );
+  }
+  const { code, stderr } = await world.run(["run", "go"]);
+  assertEquals(code, 0, stderr);
+  const first = JSON.stringify(server.requests[0]?.json);
+  assertEquals(
+    ["marks", "helper-b", "plain"].map((name) => first.includes(`Knows ${name}`)),
+    [false, false, true],
+  );
+  const last = JSON.stringify(server.requests.at(-1)?.json.messages);
+  assert(!last.includes("Body of"), last);
+  assertStringIncludes(last, "deny Skill(marks)");
+  assertStringIncludes(last, 'There is no skill \\"nothing\\"; there are plain');
+});
+
 Deno.test("a project's skill pre-approves nothing until the user trusts it as it is", async () => {
   await using server = startModelServer([], { check: { prefix: false } });
   const place = ".agents/skills/marks/SKILL.md";
@@ -129,4 +160,28 @@ Deno.test("a project's own file cannot name skills outside of the project", asyn
   server.push(activate, touch("b"), { text: "done" });
   await world.run(["run", ...DENY, "make marks"]);
   assertEquals(await made(world.dir, ["b"]), ["b"]);
+});
+
+Deno.test("a skill that a deny rule refuses is not offered to the model, and the others are", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  const skill = (name: string) => `---\nname: ${name}\ndescription: About ${name}\n---\nBody\n`;
+  for (const name of ["one", "own-a", "own-b"]) {
+    await world.write(`.agents/skills/${name}/SKILL.md`, skill(name));
+  }
+  const rows: readonly [rule: string, offered: readonly string[]][] = [
+    ["Skill(one)", ["own-a", "own-b"]],
+    ["Skill(own-*)", ["one"]],
+    ["Skill", []],
+    ["Bash(one)", ["one", "own-a", "own-b"]],
+  ];
+  for (const [rule, offered] of rows) {
+    await Deno.writeTextFile(
+      `${world.home}/config.toml`,
+      `${mockConfig(server.url)}[permissions]\ndeny = ["${rule}"]\n`,
+    );
+    await world.run(["run", "hello"]);
+    const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
+    assertEquals(sent.match(/(?<=About )[\w-]+/g) ?? [], offered, rule);
+  }
 });

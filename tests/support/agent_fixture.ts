@@ -65,7 +65,7 @@ export async function agentFixture(
   const registry = new ToolRegistry([], tools);
   const { callId: _i, signal: _s, progress: _p, jail, ...context } = makeToolContext(Deno.cwd());
   const store = new MemoryStore();
-  const recorder = new Recorder(store);
+  const recorder = new Recorder(store, parts.now);
   const events: Event[] = [];
   recorder.subscribe((event) => void events.push(event));
   await openConversation(recorder, {

@@ -9,6 +9,8 @@ export interface FakeBehaviour {
   readonly hangsOn?: string;
   /** Ends when it is told a text with this word. */
   readonly diesOn?: string;
+  /** Starts to work after this time, in ms. */
+  readonly startsAfter?: number;
   /** Writes what is no message first. */
   readonly garbage?: boolean;
   /** Sends so many findings for each text. */
@@ -28,6 +30,7 @@ interface Message {
 
 const behaviour: FakeBehaviour = JSON.parse(Deno.args[0] ?? "{}");
 const texts = new Map<string, string>();
+await new Promise((resolve) => setTimeout(resolve, behaviour.startsAfter ?? 0));
 
 function send(message: object): void {
   const body = new TextEncoder().encode(JSON.stringify({ jsonrpc: "2.0", ...message }));

@@ -14,8 +14,6 @@ export interface StageOptions {
   readonly colours?: boolean;
   /** Colours of a theme. */
   readonly theme?: Theme;
-  /** Keys change the panels, and what they look like is not drawn. */
-  readonly blind?: boolean;
 }
 
 export interface Stage {
@@ -26,12 +24,14 @@ export interface Stage {
   readonly sent: string[];
   /** Moves the clock of the overlays on. */
   pass(milliseconds: number): void;
+  /** Selects a row by its letter or digit and answers with it, as slowly as that has to be. */
+  choose(key: string): void;
   /** Resolves when the panel that was asked for is on the screen, and takes keys. */
   shown(): Promise<void>;
 }
 
 export function openStage(
-  { columns = 80, rows = 24, locale = "en", colours = false, theme, blind }: StageOptions = {},
+  { columns = 80, rows = 24, locale = "en", colours = false, theme }: StageOptions = {},
 ): Stage {
   const terminal = new VirtualTerminal({ columns, rows });
   const themed = new ThemedPalette(true);
@@ -42,7 +42,7 @@ export function openStage(
   const dialogs = new Dialogs({
     palette: () => theme ? themed.palette : palette(colours),
     locale: () => locale,
-    changed: () => blind || screen.draw(),
+    changed: () => screen.draw(),
     drafting: () => !composer.empty,
     now: () => now,
   });
@@ -56,7 +56,7 @@ export function openStage(
   terminal.start({
     input(event) {
       for (const left of dialogs.overlays.input(event)) composer.input(left);
-      if (!blind) screen.draw();
+      screen.draw();
     },
     resize: () => screen.resized(),
     continued: () => screen.continued(),
@@ -69,6 +69,11 @@ export function openStage(
     composer,
     sent,
     pass: (milliseconds) => now += milliseconds,
+    choose(key) {
+      terminal.press(key);
+      now += 300;
+      terminal.press("enter");
+    },
     async shown() {
       const before = dialogs.overlays.top;
       // Panels are loaded on demand: a few turns of the event loop, in which another one may be gone already.

@@ -1,6 +1,7 @@
 /** A terminal in which a person sits: tmux with the program in it, keys in, the screen out. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { tmux } from "../../scripts/terminal/record.ts";
+import { childrenOf, gone, isAlive } from "./processes.ts";
 
 const LIMIT_MS = 60_000;
 
@@ -78,8 +79,15 @@ export async function openTerminal(program: string, options: TerminalOptions): P
       }
     },
     async [Symbol.asyncDispose]() {
+      // A program whose terminal is closed still saves what was written; its directories may go once it has.
+      const shell = Number(
+        await tmux(socket, "display-message", "-p", "-t", "0", "#{pane_pid}").catch(() => 0),
+      );
+      const programs = childrenOf(shell);
       await tmux(socket, "kill-server").catch(() => {});
+      const left = await gone(() => programs.filter(isAlive));
       await Deno.remove(folder, { recursive: true });
+      if (left.length > 0) throw new Error(`Still running without a terminal: ${left[0]?.command}`);
     },
   };
 }

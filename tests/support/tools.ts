@@ -1,4 +1,4 @@
-/** Programs that some tests need; CI installs the first three. */
+/** Programs that some tests need; CI installs bwrap, rg, tmux and podman. */
 type Tool =
   | "bwrap"
   | "rg"
@@ -7,6 +7,7 @@ type Tool =
   | "jq"
   | "node"
   | "npx"
+  | "podman"
   | "unshare and ip"
   | "an official MCP server";
 

@@ -44,7 +44,7 @@ function nothingFound(
     readonly texts: Texts["import"];
   },
 ): ReasonixError {
-  const own = userConfigFile(paths.home);
+  const own = userConfigFile(paths);
   if (names.length === 1 && names[0] === "reasonix" && exists(own)) {
     return new ReasonixError(texts.ownFile(own), { exit: "usage", remedy: texts.ownFileRemedy });
   }

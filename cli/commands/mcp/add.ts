@@ -42,7 +42,7 @@ export async function add(
   requireName(name);
   const server = serverOf(name, words, flags, paths);
   const loaded = await loadConfig(paths);
-  const file = flags.project ? projectConfigFile(paths.cwd) : userConfigFile(paths.home);
+  const file = flags.project ? projectConfigFile(paths.cwd) : userConfigFile(paths);
   const own = [file, mcpJsonFile(flags.project ? paths.cwd : paths.home)];
   const known = listServers(loaded).filter((row) => row.name === name);
   for (const { place } of known) {

@@ -24,7 +24,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
     if (about) stderr.write(`! ${formatProblem(warning)}\n`);
   }
   if (rows.length === 0) {
-    const files = [userConfigFile(paths.home), mcpJsonFile(paths.cwd)].join(" or ");
+    const files = [userConfigFile(paths), mcpJsonFile(paths.cwd)].join(" or ");
     stdout.write(
       forReader(`No MCP servers. Add one: reasonix mcp add NAME -- COMMAND, or write it into ${files}\n`),
     );

@@ -34,7 +34,7 @@ export async function remove(this: CliContext, flags: RemoveFlags, name: string)
   const places = [
     { whose: "project", path: projectConfigFile(paths.cwd) },
     { whose: "project", path: mcpJsonFile(paths.cwd) },
-    { whose: "user", path: userConfigFile(paths.home) },
+    { whose: "user", path: userConfigFile(paths) },
     { whose: "user", path: mcpJsonFile(paths.home) },
   ] as const;
   const wanted = places.filter(({ whose }) => flags[whose] || (!flags.project && !flags.user));

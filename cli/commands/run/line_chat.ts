@@ -89,7 +89,7 @@ class LineChat {
       plan: () => repl.planLines(texts.locale),
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
-      early: (text) => void this.#next.push({ text }),
+      message: (text) => void this.#next.push({ text }),
     });
     const servers = new repl.ServerNews();
     const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));
@@ -111,7 +111,7 @@ class LineChat {
     if (attended) context.process.stderr.write(`· ${lineInput[why]}\n`);
     const opened = await this.#try(async () => void await this.#host.current(startOf(flags)));
     if (!opened && !attended) return this.#code;
-    if (first !== "") this.#next.push({ text: first });
+    if (first !== "") this.#next.push({ text: first, pasted: true });
     let asked = 0;
     for (let message = await this.#read(); message; message = await this.#read()) {
       if (message.text.trim() === "") continue;
@@ -137,7 +137,8 @@ class LineChat {
     await this.#prompt();
     const text = await this.#lines.next();
     this.#prompting = false;
-    return text === undefined ? undefined : { text };
+    // On a pipe a line may be a heading of a document: only a person types a fact.
+    return text === undefined ? undefined : { text, pasted: !this.#parts.attended };
   }
 
   async #message(message: Message): Promise<void> {

@@ -23,8 +23,11 @@ export interface LinePersonOptions {
   readonly plan: () => Promise<QuestionInLines<PlanAnswer | "leave">>;
   /** Stops the turn. */
   readonly stop: () => void;
-  /** Gets a line that was typed before anybody could have read the question; absent: every line answers. */
-  readonly early?: (line: string) => void;
+  /**
+   * Gets a line that is no answer: one that came too early, or a text where a number is asked for. Absent:
+   * every line answers.
+   */
+  readonly message?: (line: string) => void;
 }
 
 /** Nobody reads a question and types a line faster, in ms. */
@@ -77,9 +80,9 @@ export class LinePerson {
     return numbered(await this.#options.lines.next(), choices)?.value;
   };
 
-  /** The same of a question that comes up by itself. */
+  /** The same of a question that the person did not ask for. */
   async #choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> {
-    return numbered(await this.#answer(title, choices), choices)?.value;
+    return numbered(await this.#answer(title, choices, "number"), choices)?.value;
   }
 
   /** A line; undefined when it is empty. */
@@ -88,25 +91,36 @@ export class LinePerson {
     return (await this.#options.lines.next())?.trim() || undefined;
   };
 
-  /** The line that answers a question. What was typed before anybody could have read it is none. */
-  async #answer(title: string, choices: Rows): Promise<string> {
-    const { lines, early } = this.#options;
+  /** The line that answers a question; all other lines are messages. */
+  async #answer(title: string, choices: Rows, form: "number" | "text"): Promise<string> {
+    const { lines, message, texts, write } = this.#options;
     await this.#show(title, choices);
     const shown = performance.now();
     for (;;) {
       const line = await lines.next();
+      const answer = line?.trim() ?? "";
       const isLate = performance.now() - shown >= PAUSE_MS;
-      if (line === undefined || !early || isLate) return line?.trim() ?? "";
-      early(line);
+      const fits = form === "text" || answer === "" || numbered(answer, choices) !== undefined;
+      if (line === undefined || !message || (isLate && fits)) return answer;
+      message(line);
+      if (!isLate) continue;
+      await write(`${texts().lineInput.kept}\n`);
+      await this.#askNumber(choices);
     }
   }
 
   async #show(title: string, choices: Rows): Promise<void> {
-    const { texts, write } = this.#options;
+    const { write } = this.#options;
     const rows = choices.map(({ label, detail }, at) =>
       `  ${at + 1}. ${label}${detail === undefined ? "" : ` – ${detail}`}`
     );
-    await write(`${[title, ...rows].join("\n")}\n${texts().lineInput.number(choices.length)}`);
+    await write(`${[title, ...rows].join("\n")}\n`);
+    await this.#askNumber(choices);
+  }
+
+  async #askNumber(choices: Rows): Promise<void> {
+    const { texts, write } = this.#options;
+    await write(texts().lineInput.number(choices.length));
   }
 
   async #approve(question: Promise<ApprovalLines>, signal: AbortSignal): Promise<ApprovalAnswer> {
@@ -128,7 +142,7 @@ export class LinePerson {
 
   /** What the person chooses or writes; undefined when they gave no number of the list, or wrote nothing. */
   async #chosen<T>({ text, entries }: QuestionInLines<T>): Promise<T | undefined> {
-    const entry = numbered(await this.#answer(text, entries), entries);
+    const entry = numbered(await this.#answer(text, entries, "number"), entries);
     return entry && ("write" in entry ? await this.#written(entry) : entry.value);
   }
 
@@ -155,7 +169,7 @@ export class LinePerson {
         value: label,
         ...(description === undefined ? {} : { detail: description }),
       }));
-      const answer = await this.#answer(`${question}\n${this.#options.texts().ownWords}`, choices);
+      const answer = await this.#answer(`${question}\n${this.#options.texts().ownWords}`, choices, "text");
       signal.throwIfAborted();
       if (answer === "") return undefined;
       const numbers = (multiple ? answer.split(/[\s,]+/) : [answer]).map((each) => choices[Number(each) - 1]);
@@ -168,6 +182,5 @@ export class LinePerson {
 
 /** The entry whose number the line is. */
 function numbered<E>(line: string | undefined, entries: readonly E[]): E | undefined {
-  const number = Number(line);
-  return Number.isInteger(number) ? entries[number - 1] : undefined;
+  return /^\s*\d+\s*$/.test(line ?? "") ? entries[Number(line) - 1] : undefined;
 }

@@ -102,7 +102,7 @@ function remedyOf({ reason, limit, steps }: TurnOutcome, session: string): { rem
     return { remedy: "--allowed-tools or an allow rule lets it run; see reasonix permissions check" };
   }
   const cut = ["limit", "provider", "interrupted", "terminated"].includes(reason);
-  return cut && steps > 0 ? { remedy: `go on with: reasonix run --resume ${session} "go on"` } : {};
+  return cut && steps > 0 ? { remedy: `continue with: reasonix run --resume ${session} "continue"` } : {};
 }
 
 /** The result of a run that did not get as far as a turn. */

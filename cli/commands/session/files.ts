@@ -41,7 +41,7 @@ export async function fork(this: CliContext, flags: { readonly turn?: number }, 
     : forkSession(session.path, flags.turn, { version: VERSION });
   const what = flags.turn === undefined ? session.id : `${session.id} up to turn ${flags.turn}`;
   this.process.stdout.write(
-    `${made.id} is a copy of ${what}\nGo on with: reasonix run --resume ${made.id} "…"\n`,
+    `${made.id} is a copy of ${what}\nContinue with: reasonix run --resume ${made.id} "…"\n`,
   );
 }
 

@@ -6,6 +6,7 @@ import {
   type SearchHit,
   type SessionInfo,
 } from "../../../src/session/mod.ts";
+import { fitDisplay } from "../../../src/util/display_width.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { grouped, palette, wantsColour } from "../../../src/view/mod.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -83,16 +84,19 @@ export async function search(this: CliContext, flags: ListFlags, ...words: strin
   }
   const { SessionIndex } = await loadIndex();
   using index = await SessionIndex.open(home);
+  const width = outputWidth();
   const { hits } = index.search({
     query,
+    ...(width === undefined || flags.json ? {} : { width: Math.max(20, width - 6) }),
     limit: flags.limit,
     ...(flags.all ? {} : { project: projectDir(home, cwd) }),
   });
   if (flags.json) return printJson(this, hits);
   const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
   const mark = (text: string) => highlighted(text, words, bold);
-  if (hits.length > 0) this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark)).join("\n")));
-  else {
+  if (hits.length > 0) {
+    this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark, width)).join("\n")));
+  } else {
     const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
     this.process.stdout.write(forReader(`No message matches "${oneLine(query)}"; ${more}\n`));
   }
@@ -104,10 +108,12 @@ function highlighted(text: string, words: readonly string[], mark: (word: string
   return parts.length === 0 ? text : text.replace(new RegExp(parts.join("|"), "giu"), mark);
 }
 
-function hitText(hit: SearchHit, mark: (text: string) => string): string {
+/** Two lines, each cut at the width of the terminal; undefined: none is there. */
+function hitText(hit: SearchHit, mark: (text: string) => string, width: number | undefined): string {
   const title = oneLine(hit.title, 60) || "(no title)";
-  return `${hit.session}  ${minute(hit.time)}  turn ${hit.turn}, ${hit.role}  ${title}\n` +
-    `    ${mark(oneLine(hit.snippet, 300))}\n`;
+  const fit = (line: string) => width === undefined ? line : fitDisplay(line, width);
+  const head = `${hit.session}  ${minute(hit.time)}  turn ${hit.turn}, ${hit.role}  ${title}`;
+  return `${fit(head)}\n${mark(fit(`    ${oneLine(hit.snippet, 300)}`))}\n`;
 }
 
 export async function rename(

@@ -1,9 +1,11 @@
-import type { Config, LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type Config, type LoadedConfig } from "../../config/mod.ts";
 import type { NewEventOf } from "../../core/mod.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
+import { contains } from "../../path/contains.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
+  type ContainerSettings,
   createWorkspace,
   describeConfinement,
   forecastJail,
@@ -81,12 +83,13 @@ export function deniedGlobs({ permissions }: Pick<Config, "permissions">, family
 }
 
 /**
- * Real paths of the project's settings that are links: the name under which they are protected is not the one
- * that a change of them goes by.
+ * Real paths of settings that no other rule protects: those of the project that are links, whose protected
+ * name is not the one that a change of them goes by, and those of the user outside of the Reasonix home.
  */
-export function linkedSettings({ files }: LoadedConfig): string[] {
-  return files.filter(({ source, found }) => source === "project" && found).flatMap(({ path }) => {
+export function linkedSettings({ files, home }: LoadedConfig): string[] {
+  return files.filter(({ found }) => found).flatMap(({ source, path }) => {
     const real = existingRealPath(path);
+    if (source === "user") return real === undefined || contains(home, path) ? [] : [real];
     return real === undefined || real === path ? [] : [real];
   });
 }
@@ -100,6 +103,11 @@ export function buildAccessScope(
   const rooted = buildWorkspace(paths, config);
   const access = accessOf(config, mode);
   return { ...access, rooted, workspace: access.full ? buildWorkspace(paths, config, ["/"]) : rooted };
+}
+
+/** The container that commands run in, where the user chose one. */
+export function containerOf({ backend, image, container }: Config["sandbox"]): ContainerSettings | undefined {
+  return backend === "auto" ? undefined : { program: backend, image, kept: container === "kept" };
 }
 
 /** The reach of a run that is about to begin. */
@@ -121,10 +129,12 @@ export async function openAccessScope(
   const { config } = loaded;
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
+  const container = containerOf(config.sandbox);
   const forecast = await forecastJail({
+    ...(container === undefined ? {} : { container }),
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
-    cacheDir: `${paths.home}/cache`,
+    cacheDir: cacheDirectory(paths),
   });
   const notices = [
     ...(scope.notice ? [scope.notice] : []),

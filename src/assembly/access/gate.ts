@@ -42,10 +42,10 @@ export function gateOptions(sources: GateSources): GateOptions {
   const { paths, loaded, scope, openJail, onAsk, permissionMode, record } = sources;
   const { permissions, safety } = loaded.config;
   const rules = (list: RuleList) => configuredRules(loaded, list);
-  const saveRule = (rule: string) => addConfigItem(userConfigFile(paths.home), "permissions.allow", rule);
+  const saveRule = (rule: string) => addConfigItem(userConfigFile(paths), "permissions.allow", rule);
   const saved = {
     saveRule,
-    savedIn: userConfigFile(paths.home),
+    savedIn: userConfigFile(paths),
     saveProjectRule: (rule: string) => addOwnRule(paths, "allow", rule),
   };
   return {
@@ -61,10 +61,11 @@ export function gateOptions(sources: GateSources): GateOptions {
     ...(permissionMode === undefined ? {} : { permissionMode }),
     cwd: paths.cwd,
     home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
-    protectedFiles: [userConfigFile(paths.home), ownRulesFile(paths), ...linkedSettings(loaded)],
+    protectedFiles: [userConfigFile(paths), ownRulesFile(paths), ...linkedSettings(loaded)],
     roots: scope.rooted.roots,
     env: processEnvironment,
     confirm: safety.confirm,
+    dangerous: safety.dangerous.map((text) => ({ text })),
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
     surroundings: () => surroundings(openJail),

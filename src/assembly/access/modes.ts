@@ -158,7 +158,7 @@ export class Modes {
       throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
         exit: "usage",
         said: [["beganWith", mode, this.#initial], ["leaveForMode", mode]],
-        remedy: `leave, and go on with: reasonix -c --permission-mode ${mode}`,
+        remedy: `leave, and continue with: reasonix -c --permission-mode ${mode}`,
       });
     }
     const before = this.collaboration;

@@ -1,4 +1,4 @@
-import type { LoadedConfig, TrustItem } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig, type TrustItem } from "../../config/mod.ts";
 import { formatPlace } from "../../core/mod.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { projectDir } from "../../session/mod.ts";
@@ -25,7 +25,7 @@ export function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] 
 function unusedFilesNotice(cwd: string, unused: readonly string[]): string | undefined {
   const found = [...UNUSED.filter((name) => exists(`${cwd}/${name}`)), ...unused];
   if (found.length === 0) return undefined;
-  return `This project brings ${
+  return `This project contains ${
     found.join(", ")
   }, which this version does not use; see reasonix docs not-yet`;
 }
@@ -71,7 +71,7 @@ function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
     `${name} (${formatPlace(place).replace(`${cwd}/`, "")})`
   );
   const more = hooks.length - shown.length;
-  return `This project brings hooks that do not run: ${shown.join(", ")}${
+  return `This project contains hooks that do not run: ${shown.join(", ")}${
     more > 0 ? ` and ${more} more` : ""
   }; ` +
     "look at them with `reasonix trust`";
@@ -82,12 +82,12 @@ function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
  * undefined otherwise. What cannot be remembered is said again.
  */
 function oncePerProject(
-  { home, cwd }: RunPaths,
+  paths: RunPaths,
   kind: "hooks" | "providers" | "servers" | "unused" | "widening",
   text: string | undefined,
 ): string | undefined {
   if (text === undefined) return undefined;
-  const directory = projectDir(`${home}/cache`, cwd);
+  const directory = projectDir(cacheDirectory(paths), paths.cwd);
   const file = `${directory}/${kind}`;
   if (readSmallText(file) === text) return undefined;
   try {

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
 import type { NewEventOf, PreparedCall, Saying } from "../../core/mod.ts";
 import type { PermissionGate } from "../../permission/mod.ts";
@@ -18,7 +18,7 @@ import { projectDir } from "../../session/mod.ts";
 import type { CommandJail } from "../../tool/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { readSmallText } from "../../path/probe.ts";
-import { deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
+import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { secretsOf } from "./secrets.ts";
@@ -184,14 +184,16 @@ export class SandboxSession {
     if (this.#proxyFolder !== undefined) {
       await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
     }
-    if (this.#tmp !== undefined) await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
+    if (this.#tmp !== undefined && !this.#keeps) {
+      await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
+    }
   }
 
   /** A `/tmp` of the session's own; beside the system's where the session directory cannot be made. */
   async #makeTmp(): Promise<string | undefined> {
-    const { sessionDir } = this.#sources;
-    if (sessionDir === undefined || this.#mode === "off") return undefined;
-    const path = `${sessionDir}/tmp`;
+    const { sessionDir, paths: { home, cwd } } = this.#sources;
+    if ((sessionDir === undefined && !this.#keeps) || this.#mode === "off") return undefined;
+    const path = this.#keeps ? `${projectDir(`${home}/cache`, cwd)}/container-tmp` : `${sessionDir}/tmp`;
     return await Deno.mkdir(path, { recursive: true, mode: 0o700 }).then(
       () => path,
       () => Deno.makeTempDir({ prefix: "reasonix-tmp-" }),
@@ -219,16 +221,25 @@ export class SandboxSession {
 
   /** Says what is confined once per project and again when it changed; that nothing is, each time. */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, unconfined, forecast, paths: { home, cwd } } = this.#sources;
+    const { tell, unconfined, forecast, paths } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
     const { text: line, confinement } = await this.confinement();
-    const folder = projectDir(`${home}/cache`, cwd);
+    const folder = projectDir(cacheDirectory(paths), paths.cwd);
     const file = `${folder}/jail`;
     if (jail.confined && readSmallText(file) === line) return;
     tell(line, { confinement });
     // What cannot be remembered is said again. The command does not wait for it.
     this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
       .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
+  }
+
+  /** The container of the project stays, and its mounts with it. */
+  get #keeps(): boolean {
+    return this.#container?.kept ?? false;
+  }
+
+  get #container(): JailOptions["container"] {
+    return containerOf(this.#sources.loaded.config.sandbox);
   }
 
   get #mode(): JailOptions["mode"] {
@@ -241,8 +252,10 @@ export class SandboxSession {
     const { keyNames, heldBack, values } = secretsOf(loaded);
     this.#heldBack = heldBack;
     const tmp = this.#tmp = await this.#makeTmp();
+    const container = this.#container;
     return {
       mode: this.#mode,
+      ...(container === undefined ? {} : { container }),
       ...(this.#sources.forecast?.confined ? { expected: true } : {}),
       roots: workspace.roots,
       ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
@@ -254,20 +267,24 @@ export class SandboxSession {
         ...linkedSettings(loaded).map((path) => `/${escapeGlob(path)}`),
       ],
       home: paths.home,
-      cacheDir: `${paths.home}/cache`,
+      cacheDir: cacheDirectory(paths),
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),
-      ...await this.#network(),
+      ...await this.#network(this.#keeps ? tmp : undefined),
     };
   }
 
-  async #network(): Promise<Pick<JailOptions, "network" | "proxy">> {
+  /** `tmp`: the directory that a kept container shows, in which it finds the socket of the proxy. */
+  async #network(tmp: string | undefined): Promise<Pick<JailOptions, "network" | "proxy">> {
     const { network, network_hosts } = this.#sources.loaded.config.sandbox;
     if (network || this.#mode === "off") return { network: "open" };
     if (network_hosts.length === 0) return { network: "none" };
     const { tell } = this.#sources;
-    const folder = await Deno.makeTempDir({ prefix: "reasonix-proxy-" });
+    const folder = await Deno.makeTempDir({
+      ...(tmp === undefined ? {} : { dir: tmp }),
+      prefix: "reasonix-proxy-",
+    });
     this.#proxyFolder = folder;
     this.#proxy = await startFilterProxy({
       hosts: network_hosts,

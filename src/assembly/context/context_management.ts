@@ -8,7 +8,7 @@ import {
   loadTodoReminder,
   type TodoReminder,
 } from "../../context/mod.ts";
-import { appendIfChanged, type ControlledParts, type Recorder } from "../../control/mod.ts";
+import { appendIfChanged, changeTools, type ControlledParts, type Recorder } from "../../control/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
@@ -59,6 +59,7 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
   const compaction = await openCompaction(sources, () => window.tokens);
   const late = lateInstructions(sources);
   const todos = todoReminder(recorder);
+  let offered = sources.registry.schemas();
   return {
     async beforeTurn() {
       await plugins?.beforeTurn();
@@ -68,6 +69,11 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
     ...(fallback ? { onFailure: (error, failed) => fallback.onFailure(error, failed, sources) } : {}),
     async betweenSteps(signal) {
       await plugins?.betweenSteps();
+      // A model that takes no tools answers for the moment: it is offered none.
+      if (offered !== sources.registry.schemas() && recorder.state.toolMode !== "none") {
+        offered = sources.registry.schemas();
+        await changeTools(recorder, offered);
+      }
       await modes.tellSwitch();
       for (const content of [...sources.news(), ...late.take()]) {
         await recorder.record({ type: "message.user", content, origin: "context" });

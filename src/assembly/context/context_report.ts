@@ -86,12 +86,13 @@ export function contextText(report: ContextReport, texts: Texts["report_commands
     ? texts.windowUnknown
     : texts.share(report.percent.toFixed(1), grouped(report.window ?? 0));
   const lines = [
-    texts.total(report.model, grouped(report.tokens), texts.measures[report.measure], share),
+    texts.total[report.measure](report.model, grouped(report.tokens), share),
     ...(report.compactsAt === undefined ? [] : [texts.compactsAt(grouped(report.compactsAt))]),
     "",
-    ...report.categories.map((row) => `${grouped(row.tokens).padStart(9)}  ${texts.categories[row.name]}`),
+    ...report.categories.filter(({ tokens }) => tokens > 0)
+      .map((row) => `${grouped(row.tokens).padStart(9)}  ${texts.categories[row.name]}`),
     "",
-    ...report.loaded.map((part) =>
+    ...report.loaded.filter(({ kind, tokens }) => tokens > 0 || kind !== "skill").map((part) =>
       `${grouped(part.tokens).padStart(9)}  ${texts.kinds[part.kind]} ${part.name}${
         part.from ? `  ${part.from}` : ""
       }`

@@ -18,6 +18,7 @@ import {
 import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
 import { memoryPort, openingMemory } from "../../memory/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
+import { deniedSubjects } from "../../rule/mod.ts";
 import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
@@ -94,7 +95,9 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     ? await activeSkills(sources, skillSet)
     : undefined;
   const catalogue = skills && offersSkills(loaded.config)
-    ? (await loadSkills()).skillCatalogue(skillSet.skills)
+    ? (await loadSkills()).skillCatalogue(
+      skillSet.skills,
+    )
     : undefined;
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
@@ -137,11 +140,14 @@ async function readInstructions({ paths, loaded, workspace }: PromptInputSources
   });
 }
 
-/** Finds the skills of the working directory, of the configured directories and of the user. */
-export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<SkillSet> {
+/**
+ * Finds the skills of the working directory, of the configured directories and of the user. The model does
+ * not know those that a rule denies, and no agent works on them.
+ */
+export async function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<SkillSet> {
   const { paths: configured, excluded_paths, disabled_skills } = loaded.config.skills;
   const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
-  return findSkills({
+  const found = await findSkills({
     cwd: paths.cwd,
     home: paths.home,
     paths: configured,
@@ -149,6 +155,13 @@ export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<Ski
     disabled: disabled_skills,
     ...(userHome === undefined ? {} : { userHome }),
   });
+  const { deny } = loaded.config.permissions;
+  if (found.skills.length === 0 || deny.length === 0) return found;
+  const isDenied = deniedSubjects(deny, "skill");
+  const skills = found.skills.map((skill) =>
+    isDenied(skill.name) ? { ...skill, listed: false, runAs: "inline" as const } : skill
+  );
+  return { ...found, skills };
 }
 
 const NO_AGENTS: AgentFiles = { agents: [], warnings: [], untrusted: [] };

@@ -1,4 +1,9 @@
-import { loadRoughTokens, type ReferenceOptions, resolveReferences } from "../../context/mod.ts";
+import {
+  loadRoughTokens,
+  type ReferenceOptions,
+  resolveReferences,
+  type ResourceText,
+} from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
@@ -7,10 +12,13 @@ import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { RuleText } from "../../rule/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
+import { findSession, loadEvents } from "../../session/mod.ts";
+import { userText } from "../../util/user_text.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { type AdmitImages, takesImages } from "../vision/admission.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
 
 /** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */
 export interface TurnInput extends UserInput {
@@ -75,6 +83,50 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
     references: blocks,
     images: admitted.images,
   };
+}
+
+/** Where `@agent:NAME` and `@session:ID` are looked up. */
+export interface MentionParts {
+  readonly paths: RunPaths;
+  readonly inputs: PromptInputs;
+}
+
+/** Reads `@agent:NAME` and `@session:ID`; undefined for everything else. */
+export function mentioned(
+  kind: string,
+  name: string,
+  parts: MentionParts,
+): Promise<ResourceText> | undefined {
+  if (!/^[\w.-]+$/.test(name)) return undefined;
+  if (kind === "agent") return agentText(name, parts);
+  return kind === "session" ? Promise.try(() => sessionText(name, parts)) : undefined;
+}
+
+async function agentText(name: string, { inputs }: MentionParts): Promise<ResourceText> {
+  const { agentNamed } = await import("../subagents/known_agents.ts");
+  const agent = await agentNamed(name, inputs);
+  if (typeof agent === "string") throw new ReasonixError(agent);
+  const tool = agent.readOnly ? "task or read_only_task" : "task";
+  return { text: `The user wants the agent "${agent.name}" to do this: call ${tool} with it.`, images: [] };
+}
+
+const MAX_TURNS = 10;
+const MAX_PROMPT = 1_000;
+const MAX_ANSWER = 3_000;
+
+function sessionText(ref: string, { paths: { home, cwd } }: MentionParts): ResourceText {
+  const { path } = findSession(home, ref, { cwd });
+  const { state } = loadEvents(path, undefined, "messages");
+  const cut = (text: string, most: number) =>
+    text.length > most ? `${text.slice(0, most).toWellFormed()} […]` : text;
+  const turns = state.turns.slice(-MAX_TURNS).map(({ turn, prompt, answer = "", reason = "unfinished" }) =>
+    `## Turn ${turn} (${reason})\nUser: ${cut(userText(prompt).trim(), MAX_PROMPT)}\nAnswer: ${
+      cut(answer.trim(), MAX_ANSWER)
+    }`
+  );
+  const head = `Session ${state.session} of ${state.cwd}, last changed ${state.updated}: the latest ` +
+    `${turns.length} of ${state.turns.length} turns, shortened. The tool history reads the rest.`;
+  return { text: [head, ...turns].join("\n\n"), images: [] };
 }
 
 /** Refuses what cannot fit the model's window, and what is large unless the user confirms it. */

@@ -10,7 +10,7 @@ import {
 import { errorMessage, type Event, isAbort, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import { openGoal } from "../../session/mod.ts";
-import type { GoalPort, GoalReport } from "../../tool/mod.ts";
+import type { GoalPort, GoalReport, ToolRegistry } from "../../tool/mod.ts";
 import type { Modes } from "../access/modes.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 import type { OwnCommandRunner } from "../tools/own_command.ts";
@@ -22,6 +22,7 @@ import { goalLimits, type GoalRequest, remaining, requireGoal } from "./goal_req
 
 export interface GoalDeskParts {
   readonly recorder: Recorder;
+  readonly registry: Pick<ToolRegistry, "get" | "offerLate">;
   readonly modes: Modes;
   readonly turnParts: TurnParts;
   readonly gate: Gate;
@@ -94,10 +95,11 @@ export class GoalDesk implements GoalPort {
     request: GoalRequest,
     told: "goalResearch" | "goalUpgraded" = "goalResearch",
   ): Promise<TurnInput> {
-    const { recorder, modes } = this.#parts;
+    const { recorder, registry, modes } = this.#parts;
     const library = await this.#load();
     const objective = request.objective.trim();
     const checks = (request.checks ?? []).map((check) => check.trim());
+    registry.offerLate();
     await this.#parts.open();
     await requireGoal({ ...this.#parts, objective, checks });
     const research = await this.#research.begin(request, { objective, checks });
@@ -140,12 +142,12 @@ export class GoalDesk implements GoalPort {
 
   /** An ordinary prompt that asks for long research in so many words becomes a goal. */
   async upgrade(input: TurnInput): Promise<TurnInput> {
-    const { modes, recorder, loaded } = this.#parts;
+    const { modes, registry, loaded } = this.#parts;
     const { demandsResearch } = await this.#load();
     const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !this.open;
     const canWrite = loaded.config.tools.writes === "allow" && !input.readOnly && input.skill === undefined;
     const isUsers = (input.origin ?? "user") === "user";
-    const hasTool = recorder.prefix.tools.some(({ name }) => name === "update_goal");
+    const hasTool = registry.get("update_goal") !== undefined;
     if (!isFree || !canWrite || !isUsers || !hasTool || !demandsResearch(input.text)) return input;
     await this.begin({ objective: input.text, strategy: "research" }, "goalUpgraded");
     return await this.#before(input);
@@ -168,8 +170,8 @@ export class GoalDesk implements GoalPort {
 
   async #before(input: TurnInput): Promise<TurnInput> {
     const { open } = this;
-    const { modes, recorder } = this.#parts;
-    const hasTool = recorder.prefix.tools.some(({ name }) => name === "update_goal");
+    const { modes, registry } = this.#parts;
+    const hasTool = registry.get("update_goal") !== undefined;
     if (!open || this.#inTurn || modes.collaboration === "plan" || !hasTool) return input;
     const library = await this.#load();
     const record = open.state === "active" ? open : library.takenUp(open);

@@ -2,6 +2,7 @@ import type { Limits } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { GoalLimits, GoalRecord } from "../../control/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
 import { type GoalCheckParts, refusalOf } from "./goal_checks.ts";
 
 /** An objective that long belongs into a file. */
@@ -17,13 +18,14 @@ export interface GoalRequest {
   readonly strategy?: "auto" | "research" | "simple";
 }
 
-interface Wanted extends Pick<GoalCheckParts, "recorder" | "gate" | "modes"> {
+interface Wanted extends Pick<GoalCheckParts, "gate" | "modes"> {
+  readonly registry: Pick<ToolRegistry, "get">;
   readonly objective: string;
   readonly checks: readonly string[];
 }
 
 /** Throws a ReasonixError where a goal cannot be worked towards, before anything of it is recorded. */
-export async function requireGoal({ objective, checks, modes, recorder, gate }: Wanted): Promise<void> {
+export async function requireGoal({ objective, checks, modes, registry, gate }: Wanted): Promise<void> {
   if (objective === "") throw unfit("it says nothing", "say what is to be reached");
   if (objective.length > MAX_OBJECTIVE) {
     const remedy = "write it to a file and name the file in the objective";
@@ -36,7 +38,7 @@ export async function requireGoal({ objective, checks, modes, recorder, gate }: 
   if (modes.collaboration === "plan") {
     throw unfit("plan mode is on", "leave it with /plan off, or without --permission-mode plan");
   }
-  if (!recorder.prefix.tools.some(({ name }) => name === "update_goal")) {
+  if (!registry.get("update_goal")) {
     throw unfit(
       "the tool update_goal is not offered",
       "add it to [tools] enabled, or use a model with tools",

@@ -1,6 +1,6 @@
 import type { Toolbox } from "../../agent/mod.ts";
 import { loadNameTools } from "../../lsp/mod.ts";
-import { loadRenameTool, type Tool, type ToolResult, type ToolServices } from "../../tool/mod.ts";
+import { loadSymbolEdits, type Tool, type ToolResult, type ToolServices } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { LspParts, RunLsp } from "./run_lsp.ts";
 
@@ -8,10 +8,15 @@ import type { LspParts, RunLsp } from "./run_lsp.ts";
 export interface LspDesk {
   /** Opens them; undefined: the run has none. */
   readonly open: (() => Promise<RunLsp>) | undefined;
+  /** The errors of edits that no result has named when an answer would end the turn. */
+  readonly review?: (answer: string, signal: AbortSignal) => Promise<string | undefined>;
   /** The service of the tools about names. */
   readonly services: Pick<ToolServices, "names">;
   close(): Promise<void>;
 }
+
+/** Longest wait of an answer for the checks of the turn's edits. */
+const ANSWER_MS = 5000;
 
 /** Without a jail no server is started, unless the user gave the run full access. */
 export function lspDesk(parts: LspParts): LspDesk {
@@ -22,18 +27,30 @@ export function lspDesk(parts: LspParts): LspDesk {
   let opened: Promise<RunLsp> | undefined;
   const open = lazy(() => opened = import("./run_lsp.ts").then(({ RunLsp }) => RunLsp.open(parts)));
   const services = { names: async () => (await open()).names };
-  return { open, services, close: async () => await (await opened)?.close() };
+  const review = async (_answer: string, signal: AbortSignal) =>
+    opened &&
+    await opened.then(({ checks }) => checks.rest(ANSWER_MS, signal)).catch(() => undefined);
+  return { open, services, review, close: async () => await (await opened)?.close() };
 }
 
 function mayRun({ full, forecast }: LspParts["scope"]): boolean {
   return full || forecast.confined;
 }
 
-/** The tools about names, where the user wants them. */
-export async function languageTools({ loaded, scope }: Pick<LspParts, "loaded" | "scope">): Promise<Tool[]> {
-  if (!loaded.config.lsp.tools || !mayRun(scope)) return [];
-  const [{ NAME_TOOLS }, { RENAME_TOOL }] = await Promise.all([loadNameTools(), loadRenameTool()]);
-  return [...NAME_TOOLS, RENAME_TOOL];
+/** The tools about names, where the user wants them: all, or `delete_symbol` where a server is installed. */
+export async function languageTools(
+  { paths, loaded, scope }: Pick<LspParts, "paths" | "loaded" | "scope">,
+): Promise<Tool[]> {
+  const { lsp, tools: { enabled } } = loaded.config;
+  if (!mayRun(scope)) return [];
+  if (lsp.tools) {
+    const [{ NAME_TOOLS }, { SYMBOL_EDITS }] = await Promise.all([loadNameTools(), loadSymbolEdits()]);
+    return [...NAME_TOOLS, ...SYMBOL_EDITS];
+  }
+  if (!enabled.includes("delete_symbol")) return [];
+  const { languageServerRows } = await import("./run_lsp.ts");
+  const rows = await languageServerRows(paths, loaded);
+  return rows.some(({ program }) => program !== undefined) ? [(await loadSymbolEdits()).DELETE_SYMBOL] : [];
 }
 
 type Written = NonNullable<ToolResult["changes"]>[number];
@@ -45,8 +62,9 @@ export function withEditChecks(toolbox: Toolbox, open: (() => Promise<RunLsp>) |
   return {
     async prepare(call, signal) {
       const prepared = await toolbox.prepare(call, signal);
-      if (typeof prepared === "string" || prepared.tool !== "lsp_rename") return prepared;
-      const completed = await (await open()).renaming(prepared.args, signal);
+      if (typeof prepared === "string") return prepared;
+      if (prepared.tool !== "lsp_rename" && prepared.tool !== "delete_symbol") return prepared;
+      const completed = await (await open()).symbolEdit(prepared, signal);
       if ("problem" in completed) return completed.problem;
       const whole = { ...prepared.args, patch: completed.patch };
       const again = await toolbox.prepare({ ...call, arguments: JSON.stringify(whole) }, signal);

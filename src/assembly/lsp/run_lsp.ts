@@ -1,12 +1,12 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { errorMessage, ReasonixError, type Saying } from "../../core/mod.ts";
+import { errorMessage, type PreparedCall, ReasonixError, type Saying } from "../../core/mod.ts";
 import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../../lsp/mod.ts";
 import type { Jail } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
-  loadRenameTool,
   loadServerProcess,
+  loadSymbolEdits,
   type ProcessGuard,
   type ServerProcess,
   type ToolResult,
@@ -76,16 +76,19 @@ export class RunLsp {
     return await this.checks.after(files, signal);
   }
 
-  /** Works out what a call of `lsp_rename` takes, or says why it cannot. Never rejects. */
-  async renaming(
-    { path, line, symbol, new_name }: Readonly<Record<string, unknown>>,
+  /** Works out the changes of a call of `lsp_rename` or `delete_symbol`, or the problem. Never rejects. */
+  async symbolEdit(
+    { tool, args }: Pick<PreparedCall, "tool" | "args">,
     signal: AbortSignal,
   ): Promise<{ readonly patch: string } | { readonly problem: string }> {
     const { cwd } = this.#parts.paths;
     try {
-      const place = { path: String(path), line: Number(line), symbol: String(symbol) };
-      const files = await this.names.rename(place, String(new_name), signal);
-      const { patchFor } = await loadRenameTool();
+      const place = { path: String(args.path), symbol: String(args.symbol) };
+      const line = args.line === undefined ? undefined : Number(args.line);
+      const files = tool === "lsp_rename"
+        ? await this.names.rename({ ...place, line: line ?? 1 }, String(args.new_name), signal)
+        : await this.names.remove({ ...place, line }, signal);
+      const { patchFor } = await loadSymbolEdits();
       return { patch: await patchFor(files.map((file) => ({ ...file, path: shownIn(cwd, file.path) }))) };
     } catch (error) {
       const remedy = error instanceof ReasonixError ? error.remedy : undefined;
@@ -176,7 +179,7 @@ async function startJailed(
 ): Promise<ServerProcess> {
   const [jail, { startServer }] = await Promise.all([openJail(), loadServerProcess()]);
   if (!jail.confined && !scope.full) throw new ReasonixError("There is no jail for language servers");
-  const own = `${projectDir(`${paths.home}/cache`, root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
+  const own = `${projectDir(cacheDirectory(paths), root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
   await Deno.mkdir(own, { recursive: true, mode: 0o700 });
   const plan = jail.onlyLooking(own).wrap(argv, { cwd: root });
   return startServer({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });

@@ -1,5 +1,6 @@
 import {
-  listServers,
+  cacheDirectory,
+  describesServer,
   type LoadedConfig,
   loadServerEdits,
   lookUpSecret,
@@ -69,6 +70,7 @@ export async function openServers(
   const secret = (name: string) => lookUpSecret(name, loaded.keys);
   return new McpServers({
     home,
+    cacheDir: cacheDirectory(paths),
     specs,
     indexAboveTokens: config.tools.mcp_index_above_tokens,
     spawn,
@@ -134,13 +136,12 @@ export class RunPlugins {
     const offer = this.servers.offers().find(({ name }) => name === tool);
     if (!offer) return;
     const { server, info: { name } } = offer;
-    const { trustReadOnlyTool } = await loadServerEdits();
-    const file = userConfigFile(paths.home);
-    // Another file may describe another server of the same name, which counts in place of the user's.
-    const isOwn = listServers(loaded).some((row) => row.name === server && row.place?.file === file);
+    const { setTrustedTools } = await loadServerEdits();
+    const file = userConfigFile(paths);
+    const isOwn = describesServer(loaded, file, server);
     let why: string | undefined;
     try {
-      if (isOwn && await trustReadOnlyTool(file, server, name)) return;
+      if (isOwn && await setTrustedTools(file, server, { tools: [name], trusted: true })) return;
     } catch (error) {
       why = errorMessage(error);
     }

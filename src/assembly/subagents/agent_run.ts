@@ -2,6 +2,7 @@ import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import {
   errorMessage,
   type Event,
+  type EventOf,
   type EventSink,
   isAbort,
   type NewEventOf,
@@ -28,7 +29,9 @@ export interface AgentRunParts {
   readonly input?: Pick<TurnInput, "references" | "images">;
   /** Receives everything that happens in its session. */
   readonly sink?: EventSink;
-  readonly record: (event: NewEventOf<"subagent.start" | "subagent.progress" | "subagent.end">) => void;
+  readonly record: (
+    event: NewEventOf<"subagent.start" | "subagent.progress" | "subagent.end" | "question">,
+  ) => void;
   /** Waits until one more agent may work; what it returns lets the next one. */
   readonly slot: (signal: AbortSignal) => Promise<() => void>;
   /** Told of money as it is spent. */
@@ -52,6 +55,7 @@ export class AgentRun {
   readonly #started = performance.now();
   readonly #before: Spending;
   #calls = 0;
+  #asking = false;
   #outcome: TurnOutcome | undefined;
   #problem: string | undefined;
   #end: AgentReport | undefined;
@@ -160,7 +164,8 @@ export class AgentRun {
   }
 
   #watch(event: Event): void {
-    if (event.type === "tool.start") {
+    if (event.type === "turn.state") this.#asks(event.to);
+    else if (event.type === "tool.start") {
       this.#calls += 1;
       this.#progress(event.title ?? event.call.name);
     } else if (event.type === "subagent.progress") {
@@ -170,6 +175,15 @@ export class AgentRun {
     } else if ((event.type === "message.end" || event.type === "subagent.end") && event.cost) {
       this.#parts.spend(event.cost.amount);
     }
+  }
+
+  /** What a person is asked by the agent takes no time of the call that waits for it. */
+  #asks(state: EventOf<"turn.state">["to"]): void {
+    const { record, task: { callId, background } } = this.#parts;
+    const asking = state === "awaiting_approval" || state === "awaiting_answer";
+    if (callId === undefined || background || asking === this.#asking) return;
+    this.#asking = asking;
+    record({ type: "question", state: asking ? "asked" : "answered", text: "", callId });
   }
 
   #progress(what: string): void {

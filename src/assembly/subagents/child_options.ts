@@ -183,7 +183,12 @@ function childConfig(
     },
     tools: {
       ...config.tools,
-      enabled: ["*", ...offered.builtin],
+      enabled: [
+        "*",
+        ...BUILTINS.filter((tool) => tool.optional && offered.builtin.includes(tool.name)).map(({ name }) =>
+          name
+        ),
+      ],
       disabled: BUILTINS.map(({ name }) => name).filter((name) => !offered.builtin.includes(name)),
     },
     permissions: {

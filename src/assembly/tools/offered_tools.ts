@@ -1,9 +1,11 @@
 import { SUBMIT_TOOL } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { JsonSchema, ToolSchema } from "../../core/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import type { Event, JsonSchema, ToolSchema } from "../../core/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { BUILTINS, type Tool, ToolRegistry } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
+import type { CollaborationMode } from "../access/modes.ts";
 import type { AdaptedTools } from "../run_options.ts";
 
 /** The tools that the model may call. */
@@ -34,6 +36,41 @@ export function buildRegistry(
       ]),
     ),
   });
+}
+
+/**
+ * Offers the tools of late use where a session that opens has a use for them, else once a job, a task in the
+ * background, a plan or a goal begins.
+ */
+export function offerLateTools(
+  { registry, recorder, collaboration }: {
+    readonly registry: ToolRegistry;
+    readonly recorder: Recorder;
+    readonly collaboration: CollaborationMode;
+  },
+): void {
+  const { prefix } = recorder.state;
+  if (collaboration !== "normal" || prefix?.tools.some(({ name }) => registry.isLate(name))) {
+    return registry.offerLate();
+  }
+  recorder.subscribe((event) => {
+    if (usesLateTools(event)) registry.offerLate();
+  });
+}
+
+function usesLateTools(event: Event): boolean {
+  switch (event.type) {
+    case "job.change":
+    case "plan.change":
+    case "goal.change":
+      return true;
+    case "subagent.start":
+      return event.background === true;
+    case "mode.change":
+      return event.collaboration === "plan" || event.collaboration === "goal";
+    default:
+      return false;
+  }
 }
 
 /**

@@ -1,4 +1,3 @@
-import { userConfigFile } from "../../config/mod.ts";
 import type { PreparedCall } from "../../core/mod.ts";
 import { processFlags, type Workspace } from "../../sandbox/mod.ts";
 import {
@@ -68,7 +67,7 @@ export class RunToolHost {
         sourceEntry: new URL("./worker_entry.ts", import.meta.url),
         flags: processFlags({
           writable: [...workspace.roots, outputDir],
-          keep: [userConfigFile(workspace.options.home)],
+          keep: [`${workspace.options.home}/config.toml`],
           forbidRead: workspace.forbidden,
         }),
       }),

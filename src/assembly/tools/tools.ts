@@ -76,6 +76,8 @@ export interface RunTools {
   prepareShell(): Promise<void>;
   /** Has at hand what `checked` needs for the first edit. */
   openChecks(): Promise<unknown>;
+  /** Returns the errors of edits that no result has named; absent: nothing checks edits. */
+  reviewEdits?(answer: string, signal: AbortSignal): Promise<string | undefined>;
   /** Finds out what a call would do, and changes nothing. */
   details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
   /** Runs a command line of the user's own beside the conversation. */
@@ -134,6 +136,7 @@ export function buildTools(parts: ToolParts): RunTools {
     openJail: jail.open,
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
+    ...(lsp.review ? { reviewEdits: lsp.review } : {}),
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     runCommand: async (command, signal) =>
       await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),

@@ -3,7 +3,13 @@ import type { Provider } from "../../provider/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import type { Modes } from "../access/modes.ts";
 import type { Remark } from "../access/access_scope.ts";
-import { resolveInput, type TurnInput, type TurnInputParts } from "../context/turn_input.ts";
+import {
+  mentioned,
+  type MentionParts,
+  resolveInput,
+  type TurnInput,
+  type TurnInputParts,
+} from "../context/turn_input.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
 import { providerOf } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -15,7 +21,9 @@ import type { Controller } from "../../control/mod.ts";
 
 /** What turns are made with. */
 export interface TurnRunParts
-  extends Pick<TurnInputParts, "workspace" | "loaded" | "gate" | "window" | "asker"> {
+  extends
+    Pick<TurnInputParts, "workspace" | "loaded" | "gate" | "window" | "asker">,
+    Pick<MentionParts, "inputs"> {
   readonly paths: RunPaths;
   readonly controller: Controller;
   readonly modes: Modes;
@@ -107,7 +115,9 @@ export class TurnRunner {
   async #resolve(turn: TurnInput, other: Provider | undefined, signal: AbortSignal) {
     const { paths: { cwd }, controller: { recorder }, attachments, plugins } = this.#parts;
     const provider = other ?? this.#parts.provider;
-    const resource = plugins?.resourceReader({ ...attachments, signal });
+    const read = plugins?.resourceReader({ ...attachments, signal });
+    const resource = (server: string, uri: string) =>
+      read?.(server, uri) ?? mentioned(server, uri, this.#parts);
     const { admit } = this.#parts.tools.images;
     return await resolveInput(turn, { ...this.#parts, cwd, recorder, provider, resource, admit, signal });
   }

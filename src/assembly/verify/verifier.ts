@@ -113,7 +113,8 @@ export class Verifier implements Verification {
     const how = howEnded(first, this.#workflow.test_timeout_ms);
     if (this.#round <= most) {
       const [round, rounds] = [String(this.#round), String(most)];
-      const text = `Verification ${round} of ${rounds}: \`${first.line}\` failed (${how}); the model is told`;
+      const text =
+        `Verification ${round} of ${rounds}: \`${first.line}\` failed (${how}); the model is notified`;
       await this.#tell("info", text, [["verifyFailed", first.line, how, round, rounds]]);
       return this.#report(failed, changed);
     }

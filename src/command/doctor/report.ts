@@ -3,6 +3,7 @@ import {
   findSkillSet,
   type LanguageServerRow,
   loadAgentList,
+  loadHookList,
   loadLanguageServers,
   loadRuleRows,
   redactorOf,
@@ -27,7 +28,7 @@ import {
   userConfigFile,
   withModelSettings,
 } from "../../config/mod.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, formatPlace, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import { listSessions, projectDir } from "../../session/mod.ts";
 import { standingLayers } from "../../sandbox/mod.ts";
@@ -105,6 +106,7 @@ export async function diagnose(
   const usable = loaded instanceof ConfigError ? undefined : loaded;
   if (usable) await checkModel(usable, { locale, texts }, problems);
   else problems.push(...(loaded as ConfigError).problems.map(formatProblem));
+  if (usable) problems.push(...await hookProblems(paths, usable));
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
     versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
@@ -130,6 +132,16 @@ export async function diagnose(
       ? [...await fileRemarks(paths, usable), ...await windowRemarks(usable, online, texts)]
       : [],
   };
+}
+
+/** Hooks that do not run, or whose program is missing. */
+async function hookProblems(paths: RunPaths, loaded: LoadedConfig): Promise<string[]> {
+  const rows = loaded.config.hooks.length > 0 ? await (await loadHookList()).hookRows(loaded, paths) : [];
+  return rows.flatMap(({ state, event, why, place }) =>
+    state === "untrusted" || why === undefined
+      ? []
+      : [`${place ? `${formatPlace(place)}: ` : ""}hook of ${event || "no event"}: ${why}`]
+  );
 }
 
 /** Faults in files of agents and skills, and the agents that wait for trust. */
@@ -214,7 +226,7 @@ function configPart(loaded: LoadedConfig, notices: readonly string[]): Report["c
 }
 
 function brokenConfig(paths: RunPaths, error: ConfigError): Report["config"] {
-  const files = [projectConfigFile(paths.cwd), userConfigFile(paths.home)];
+  const files = [projectConfigFile(paths.cwd), userConfigFile(paths)];
   return {
     files: files.map((path) => ({ path, found: isFile(path) })),
     settings: [],

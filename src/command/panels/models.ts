@@ -187,7 +187,7 @@ function withModel({ model: _, ...entry }: ProviderEntry, model: string): Provid
 /** Saves a provider that the configuration has not, or not with this model; returns the file. */
 export async function saveOffered(host: CommandHost, provider: ProviderEntry): Promise<string> {
   const { loaded, paths } = await host.session();
-  const file = userConfigFile(paths.home);
+  const file = userConfigFile(paths);
   const written = loaded.layers.flatMap(({ table }) => Array.isArray(table.providers) ? table.providers : [])
     .find((each): each is ProviderTable => each?.name === provider.name);
   const vendor = VENDORS.find(({ name }) => name === provider.name);

@@ -52,7 +52,7 @@ async function ruleChoices(host: CommandHost, texts: RuleTexts): Promise<Choice<
     value: { rule, where: "session", place: "" },
   }));
   const forProject = ownRulesFile(paths);
-  const own = [forProject, userConfigFile(paths.home)];
+  const own = [forProject, userConfigFile(paths)];
   const rows = ruleRows(loaded).map(({ list, rule, origin, state, file = "" }): Choice<Picked> => {
     const remark = state === "waiting" ? texts.waiting : file === forProject ? texts.thisProject : undefined;
     return {

@@ -60,7 +60,7 @@ export async function previewImport(
   }
   const plan = only === "servers" ? serversOf(whole) : whole;
   const user = await resolveSteps(plan, {
-    path: userConfigFile(home),
+    path: userConfigFile({ home, env }),
     directory: home,
     shared: false,
   });

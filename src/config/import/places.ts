@@ -34,7 +34,7 @@ export function usualFiles(agent: AgentName, around: Surroundings): ForeignFile[
 
 /** The same for files that are there; a link counts once, as what it leads to. */
 export function findFiles(agent: AgentName, around: Surroundings): ForeignFile[] {
-  const own = realOf(userConfigFile(around.home));
+  const own = realOf(userConfigFile(around));
   const seen = new Set([own, realOf(join(around.cwd, "reasonix.toml"))]);
   return usualFiles(agent, around).filter(({ path }) => {
     const real = exists(path) ? realOf(path) : undefined;
@@ -82,10 +82,11 @@ const PLACES: Readonly<Record<AgentName, Places>> = {
     ];
   },
   reasonix: ({ env, cwd }) => {
-    const withoutOurs: EnvLookup = (name) => name === "REASONIX_HOME" ? undefined : env(name);
+    const withoutOurs: EnvLookup = (name) =>
+      name === "REASONIX_HOME" || name === "AGENT_CONFIG_PATH" ? undefined : env(name);
     return [
       [
-        userConfigFile(reasonixHome(withoutOurs, cwd)),
+        userConfigFile({ home: reasonixHome(withoutOurs, cwd), env: withoutOurs }),
         `${env("XDG_CONFIG_HOME") || "~/.config"}/reasonix/config.toml`,
         "~/Library/Application Support/reasonix/config.toml",
       ],

@@ -11,6 +11,7 @@ export function checkEntries(table: TomlTable): Finding[] {
     ...checkList(table, "providers", checkProvider),
     ...checkList(table, "plugins", checkPlugin),
     ...checkPermissions(table.permissions),
+    ...checkDangerous(table.safety),
   ];
 }
 
@@ -44,6 +45,29 @@ function tooManyRules(path: KeyPath): Finding {
     remedy: "write fewer rules, or wildcards in place of braces",
     said: [["wideRules"], ["writeFewerRules"]],
   };
+}
+
+/** Only rules about commands can be confirmed this way. */
+function checkDangerous(safety: unknown): Finding[] {
+  const rules = isTable(safety) && Array.isArray(safety.dangerous) ? safety.dangerous : [];
+  return rules.flatMap((rule, index): Finding[] => {
+    const read = typeof rule === "string" ? readRule(rule) : undefined;
+    if (!read) return [];
+    const path = ["safety", "dangerous", index];
+    if (isFault(read)) {
+      return [{ level: "error", path, at: "value", message: read.message, remedy: read.remedy }];
+    }
+    if ("family" in read.target && read.target.family === "Bash") return [];
+    const example = 'dangerous = ["Bash(kubectl delete:*)"]';
+    return [{
+      level: "error",
+      path,
+      at: "value",
+      message: `Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
+      remedy: `write for example ${example}`,
+      said: [["noCommandRule", JSON.stringify(rule), formatKey(path)], ["writeLike", example]],
+    }];
+  });
 }
 
 function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number): Finding[] {

@@ -7,7 +7,7 @@ import { readProjectText, readText } from "./read_text.ts";
 import { checkEntries } from "./check_entries.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
-export type SourceName = "flag" | "project" | "user" | "preset" | "default";
+export type SourceName = "flag" | "environment" | "project" | "user" | "preset" | "default";
 
 /** One source of settings. `table` holds what this source says and nothing else. */
 export interface Layer {

@@ -77,11 +77,12 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   // of it again to number the lines. A missing file is such an error, so the stack is left first.
   await null;
   const home = options.home ?? reasonixHome(env, cwd);
+  const userFile = userConfigFile({ home, env });
   const problems: ConfigProblem[] = [];
   const presetLayer = preset
     ? parseLayer({ source: "preset", file: `preset ${preset}`, text: await presetText(preset) }, problems)
     : undefined;
-  const user = options.noFiles ? undefined : readLayer("user", userConfigFile(home), problems);
+  const user = options.noFiles ? undefined : readLayer("user", userFile, problems);
   const forProject = options.noFiles ? undefined : readOwnRules({ home, cwd }, problems);
   const project = options.noFiles ? undefined : readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
@@ -93,19 +94,31 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     layer !== undefined
   );
   const loader = new LayerResolver(options, home, problems);
+  const isTargeted = !options.noFiles && Boolean(env("AGENT_BASE_URL") || env("AGENT_MODEL"));
   const hasKey = (name: string) => loader.saved().has(name) || Boolean(env(name));
+  const wanted: Layer = {
+    source: "environment",
+    table: isTargeted ? { default_model: env("AGENT_MODEL") || undefined } : {},
+  };
   const users = [presetLayer, mcp.user, ...settings.user, user, forProject];
   const written = users.filter((layer) => layer !== undefined);
-  const own = [builtInLayer([flags, user, presetLayer], hasKey), ...written.map(loader.resolveLayer)];
+  const own = [builtInLayer([flags, wanted, user, presetLayer], hasKey), ...written.map(loader.resolveLayer)];
   failOnErrors(problems);
   const restricted = await loader.resolveProject(projects, own, written);
   const flagged = Object.keys(flags.table).length > 0 ? loader.resolveLayer(flags) : undefined;
-  const above = [...restricted, flagged].filter((layer) => layer !== undefined);
+  const environment = isTargeted
+    ? (await import("./agent_environment.ts")).environmentLayer(
+      env,
+      mergeLayers([...own, ...restricted].filter(({ source }) => source !== "default")),
+      hasKey,
+    )
+    : undefined;
+  const above = [...restricted, environment, flagged].filter((layer) => layer !== undefined);
   const layers = [...own, ...above];
   failOnErrors(problems);
   const merged = mergeLayers(layers);
   // A project may not choose whom the conversation goes to.
-  const chosen = mergeLayers(flagged ? [...own, flagged] : own);
+  const chosen = mergeLayers([...own, environment, flagged].filter((layer) => layer !== undefined));
   const named = namedVendors(chosen, providersOf({ table: merged }), hasKey);
   const config = fillDefaults({ ...merged, providers: [...providersOf({ table: merged }), ...named] });
   return {
@@ -121,12 +134,17 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       { source: "project", path: projectConfigFile(cwd), found: project !== undefined },
       ...claude.layers.map(({ file = "" }) => ({ source: "project", path: file, found: true }) as const),
       ...(mcp.project ? [{ source: "project", path: mcpJsonFile(cwd), found: true } as const] : []),
-      { source: "user", path: userConfigFile(home), found: user !== undefined },
+      { source: "user", path: userFile, found: user !== undefined },
       ...(forProject?.file ? [{ source: "user", path: forProject.file, found: true } as const] : []),
       ...(mcp.user ? [{ source: "user", path: mcpJsonFile(home), found: true } as const] : []),
     ],
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
-    keyNames: [...new Set([...own, ...projects, flags, { table: { providers: named } }].flatMap(keyNamesOf))],
+    keyNames: [
+      ...new Set([
+        ...(env("AGENT_API_KEY") ? ["AGENT_API_KEY"] : []),
+        ...[...own, ...projects, flags, { table: { providers: named } }].flatMap(keyNamesOf),
+      ]),
+    ],
     expanded: loader.expanded,
     layers: layers.reverse(),
   };

@@ -165,7 +165,7 @@ export class LayerResolver {
       },
       cwd,
       env,
-      userFile: userConfigFile(this.#home),
+      userFile: userConfigFile({ home: this.#home, env }),
       fromDotenv,
     });
     const { table, warnings, withholdable, wideningLists } = restricted;

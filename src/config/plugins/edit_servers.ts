@@ -152,10 +152,14 @@ async function withoutProperty(text: string, path: string[]): Promise<string | u
 }
 
 /**
- * Adds a tool to those of a server whose claim to be read-only is believed. False where the TOML file does
- * not describe the server.
+ * Adds tools to those of a server that the user trusts to be read-only, or removes them. False where the TOML
+ * file does not describe the server.
  */
-export async function trustReadOnlyTool(path: string, server: string, tool: string): Promise<boolean> {
+export async function setTrustedTools(
+  path: string,
+  server: string,
+  { tools, trusted }: { readonly tools: readonly string[]; readonly trusted: boolean },
+): Promise<boolean> {
   let found = false;
   const { before, after } = await rewriteConfig(path, (table) => {
     const list = Array.isArray(table.plugins) ? table.plugins : [];
@@ -163,7 +167,12 @@ export async function trustReadOnlyTool(path: string, server: string, tool: stri
       if (!isTable(entry) || entry.name !== server) continue;
       found = true;
       const known = Array.isArray(entry.trusted_read_only_tools) ? entry.trusted_read_only_tools : [];
-      if (!known.includes(tool)) entry.trusted_read_only_tools = [...known, tool];
+      const names = trusted
+        ? [...new Set([...known, ...tools])]
+        : known.filter((name) => !tools.includes(name));
+      if (names.length === known.length) continue;
+      if (names.length > 0) entry.trusted_read_only_tools = names;
+      else delete entry.trusted_read_only_tools;
     }
   });
   if (before !== after) await writeConfig(path, after, {});

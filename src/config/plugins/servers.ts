@@ -18,7 +18,15 @@ export interface ServerRow {
   readonly target?: string;
   readonly place?: SourcePlace;
   /** Whose file describes it. */
-  readonly source?: "user" | "project" | "preset" | "flag" | "default";
+  readonly source?: "environment" | "user" | "project" | "preset" | "flag" | "default";
+}
+
+/**
+ * Tests whether a file describes the server of a name that counts: another file may have one of the same name
+ * that counts in its place.
+ */
+export function describesServer(loaded: LoadedConfig, file: string, server: string): boolean {
+  return listServers(loaded).some(({ name, place }) => name === server && place?.file === file);
 }
 
 /** Lists the servers in the order in which they count, then those that do not. */

@@ -14,7 +14,7 @@ import { isVendorVariable, vendorHosts } from "../vendors.ts";
 
 /** Variables that a project's `.env` may never supply. */
 export function isReservedVariable(name: string): boolean {
-  return name.startsWith("REASONIX_") || isVendorVariable(name);
+  return /^(?:REASONIX|AGENT)_/.test(name) || isVendorVariable(name);
 }
 
 /** Reports whether an address stays on this machine. */

@@ -114,7 +114,8 @@ function idleKeys(
     if (child?.idle && !(Array.isArray(value) && value.every((item) => item === undefined))) {
       return [{ path: here, obsolete: child.idle === "obsolete" }];
     }
-    return child?.properties && isTable(value) ? idleKeys(value, child, here) : [];
+    const isOpen = child?.properties ?? child?.additionalProperties;
+    return child && isOpen && isTable(value) ? idleKeys(value, child, here) : [];
   });
 }
 

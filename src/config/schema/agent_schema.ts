@@ -61,11 +61,14 @@ export const agentSchema = z.object({
   auto_todo: key(flag(false), "A complex task begins with a todo list."),
   memory_compiler: key(
     z.prefault(
-      z.object({ enabled: key(flag(true), "Switch of a part of earlier versions.", { project: "ignored" }) }),
+      z.object({
+        enabled: key(flag(true), "Tell the model which commands failed in several turns of the project.", {
+          project: "ignored",
+        }),
+      }),
       {},
     ),
-    "Settings of the memory compiler of earlier versions.",
-    { idle: "obsolete" },
+    "The memory compiler (Memory v5), which learns from the commands of earlier turns.",
   ),
   compact_ratio: key(
     z.optional(z.number().check(z.minimum(0.1), z.maximum(0.99))),

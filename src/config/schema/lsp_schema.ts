@@ -21,7 +21,7 @@ export const lspSchema = z.object({
   ),
   tools: key(
     flag(false),
-    "Offer the tools `lsp_definition`, `lsp_references`, `lsp_hover`, `lsp_symbols` and `lsp_rename`.",
+    "Offer the tools `lsp_definition`, `lsp_references`, `lsp_hover`, `lsp_symbols`, `lsp_rename` and `delete_symbol`.",
     { project: "off" },
   ),
   servers: key(

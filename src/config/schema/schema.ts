@@ -79,6 +79,19 @@ const sandbox = z.object({
     "Jail of shell commands: refuse to run without one, use the strongest there is, or none.",
     { project: "stricter" },
   ),
+  backend: key(
+    z._default(z.enum(["auto", "podman", "docker"]), "auto"),
+    "Jail of shell commands: the system's own, or a container. Without the container no command runs.",
+    { project: "ignored" },
+  ),
+  image: key(text(), "Image of the container, which must be on the machine; it is never pulled.", {
+    project: "ignored",
+  }),
+  container: key(
+    z._default(z.enum(["ephemeral", "kept"]), "ephemeral"),
+    "A new container for each command, or one per project that stays.",
+    { project: "ignored" },
+  ),
   workspace_root: key(text(), "Directory that file tools may write to; empty = the working directory.", {
     expand: true,
     path: "cwd",
@@ -199,6 +212,11 @@ export const configSchema = z.object({
           z._default(z.enum(["strict", "normal"]), "normal"),
           "Which dangerous commands are always asked about.",
           { project: "stricter" },
+        ),
+        dangerous: key(
+          texts(),
+          "Further commands that are always asked about, as rules such as `Bash(kubectl delete:*)`.",
+          { merge: "concat", project: "adds" },
         ),
       }),
       {},

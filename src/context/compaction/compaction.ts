@@ -24,7 +24,7 @@ export class Compaction {
     if (this.#atMost() < triggerOf(tokens, settings.ratio, provider.model.maxOutputTokens)) return;
     const compactor = await this.#load();
     if (!this.#options.hooks) return await compactor.betweenSteps(signal);
-    if (signal.aborted || !(await compactor.pressure())) return;
+    if (signal.aborted || !compactor.pressure()) return;
     const refused = await this.#hooked("auto", { signal }, () => compactor.betweenSteps(signal));
     if (refused === undefined) return;
     compactor.wait();

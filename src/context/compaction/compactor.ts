@@ -54,7 +54,7 @@ export class Compactor {
   }
 
   /** Fill at which room is made between steps; undefined while there is enough. */
-  async pressure(): Promise<{ readonly window: number; readonly trigger: number } | undefined> {
+  pressure(): { readonly window: number; readonly trigger: number } | undefined {
     const { settings } = this.#options;
     const window = Math.min(this.#options.window(), this.#refused);
     if (!settings.auto || window <= 0) return undefined;
@@ -70,7 +70,7 @@ export class Compactor {
 
   /** Makes room when the window is nearly full. */
   async betweenSteps(signal: AbortSignal): Promise<void> {
-    const full = signal.aborted ? undefined : await this.pressure();
+    const full = signal.aborted ? undefined : this.pressure();
     if (!full) return;
     const { window, trigger } = full;
     const { settings } = this.#options;

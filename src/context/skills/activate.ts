@@ -72,7 +72,7 @@ export class Skills implements SkillPort {
   }
 
   #unknown(name: string): string {
-    const names = this.set.skills.map((skill) => skill.name);
+    const names = this.set.skills.filter(({ listed }) => listed).map((skill) => skill.name);
     const near = suggestNames(name, names, 3);
     if (near.length > 0) return `There is no skill "${name}"; did you mean ${near.join(" or ")}?`;
     return names.length === 0

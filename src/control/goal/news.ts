@@ -21,7 +21,7 @@ function english(saying: GoalSaying): string {
     case "goalComplete":
       return `Goal reached after ${saying[1]} ${saying[1] === "1" ? "turn" : "turns"}`;
     case "goalBlocked":
-      return `Goal blocked, a person is needed: ${saying[1]}`;
+      return `Goal blocked, needs you: ${saying[1]}`;
     case "goalTurns":
       return `Goal not reached: limit of ${saying[1]} turns`;
     case "goalCost":
@@ -37,11 +37,11 @@ function english(saying: GoalSaying): string {
     case "goalFailed":
       return `Goal paused: ${saying[1]}`;
     case "goalGoesOn":
-      return "go on with /goal resume, or reasonix run -c";
+      return "continue with /goal resume or reasonix run -c";
     case "goalNext":
       return `Goal not reached yet: turn ${saying[1]} begins`;
     case "goalWaits":
-      return `Nothing new was done: turn ${saying[1]} begins in ${saying[2]} s`;
+      return `No progress; turn ${saying[1]} begins in ${saying[2]} s`;
     case "goalCheck":
       return `Check failed: ${saying[1]}`;
     case "goalResearch":

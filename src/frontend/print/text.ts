@@ -1,5 +1,5 @@
 import type { TurnState } from "../../control/mod.ts";
-import type { Event, EventOf } from "../../core/mod.ts";
+import { type Event, type EventOf, PersonWaits } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
@@ -29,12 +29,15 @@ export class TextPrinter implements Printer {
   readonly #answer: AnswerOutput;
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
+  readonly #waits = new PersonWaits();
   readonly #refusals = new Refusals();
   readonly #servers = new ServerNews();
   readonly #changed = new ChangedFiles();
   #model = "";
   #cwd = "";
   #retryReason = "";
+  /** How a goal ended: not shown where the result says the same. */
+  #goalEnd: EventOf<"notice"> | undefined;
 
   constructor(options: TextOptions) {
     const { quiet, live, clock, texts } = options;
@@ -63,9 +66,10 @@ export class TextPrinter implements Printer {
   }
 
   event(event: Event): void | Promise<void> {
+    this.#waits.take(event, this.#now());
     switch (event.type) {
       case "turn.start":
-        return this.#progress(this.#answer.superseded());
+        return this.#turnStart();
       case "turn.state":
         return this.#enter(event.to);
       case "message.start":
@@ -83,7 +87,7 @@ export class TextPrinter implements Printer {
         this.#waiting?.begin();
         return this.#retry(event);
       case "tool.start":
-        this.#running.set(event.call.id, { title: callTitle(event), since: this.#now() });
+        this.#running.set(event.call.id, { title: callTitle(event, this.#texts), since: this.#now() });
         return this.#showRunning();
       case "tool.end":
         return this.#toolEnd(event);
@@ -130,11 +134,13 @@ export class TextPrinter implements Printer {
   #enter(state: TurnState): void {
     if (state === "compacting" || state === "verifying") this.#streams.live?.show(this.#texts.states[state]);
     else if (state === "awaiting_approval" || state === "awaiting_answer") this.#streams.live?.hide();
+    else if (state === "running_tools") this.#showRunning();
   }
 
   async result(result: RunResult): Promise<void> {
     this.#streams.live?.hide();
     await this.#streams.endThinking();
+    await this.#showGoalEnd(result.exit === "done" ? undefined : result.detail);
     await this.#streams.text(await this.#answer.rest(result.answer, result.report === true));
     const changed = this.#changed.describe(this.#cwd, this.#texts);
     if (changed !== "") await this.#streams.note(`· ${this.#texts.changed(changed)}`, WHOLE);
@@ -182,7 +188,25 @@ export class TextPrinter implements Printer {
     for (const line of text.trim().split("\n")) await this.#streams.note(line, WHOLE);
   }
 
+  async #turnStart(): Promise<void> {
+    await this.#showGoalEnd();
+    await this.#progress(this.#answer.superseded());
+  }
+
+  async #showGoalEnd(known?: string): Promise<void> {
+    const event = this.#goalEnd;
+    this.#goalEnd = undefined;
+    if (event && event.text !== known) {
+      await this.#streams.remark(event.level, noticeText(event, this.#texts));
+    }
+  }
+
   async #notice(event: EventOf<"notice">): Promise<void> {
+    await this.#showGoalEnd();
+    if (event.code === "goal" && event.level === "warning") {
+      this.#goalEnd = event;
+      return;
+    }
     // A further turn begins, so that the last answer was none.
     if (event.code === "turn") await this.#progress(this.#answer.superseded());
     const [said = "", ...lines] = noticeText(event, this.#texts).split(
@@ -216,10 +240,12 @@ export class TextPrinter implements Printer {
   }
 
   #showRunning(): void {
-    const [first, ...others] = this.#running.values();
+    const [first, ...others] = this.#running;
     if (!first) return this.#streams.live?.hide();
+    const [id, { title, since }] = first;
     const more = others.length;
-    this.#streams.live?.show(more > 0 ? this.#texts.andMore(first.title, more) : first.title, first.since);
+    const began = since + this.#waits.since(since, this.#now(), id);
+    this.#streams.live?.show(more > 0 ? this.#texts.andMore(title, more) : title, began);
   }
 
   get #texts(): RunTexts {

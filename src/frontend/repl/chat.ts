@@ -104,6 +104,7 @@ export class Chat {
       giveBack: (drafts) => this.#composer.putBack(drafts),
       rehearsal: () => this.#transcript.rehearsal(),
       fail: (error) => this.#fail(error),
+      headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
       changed: () => this.#screen.refresh(),
     });
     this.#layout = new Layout({
@@ -133,7 +134,10 @@ export class Chat {
   #createComposer(): Composer {
     const { texts, paths, looks } = this.#options;
     return createComposer({
-      onSubmit: (draft) => void this.#submissions.submit(draft),
+      onSubmit: (draft) => {
+        if (draft.text.startsWith("/")) this.#dialogs.overlays.called();
+        void this.#submissions.submit(draft);
+      },
       palette: looks.palette,
       texts: () => texts.composer,
       paths,
@@ -166,7 +170,7 @@ export class Chat {
     this.#screen.open();
     try {
       this.#host.current(start).catch((error) => this.#fail(error));
-      for (const text of first) this.#submissions.queue.add({ text, steer: false });
+      for (const text of first) this.#submissions.queue.add({ text, steer: false, pasted: true });
       return await ended;
     } finally {
       this.#submissions.stop(reason);
@@ -287,6 +291,7 @@ export class Chat {
 
   /** Shows what the transcript shows only a part of. */
   async #expand(): Promise<void> {
+    this.#dialogs.overlays.called();
     const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
     const { folded } = this.#transcript;
@@ -304,6 +309,7 @@ export class Chat {
 
   /** Ask, auto, yolo; the last one is not a matter of one key press. */
   async #nextMode(): Promise<void> {
+    this.#dialogs.overlays.called();
     const { chat } = this.#options.texts;
     const { modes } = await this.#host.current();
     const next = modes.approval === "ask" ? "auto" : modes.approval === "auto" ? "yolo" : "ask";

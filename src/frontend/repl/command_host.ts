@@ -15,6 +15,7 @@ export interface ChatCommandsOptions
 
 /** What slash commands find in the chat. */
 export class ChatCommands implements CommandHost {
+  readonly showsEvents = true;
   readonly say: CommandHost["say"];
   readonly send: CommandHost["send"];
   readonly quit: CommandHost["quit"];

@@ -73,9 +73,17 @@ export class StatusLine {
     const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
     return [
       { text: oneLine(assembly.provider.model.id, 40), rank: 0 },
-      { text: texts.modes[approval], rank: 1, ...(approval === "yolo" ? { colour: warning } : {}) },
       {
-        text: permission === "workspace-write" ? "" : texts.permissions[permission],
+        text: permission === "plan" ? "" : texts.modes[approval],
+        rank: 1,
+        ...(approval === "yolo" ? { colour: warning } : {}),
+      },
+      {
+        text: permission === "workspace-write"
+          ? ""
+          : permission === "plan" && approval !== "ask"
+          ? texts.planThen(texts.modes[approval])
+          : texts.permissions[permission],
         rank: 1,
         ...(permission === "danger-full-access" ? { colour: warning } : {}),
       },

@@ -1,7 +1,7 @@
 import type { Assembly, TurnInput } from "../../assembly/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink } from "../../core/mod.ts";
-import { carryOut } from "./carry_out.ts";
+import { carryOut, type CarryOutParts, factOf } from "./carry_out.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { SessionHost } from "./session_host.ts";
@@ -21,6 +21,7 @@ export interface SubmissionsOptions {
   /** Takes the events of a turn of which nothing is shown. */
   readonly rehearsal: () => EventSink;
   readonly fail: (error: unknown) => void;
+  readonly headed: NonNullable<CarryOutParts["headed"]>;
   readonly changed: () => void;
 }
 
@@ -104,14 +105,14 @@ export class Submissions {
   /** Carries out a command that does not wait for the end of a turn; false for everything else. */
   async #meanwhile(text: string): Promise<boolean> {
     if (!/^\/[^/]/.test(text)) return false;
-    const { commands, fail, host } = this.#options;
+    const { commands, fail, headed, host } = this.#options;
     try {
       const scope = { locale: commands.locale, session: () => host.ifOpen() };
       const line = await readCommand(text, scope);
       const { whileWorking = false } = line?.command ?? {};
       const isPrompt = typeof whileWorking === "function" ? whileWorking(line?.argument ?? "") : whileWorking;
       if (!line || !isPrompt) return false;
-      await line.command.run(commands, line.argument);
+      await headed(text, async () => await line.command.run(commands, line.argument));
     } catch (error) {
       fail(error);
     }
@@ -119,10 +120,10 @@ export class Submissions {
   }
 
   async #work(draft: Sent, signal: AbortSignal): Promise<void> {
-    const { commands, texts, fail, giveBack } = this.#options;
+    const { commands, texts, fail, headed, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
-      const outcome = await carryOut(draft, { commands, texts, session }, signal);
+      const outcome = await carryOut(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
     } catch (error) {
       if (!signal.aborted) fail(error);
@@ -153,6 +154,6 @@ function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageL
 }
 
 /** Only words can be said in between: commands, lines of the shell, facts and images wait for their turn. */
-function isPlainText({ text, images = [] }: Sent): boolean {
-  return images.length === 0 && !/^[/!#]/.test(text);
+function isPlainText({ text, images = [], pasted }: Sent): boolean {
+  return images.length === 0 && !/^[/!]/.test(text) && factOf({ text, pasted }) === undefined;
 }

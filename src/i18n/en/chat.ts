@@ -12,29 +12,29 @@ export const texts = {
   steering: (text: string) => `said in between: ${text}`,
   queueHint: "↑ takes the last one back",
   asideAnswer: "Tab: answer this first",
-  asideWrite: "typing goes on here",
+  asideWrite: "typing continues here",
   modes: {
-    ask: "approval mode ask: you are asked before files change and commands run",
-    auto: "approval mode auto: files change and commands run without a question, unless a rule asks",
-    yolo: "approval mode yolo: nothing is asked but destructive commands; what a rule denies stays denied",
+    ask: "approval mode ask: asks before files change and commands run",
+    auto: "approval mode auto: changes files and runs commands without a question, unless a rule asks",
+    yolo: "approval mode yolo: asks only before destructive commands; deny rules still apply",
   },
   confirmYolo: "Approve everything that no rule denies, for the rest of this session?",
-  confirmYoloDetail: "Destructive commands are still asked about, and commands stay in the jail.",
+  confirmYoloDetail: "Destructive commands still require approval, and commands stay in the jail.",
   yes: "Yes",
   no: "No",
   ownWords: "Other: say it in your own words",
-  kept: (id: string) => `Session ${id} is kept; to go on with it: reasonix -c`,
-  remembered: (path: string) => `Remembered in ${path}`,
-  factChanged: (path: string) => `Changed what was remembered in ${path}`,
+  kept: (id: string) => `Session ${id} saved. Continue with: reasonix -c`,
+  remembered: (fact: string, name: string) =>
+    `Remembered: "${fact}" · \`/memory forget ${name}\` takes it back`,
   busy: (pid: number | undefined) =>
     `${pid === undefined ? "Another program" : `Process ${pid}`} has this session open. Go on in a copy?`,
   busyCopy: "The copy has all that was said so far, and nothing of what follows there.",
   notDrawn: (message: string) => `Something could not be shown; please report it: ${message}`,
-  notOpened: "Your message is back in the composer; send it again when this is mended.",
+  notOpened: "Your message is back in the input box; send it again once this is fixed.",
   internal: (message: string) => `Internal error; please report it: ${message}`,
-  trustTitle: "This project brings what could run programs or send your conversation elsewhere:",
+  trustTitle: "This project contains items that can run programs or send data elsewhere:",
   trust: "Trust it as it is now",
-  trustIgnore: "Go on without it, this time",
+  trustIgnore: "Continue without it, this time",
   lineInput: {
     dumb: "This terminal shows plain lines only: one line is one message, /help lists the commands.",
     pipe: "Each line of standard input is one message.",
@@ -42,6 +42,7 @@ export const texts = {
       "The screen cannot be drawn any more; from here on one line is one message, /help lists the commands.",
     linear: "Linear mode: one line is one message, /help lists the commands.",
     nothing: 'Nothing was asked: standard input is empty. Run one task with: reasonix run "…"',
+    kept: "Kept as your next message",
     number: (count: number) => `Number (1–${count}), or empty for none: `,
     nobodyAsked: (question: string) => `Cannot ask “${question}”: there is no terminal`,
     onTerminal: "do it in the chat on a terminal",
@@ -50,6 +51,7 @@ export const texts = {
   /** The line below the composer. */
   statusLine: {
     modes: { ask: "ask", auto: "auto", yolo: "yolo" },
+    planThen: (mode: string) => `plan (then ${mode})`,
     /** An approved plan is being carried out. */
     planApproved: "plan approved",
     permissions: {

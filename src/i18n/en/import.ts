@@ -12,7 +12,7 @@ export const texts = {
   noSuchAgent: (name: string) => `Cannot import from ${name}: no such agent is known`,
   agents: (names: string) => `name one of ${names}, or none for all`,
   ownFile: (file: string) => `Nothing to import: ${file} is this program's own file and is read as it is`,
-  ownFileRemedy: "`reasonix doctor` names what has no effect in it; --from names a file that lies elsewhere",
+  ownFileRemedy: "`reasonix doctor` names what has no effect in it; --from names another file",
   noneFound: "Cannot import anything: no settings of another agent were found",
   noneFoundRemedy: (places: string) => `name a file with --from. These places were looked at:\n${places}`,
   notWritten: "not written",

@@ -31,7 +31,7 @@ export const texts = {
     files: (count: string, more: boolean) => more ? `at least ${count} files` : `${count} files`,
     moreTargets: (count: number) => `and ${count} more`,
     leftOut: (shown: string, all: string) =>
-      `Only the first ${shown} of ${all} characters are shown. Nobody has checked the rest`,
+      `Only the first ${shown} of ${all} characters are shown. The rest was not checked`,
     looking: "Looking at what this would do …",
     changes: {
       created: "created",
@@ -71,7 +71,7 @@ export const texts = {
     isAbove: "It is above in full",
     readTitle: "The plan",
     yes: "Yes; nothing is asked until this turn is over",
-    edits: "Yes, and file changes are not asked about afterwards either",
+    edits: "Yes, and accept file changes from now on",
     asking: "Yes, but ask me as before",
     change: "Yes, with changes of mine",
     look: "Read it here",
@@ -93,7 +93,7 @@ export const texts = {
   },
 
   turns: {
-    title: "Go back to which moment?",
+    title: "Go back to:",
     after: (turn: number, prompt: string) => `After turn ${turn}: ${prompt}`,
     before: "Before the first turn",
     what: "Bring back what?",
@@ -101,11 +101,7 @@ export const texts = {
     code: "Files only",
     conversation: "Conversation only",
     leaves: (count: number) =>
-      count === 0
-        ? "Leaves no turn behind"
-        : count === 1
-        ? "Leaves 1 turn behind"
-        : `Leaves ${count} turns behind`,
+      count === 0 ? "Drops no turn" : count === 1 ? "Drops 1 turn" : `Drops ${count} turns`,
     noFiles: "No file has changed since",
     files: (count: number) => count === 1 ? "1 file to bring back" : `${count} files to bring back`,
     moreFiles: (count: number) => `  and ${count} more`,
@@ -139,7 +135,7 @@ export const texts = {
     thisSession: "this session",
     thisProject: "this project alone",
     waiting: "not in force until trusted",
-    elsewhere: (place: string) => `This rule stands in ${place}; change it there.`,
+    elsewhere: (place: string) => `This rule is in ${place}; change it there.`,
     remove: (rule: string) => `Remove the rule ${rule}?`,
     which: "What shall the rule do?",
     allowSession: "Allow without a question, until this session ends",
@@ -152,11 +148,11 @@ export const texts = {
   },
 
   trust: {
-    title: "Use what this project brings?",
+    title: "Trust this project's content?",
     all: "Yes, trust it as it is now",
-    later: "Not now; go on without it",
+    later: "Not now; continue without it",
     details: "Show it in full",
-    detailsTitle: "What this project brings",
+    detailsTitle: "Content of this project",
     shell: (program: string) => `every command would be run by ${program}`,
     entry: (kind: string, name: string, reason: string) => `${kind} ${name}: ${reason}`,
     allow: (rule: string) => `without a question would be allowed: ${rule}`,

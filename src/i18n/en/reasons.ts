@@ -24,6 +24,9 @@ export const texts = {
   asked: (_why: AskReason | undefined, english: string) => english,
   /** Why it was refused. */
   refused: (_decision: Pick<EventOf<"approval.decision">, "source" | "rule">, english: string) => english,
+  /** The title and the result of a call of the program's own tools. */
+  callTitle: (english: string) => english,
+  callResult: (english: string) => english,
   destructive: (_found: Found, english: string) => english,
   confinement: (_facts: Confinement | undefined, english: string) => english,
   /** Failures and notices. */

@@ -14,7 +14,7 @@ export const texts = {
   skills: "Skills",
   serverPrompts: "Prompts of MCP servers",
   otherLines:
-    "A line of its own: @path gives the model a file, !command runs a shell line, #fact remembers something.",
+    "A line of its own: @path gives the model a file, !command runs a shell line, # fact remembers something.",
   keysAre: "/help keys lists the keys.",
   alsoCalled: (names: string) => `Also: ${names}`,
   from: (origin: string) => `From ${origin}`,
@@ -26,6 +26,10 @@ export const texts = {
 
   nothingSpent: "Nothing was spent yet",
   model: "model",
+  modes: "modes",
+  sandbox: "sandbox",
+  sandboxOn: "commands run in the sandbox; /sandbox shows its limits",
+  sandboxOff: "off: commands can do what you can; /sandbox says why",
   turns: "turns",
   tokensIn: "tokens in",
   tokensOut: "tokens out",
@@ -51,9 +55,15 @@ export const texts = {
   },
   noSkills: "No skills here; `reasonix skills list` says where it looked",
   scopes: { project: "project", global: "everywhere", user: "yours", configured: "configured" },
-  noMemory: "Nothing is remembered here. A line that begins with # remembers a fact",
+  noMemory: "Nothing is remembered here. A line that begins with # and a space remembers a fact",
   memoryHint: "`/memory NAME` shows one, `/memory forget NAME` takes it out of use",
   memoryOff: "Cannot use the memory: this session has none",
+  archiveHint: (count: number) =>
+    `${count === 1 ? "1 forgotten fact is" : `${count} forgotten facts are`} kept: \`/memory archive\``,
+  archiveEmpty: "No forgotten fact is kept",
+  archivedOn: (day: string) => `forgotten on ${day}`,
+  notArchived: (name: string) => `Cannot show "${name}": it is not among the forgotten facts`,
+  archiveRemedy: "use /memory archive to list them",
   forgotten: (name: string, archived: string) => `Forgotten: ${name}; it is kept in ${archived}`,
 
   changedFiles: (count: number) =>
@@ -90,9 +100,12 @@ export const texts = {
   contextReport: {
     windowUnknown: "window unknown",
     share: (percent: string, window: string) => `${percent} % of ${window}`,
-    total: (model: string, tokens: string, measure: string, share: string) =>
-      `${model}: ${tokens} tokens ${measure}, ${share}`,
-    measures: { reported: "reported", estimated: "estimated" },
+    total: {
+      reported: (model: string, tokens: string, share: string) =>
+        `${model}: ${tokens} tokens by the server's count, ${share}`,
+      estimated: (model: string, tokens: string, share: string) =>
+        `${model}: about ${tokens} tokens, ${share}`,
+    },
     compactsAt: (tokens: string) => `compacts at ${tokens} tokens`,
     categories: {
       "system prompt": "system prompt",

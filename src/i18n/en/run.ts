@@ -58,6 +58,7 @@ export const texts = {
 
   skipped: (summary: string) => `skipped: ${summary}`,
   blocked: (summary: string) => `blocked: ${summary}`,
+  notExecuted: "denied, not executed",
   stopped: (summary: string) => `stopped: ${summary}`,
   linesAbove: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} above`,
   moreLines: (count: number) => `… ${count} more lines`,

@@ -12,7 +12,7 @@ export const texts = {
   noTitle: "(no title)",
   forked: (id: string, from: string) => `You are now in ${id}, a copy of ${from}`,
   forkedHeadless: (id: string, from: string) =>
-    `${id} is a copy of ${from}\nGo on with: reasonix run --resume ${id} "…"`,
+    `${id} is a copy of ${from}\nContinue with: reasonix run --resume ${id} "…"`,
   noNewTitle: "Cannot give the session an empty title",
   noNewTitleRemedy: "write it behind the command: /rename My title",
   renamed: (title: string) => `The session is now "${title}"`,
@@ -23,7 +23,7 @@ export const texts = {
   nothingCompacted: (tokens: string) =>
     `Nothing was compacted: too little can be left out of ${tokens} tokens`,
   noBetterMethod: (problem: string) => `No better method worked: ${problem}`,
-  originalsIn: (archive: string) => `The originals are in ${archive}`,
+  archived: (figures: string, archive: string) => `${figures}; the originals are in ${archive}`,
 
   nothingToUndo: "There is no turn to take back",
   undone: (turn: number, prompt: string) =>

@@ -26,11 +26,14 @@ export const texts = {
   levels: (names: string) =>
     `use one of ${names}; a word of the vendor's own goes into the efforts of its provider entry`,
 
-  whichMode: (now: string) => `How far may the agent go? Now: ${now}`,
+  whichMode: (now: string) => `How should the agent work? Now: ${now}`,
+  objectiveOf: "The goal:",
   modes: {
+    normal: "you and the agent take turns",
+    goal: "the agent works until a goal is reached",
     ask: "files change and commands run after you were asked",
     auto: "files change and commands run without a question, unless a rule asks",
-    yolo: "nothing is asked but destructive commands; what a rule denies stays denied",
+    yolo: "asks only before destructive commands; deny rules still apply",
     "read-only": "nothing changes: only what reads may run",
     plan: "nothing changes: the agent looks around and proposes a plan",
     write: "files of the workspace may change",
@@ -38,22 +41,22 @@ export const texts = {
   noMode: (name: string) => `Cannot switch to "${name}": there is no such mode`,
   modesAre: (names: string) => `use one of ${names}`,
   reallyYolo: "Approve everything that no rule denies, for the rest of this session?\n" +
-    "Destructive commands are still asked about, and commands stay in the jail.",
+    "Destructive commands still require approval, and commands stay in the jail.",
 
   goal: {
     none: "There is no goal; set one with `/goal OBJECTIVE`",
     states: {
       active: "active",
-      blocked: "blocked: a person is needed; `/goal resume` or a message goes on",
+      blocked: "blocked, needs you: `/goal resume` or a message continues",
       complete: "reached",
-      stopped: "paused; `/goal resume` or a message goes on",
-      limit: "a limit was reached; `/goal resume` or a message goes on",
+      stopped: "paused; `/goal resume` or a message continues",
+      limit: "a limit was reached; `/goal resume` or a message continues",
       cleared: "cleared",
     },
     turns: (turns: number) => `${turns} ${turns === 1 ? "turn" : "turns"}`,
     badFlag: (flag: string) => `Cannot use "${flag}" before a goal`,
     flags: 'it takes --research, --simple, and --check "COMMAND" as often as needed',
-    words: { show: "the goal and how it stands", resume: "go on with it", clear: "drop it" },
+    words: { show: "the goal and its state", resume: "continue", clear: "drop it" },
   },
 
   largeInput: {
@@ -91,8 +94,8 @@ export const texts = {
     noneToApprove: "Cannot approve a plan: none was proposed",
     proposeFirst: "say what to do in plan mode: /plan TASK",
     how: {
-      edits: "file changes are not asked about afterwards either",
-      ask: "calls are asked about as before",
+      edits: "accept file changes from now on",
+      ask: "ask as before",
     },
     words: {
       show: "the latest plan and what became of it",
@@ -102,10 +105,10 @@ export const texts = {
   },
 
   which: {
-    allow: "a rule of what runs without a question",
-    ask: "a rule of what is asked about each time",
-    deny: "a rule of what is refused",
-    remove: "take a rule away",
+    allow: "add an allow rule",
+    ask: "add an ask rule",
+    deny: "add a deny rule",
+    remove: "remove a rule",
   },
   noRuleCommand: (text: string) => `Cannot carry out "/permissions ${text}"`,
   ruleCommands: "write /permissions allow RULE, ask RULE, deny RULE or remove RULE, " +
@@ -115,7 +118,7 @@ export const texts = {
   ruleRemoved: (rule: string, file: string) => `\`${rule}\` is no longer in ${file}`,
   noRule: (rule: string) => `Cannot remove "${rule}": there is no such rule`,
   rulesListed: "/permissions lists them as they are written",
-  notYours: (rule: string, place: string) => `Cannot remove "${rule}": it stands in ${place}`,
+  notYours: (rule: string, place: string) => `Cannot remove "${rule}": it is in ${place}`,
   changeThere: "change it there",
 
   settingsHint: "/settings KEY shows one, /settings KEY VALUE saves it in your own file; " +
@@ -127,7 +130,7 @@ export const texts = {
   languageIs: (name: string) => `The language of the interface is ${name}; what is on the screen stays`,
   languageLater: (variable: string) =>
     `Saved; but the variable ${variable} is set and goes first. Unset it to use the setting`,
-  whichTheme: "Which colours?",
+  whichTheme: "Theme",
   noTheme: (name: string) => `Cannot use "${name}": there is no such theme`,
   themesAre: (names: string) => `use one of ${names}`,
   themeIs: (name: string) => `The theme is ${name}`,

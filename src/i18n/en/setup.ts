@@ -1,11 +1,11 @@
 /** The questions of `reasonix setup`. */
 export const texts = {
   title: "Reasonix setup",
-  keys: "↑ ↓ choose, Enter confirms, Ctrl-C gives up",
+  keys: "↑ ↓ choose, Enter confirms, Ctrl-C cancels",
   nothingWritten: "Nothing was written",
   /** The comment at the top of a new file. */
   header: "# Reasonix configuration, made by `reasonix setup`; run it again to add or change a provider.\n" +
-    "# Keys are kept in the file .env beside this one. Every setting: reasonix docs config\n",
+    "# Keys are kept in the file .env next to this one. Every setting: reasonix docs config\n",
   wroteDefault: (file: string) =>
     `Wrote ${file}\nNext: reasonix doctor --online, then reasonix run "explain this project"`,
   wrote: (file: string) => `Wrote ${file}`,
@@ -62,7 +62,7 @@ export const texts = {
     keyIsAddress: "This is an address; the key comes here",
     keyHasBlanks: "A key has no blanks: paste it alone",
     keyHasSigns: "A key has only letters, digits and signs such as - _ . : paste it without quotes",
-    keyIsAssignment: "Paste only what stands behind the =",
+    keyIsAssignment: "Paste only the text after the =",
     keyTooShort: "A key is longer than that",
     keyOfOther: (vendor: string) => `This looks like a key of ${vendor}`,
     address: "Give an address such as https://example.com/v1",

@@ -24,8 +24,7 @@ export const texts: typeof en = {
   no: "否",
   ownWords: "其他：用自己的话回答",
   kept: (id) => `会话 ${id} 已保存；继续它：reasonix -c`,
-  remembered: (path) => `已记入 ${path}`,
-  factChanged: (path) => `已更新 ${path} 中的内容`,
+  remembered: (fact, name) => `已记住：“${fact}” · \`/memory forget ${name}\` 可撤销`,
   busy: (pid: number | undefined) =>
     `${pid === undefined ? "另一个程序" : `进程 ${pid} `}正在使用这个会话。在副本中继续？`,
   busyCopy: "副本包含到目前为止的全部内容，但不包含那边之后的内容。",
@@ -41,6 +40,7 @@ export const texts: typeof en = {
     broken: "画面无法继续绘制，改用纯文本行：一行就是一条消息，/help 列出命令。",
     linear: "线性模式：一行就是一条消息，/help 列出命令。",
     nothing: '没有提出任何任务：标准输入为空。执行单个任务：reasonix run "…"',
+    kept: "已留作下一条消息",
     number: (count) => `输入编号（1–${count}），留空表示不选：`,
     nobodyAsked: (question) => `无法询问“${question}”：没有终端`,
     onTerminal: "请在终端的聊天中进行",
@@ -48,6 +48,7 @@ export const texts: typeof en = {
 
   statusLine: {
     modes: { ask: "询问", auto: "自动", yolo: "全部放行" },
+    planThen: (mode) => `计划（之后 ${mode}）`,
     planApproved: "正在执行计划",
     permissions: {
       "read-only": "只读",

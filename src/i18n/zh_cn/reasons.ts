@@ -11,6 +11,76 @@ import type {
 } from "../../core/mod.ts";
 import type { texts as en } from "../en/reasons.ts";
 import { sayAll } from "./sayings/sayings.ts";
+import { phraseTeller } from "./sayings/sentences.ts";
+
+/** The log has titles and results of calls in English; what a person reads most often is told by these. */
+const callTitle = phraseTeller({
+  "edit {}": "编辑 {1}",
+  "write {}": "写入 {1}",
+  "read the todo list": "读取待办清单",
+  "read session {}": "读取会话 {1}",
+  'search sessions for "{}"': '在会话中搜索 "{1}"',
+  'search memory for "{}"': '在记忆中搜索 "{1}"',
+  "list memory": "列出记忆",
+  "recall {}": "回忆 {1}",
+  "goal {}: {}": "目标 {1}：{2}",
+  "read {} from line {}": "读取 {1}（从第 {2} 行起）",
+  "read {}": "读取 {1}",
+  "patch {}": "打补丁 {1}",
+  "move {} → {}": "移动 {1} → {2}",
+  "list jobs": "列出后台任务",
+  "list {}": "列出 {1}",
+  "find {} in {}": "在 {2} 中查找 {1}",
+  "find {}": "查找 {1}",
+  'grep "{}" in {}': '在 {2} 中搜索 "{1}"',
+  "ask: {}": "提问：{1}",
+  "propose a plan": "提出计划",
+  "complete step {}": "完成第 {1} 步",
+  "todo list": "待办清单",
+  "skill {}": "技能 {1}",
+  "remember {}": "记住 {1}",
+  "forget {}": "忘记 {1}",
+  "output of job {}": "后台任务 {1} 的输出",
+  "stop job {}": "停止后台任务 {1}",
+  "answer of task {}": "子任务 {1} 的回答",
+  "stop task {}": "停止子任务 {1}",
+});
+
+const callResult = phraseTeller({
+  "no matches": "没有匹配",
+  "no files": "没有文件",
+  "no hit": "没有结果",
+  "no facts": "没有记住的内容",
+  "{} line": "{1} 行",
+  "{} lines": "{1} 行",
+  "{} file": "{1} 个文件",
+  "{} files": "{1} 个文件",
+  "{} entry": "{1} 个条目",
+  "{} entries": "{1} 个条目",
+  "{} match": "{1} 处匹配",
+  "{} matches": "{1} 处匹配",
+  "{} done": "已完成 {1}",
+  "empty": "空",
+  "unchanged": "没有变化",
+  "proposed": "已提出",
+  "approved": "已批准",
+  "to be changed": "需要修改",
+  "left open": "尚未决定",
+  "declined": "未回答",
+  "exit {}": "退出码 {1}",
+  "The call was stopped before it finished; it may have had partial effects":
+    "完成前被停止，可能已有部分改动",
+  "Not executed: the turn was stopped before this call began": "未执行：调用开始前本轮已停止",
+  "Not executed: an earlier call of this message ended the {}": "未执行：同一消息中较早的调用已结束本轮",
+  "{} has not been read in this session": "{1} 尚未在本会话中读取",
+  "{} does not exist": "{1} 不存在",
+  "Cannot write {}: it is outside the writable roots ({})": "无法写入 {1}：它在可写目录（{2}）之外",
+  "@{} was not attached: there is no such file; did you mean @{}?":
+    "@{1} 没有附上：没有这个文件；是否指 @{2}？",
+  "@{} was not attached: there is no such file": "@{1} 没有附上：没有这个文件",
+  "@{} was not attached: there is no such directory": "@{1} 没有附上：没有这个目录",
+  "@{} was not attached: the model takes no images": "@{1} 没有附上：该模型不接受图片",
+});
 
 /** What the shell parser found of a line, and why there is no jail, stay in English. */
 export const texts: typeof en = {
@@ -20,7 +90,9 @@ export const texts: typeof en = {
     deedText(deed, place && target ? hitText(place, target) : ""),
   confinement: (facts, english) =>
     !facts ? english : facts.backend === undefined ? unconfined(facts) : jail(facts),
-  said: sayAll,
+  said: (sayings, english) => sayings ? sayAll(sayings, english) : callResult(english) ?? english,
+  callTitle: (english) => callTitle(english) ?? english,
+  callResult: (english) => english.split(" · ").map((part) => callResult(part) ?? part).join(" · "),
   standing: (layer) => `${STANDING[layer]}：${MEANINGS[layer]}`,
 };
 
@@ -85,6 +157,7 @@ const DEEDS: Readonly<Record<DeedCode, (hit: string, ...words: string[]) => stri
   hidden: (_, mention) => `可能以无法查看的方式运行 ${mention}`,
   unseen: () => "会运行这一行没有写出的内容，而且没有沙箱限制",
   unreadable: (_, mention) => `这一行无法拆解，其中提到了 ${mention}`,
+  configured: (_, rule) => `配置中的 \`dangerous\` 列出了它（${rule}）`,
   strictProgram: (_, name) => `严格模式下每次都要确认 ${name}`,
   strictOverwrite: (_, path) => `严格模式下要确认覆盖已有文件（${path}）`,
 };

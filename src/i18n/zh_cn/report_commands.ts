@@ -14,7 +14,7 @@ export const texts: typeof en = {
   ownCommands: "自定义命令",
   skills: "技能",
   serverPrompts: "MCP 服务器的提示词",
-  otherLines: "其他写法：@路径 把文件交给模型，!命令 直接执行命令，#内容 记住一件事。",
+  otherLines: "其他写法：@路径 把文件交给模型，!命令 直接执行命令，# 内容 记住一件事（# 后加空格）。",
   keysAre: "/help keys 列出快捷键。",
   alsoCalled: (names) => `也可写作：${names}`,
   from: (origin) => `来自 ${origin}`,
@@ -26,6 +26,10 @@ export const texts: typeof en = {
 
   nothingSpent: "尚未产生任何用量",
   model: "模型",
+  modes: "模式",
+  sandbox: "沙箱",
+  sandboxOn: "命令在沙箱中运行；/sandbox 显示其限制",
+  sandboxOff: "关闭：命令能做你能做的一切；/sandbox 说明原因",
   turns: "轮次",
   tokensIn: "输入词元",
   tokensOut: "输出词元",
@@ -51,9 +55,14 @@ export const texts: typeof en = {
   },
   noSkills: "这里没有技能；`reasonix skills list` 会说明查找过哪些位置",
   scopes: { project: "项目", global: "全局", user: "用户", configured: "配置" },
-  noMemory: "这里还没有记住任何内容。以 # 开头的一行会被记住",
+  noMemory: "这里还没有记住任何内容。以 # 加空格开头的一行会被记住",
   memoryHint: "`/memory 名称` 查看一条，`/memory forget 名称` 遗忘一条",
   memoryOff: "无法使用记忆：此会话没有启用",
+  archiveHint: (count) => `已保留 ${count} 条遗忘的内容：\`/memory archive\``,
+  archiveEmpty: "没有保留遗忘的内容",
+  archivedOn: (day) => `${day} 遗忘`,
+  notArchived: (name) => `无法显示“${name}”：它不在遗忘的内容中`,
+  archiveRemedy: "用 /memory archive 列出它们",
   forgotten: (name, archived) => `已遗忘：${name}；原内容保存在 ${archived}`,
 
   changedFiles: (count) => `本会话改动了 ${count} 个文件`,
@@ -87,8 +96,10 @@ export const texts: typeof en = {
   contextReport: {
     windowUnknown: "窗口大小未知",
     share: (percent, window) => `占 ${window} 的 ${percent} %`,
-    total: (model, tokens, measure, share) => `${model}：${tokens} 个词元（${measure}），${share}`,
-    measures: { reported: "服务器报告", estimated: "估算" },
+    total: {
+      reported: (model, tokens, share) => `${model}：${tokens} 个词元（服务器计数），${share}`,
+      estimated: (model, tokens, share) => `${model}：约 ${tokens} 个词元，${share}`,
+    },
     compactsAt: (tokens) => `达到 ${tokens} 个词元时压缩`,
     categories: {
       "system prompt": "系统提示",

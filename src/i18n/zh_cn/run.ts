@@ -55,6 +55,7 @@ export const texts: typeof en = {
 
   skipped: (summary) => `已跳过：${summary}`,
   blocked: (summary) => `已拦截：${summary}`,
+  notExecuted: "已拒绝，未执行",
   stopped: (summary) => `已停止：${summary}`,
   linesAbove: (count) => `… 前面还有 ${count} 行`,
   moreLines: (count) => `… 还有 ${count} 行`,

@@ -19,7 +19,7 @@ export const texts: typeof en = {
   compacted: (messages, method, tokens) => `已压缩 ${messages} 条消息（${method}）：${tokens} 个词元`,
   nothingCompacted: (tokens) => `没有压缩：${tokens} 个词元中可省略的太少`,
   noBetterMethod: (problem) => `更好的方法没有成功：${problem}`,
-  originalsIn: (archive) => `原始内容保存在 ${archive}`,
+  archived: (figures, archive) => `${figures}；原始内容保存在 ${archive}`,
 
   nothingToUndo: "没有可撤销的轮次",
   undone: (turn, prompt) => `已撤销第 ${turn} 轮（“${prompt}”）；\`/redo\` 可恢复`,

@@ -24,8 +24,11 @@ export const texts: typeof en = {
   noLevel: (level) => `没有“${level}”这一思考强度`,
   levels: (names) => `请使用其中之一：${names}；供应商自有的等级请写入其条目的 efforts`,
 
-  whichMode: (now) => `智能体可以做到哪一步？当前：${now}`,
+  whichMode: (now) => `智能体应如何工作？当前：${now}`,
+  objectiveOf: "目标：",
   modes: {
+    normal: "你与智能体轮流进行",
+    goal: "智能体持续工作，直到目标达成",
     ask: "修改文件和执行命令之前会先询问你",
     auto: "修改文件和执行命令无需询问，除非有规则要求询问",
     yolo: "除破坏性命令外一律不询问；规则禁止的仍然禁止",

@@ -43,7 +43,6 @@ export const texts: typeof en = {
   moreLines: (count) => `… 还有 ${count} 行`,
   showAll: "Ctrl+O 查看全部",
   earlier: (messages) => `… 更早的 ${messages} 条消息：/export，或 reasonix session show`,
-  noResult: "没有结果",
   expand: {
     title: "只显示了一部分的内容",
     empty: "还没有折叠的内容。",
@@ -52,6 +51,7 @@ export const texts: typeof en = {
     match: (at, of) => `第 ${at} 处，共 ${of} 处`,
     notFound: (text) => `找不到“${text}”`,
     thought: "思考",
+    summary: "摘要",
     output: "输出",
     diff: "修改",
     lines: (count) => `${count} 行`,

@@ -1,6 +1,6 @@
 import type { Diagnostic } from "vscode-languageserver-protocol";
 import { oneLine } from "../../util/terminal_text.ts";
-import { after } from "../../util/timer.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 import type { LanguageServers } from "../language_servers.ts";
 import { LineMap } from "../positions.ts";
 import type { LanguageServer } from "../server/language_server.ts";
@@ -116,6 +116,20 @@ export class EditChecks {
     const lines = this.#take(current);
     this.#late.clear();
     return report("New errors after an earlier edit", lines);
+  }
+
+  /**
+   * As `late`, once the checks that are under way are done or `limitMs` have passed: for an answer that ends
+   * the turn, behind which no result comes.
+   */
+  async rest(limitMs: number, signal: AbortSignal): Promise<string | undefined> {
+    const tails = [...this.#queues.values()].filter(({ waiting }) => waiting > 0).map(({ tail }) => tail);
+    if (tails.length > 0) {
+      const over = Promise.withResolvers<void>();
+      const clear = after(limitMs, over.resolve);
+      await unlessAborted(Promise.race([Promise.all(tails), over.promise]), signal).finally(clear);
+    }
+    return this.late();
   }
 
   /** Nothing is checked any more. */

@@ -26,7 +26,7 @@ const ERA_DAYS = 7;
 const SECOND_SEED = 0x9e3779b9;
 
 /**
- * What servers offered, in `<home>/cache/mcp/<hash>.json` (0600), so that a run can offer their tools before
+ * What servers offered, in `mcp/<hash>.json` of the cache (0600), so that a run can offer their tools before
  * they have started. How a server is started is not in it: arguments and addresses may hold keys.
  *
  * Contract: a file that cannot be read is no file; one that cannot be written costs the next run a wait.
@@ -34,8 +34,8 @@ const SECOND_SEED = 0x9e3779b9;
 export class ListingCache {
   readonly #directory: string;
 
-  constructor(home: string) {
-    this.#directory = `${home}/cache/mcp`;
+  constructor(cacheDir: string) {
+    this.#directory = `${cacheDir}/mcp`;
   }
 
   read(definition: string): ServerRecord {

@@ -9,12 +9,14 @@ import type { McpServer } from "../server.ts";
 export function remoteTool(
   server: McpServer,
   info: McpToolInfo,
-  { name, alias, offered, trusted }: {
+  { name, alias, offered, trusted, vouched }: {
     readonly name: string;
     readonly alias: string | undefined;
     readonly offered: boolean;
     /** Names of tools that only read, as the user said in this session. */
     readonly trusted: ReadonlySet<string>;
+    /** Whether the user vouches for tools, where that differs from the configuration. */
+    readonly vouched: ReadonlyMap<string, boolean>;
   },
 ): Tool {
   const { spec } = server;
@@ -26,7 +28,7 @@ export function remoteTool(
     schema: info.schema,
     readOnly: info.claimsToRead,
     get trusted() {
-      return isConfigured || (info.claimsToRead && trusted.has(name));
+      return (vouched.get(name) ?? isConfigured) || (info.claimsToRead && trusted.has(name));
     },
     family: "Mcp",
     offered,

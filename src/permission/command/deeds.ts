@@ -25,6 +25,7 @@ const DEEDS: Readonly<Record<DeedCode, (...words: string[]) => string>> = {
   hidden: (mention) => `it may run ${mention} in a way that cannot be looked into`,
   unseen: () => "it runs what the line does not show, and no jail holds it",
   unreadable: (mention) => `the line cannot be taken apart, but it mentions ${mention}`,
+  configured: (rule) => `\`dangerous\` of the configuration names it (${rule})`,
   strictProgram: (name) => `strict mode confirms every ${name}`,
   strictOverwrite: (path) => `strict mode confirms writing over an existing file (${path})`,
 };

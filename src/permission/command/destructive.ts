@@ -1,17 +1,20 @@
 import type { Deed } from "../../core/mod.ts";
 import { absolutePath, baseName } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
-import { isKnown, type PathContext } from "../../rule/mod.ts";
+import { isKnown, type PathContext, type Rule } from "../../rule/mod.ts";
 import type { CommandSurroundings, DestructiveFinding } from "../types.ts";
 import { deedText, placeText } from "./deeds.ts";
+import { concerns } from "./match_rule.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
 import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
 
-interface DestructiveScene extends CommandSurroundings {
+export interface DestructiveScene extends CommandSurroundings {
   readonly places: PathContext;
   readonly strict: boolean;
   /** Commands may do everything that the user may. */
   readonly fullAccess: boolean;
+  /** The user's own list: rules about commands. */
+  readonly dangerous: readonly Rule[];
 }
 
 /**
@@ -32,8 +35,21 @@ const MENTIONS: readonly (readonly RegExp[])[] = [
   [/\b(?:push|send-pack)\b/, /--force|--mirror|[\s"'`]-f\b/],
 ];
 
-function mentioned(text: string): string | undefined {
-  const row = MENTIONS.find((words) => words.every((word) => word.test(text)));
+/** A command of the user's list is mentioned where all its plain words are. */
+function mentionOf({ spec }: Rule): readonly RegExp[] {
+  const words = spec?.kind === "command"
+    ? spec.words
+    : spec?.kind === "literal"
+    ? spec.text.split(/\s+/)
+    : [];
+  const plain = words.flatMap((word) => word.split(/[*?]+/)).filter((word) => /\w/.test(word));
+  return plain.map((word) => new RegExp(`(?<!\\w)${RegExp.escape(word)}`));
+}
+
+/** Finds words that are reason enough to ask, in text that cannot be judged as a command. */
+export function mentioned(text: string, dangerous: readonly Rule[] = []): string | undefined {
+  const own = dangerous.map(mentionOf).filter((words) => words.length > 0);
+  const row = [...MENTIONS, ...own].find((words) => words.every((word) => word.test(text)));
   return row?.map((word) => word.exec(text)?.[0]?.trim() ?? "").join(" ");
 }
 
@@ -56,7 +72,10 @@ export function findDestructive(line: Line, command: string, scene: DestructiveS
     }
   }
   if (findings.length > 0) return unique(findings);
-  const mention = line.dynamic === undefined ? hiddenMention(line, rest) : mentioned(command) ?? piped(line);
+  const find = (text: string) => mentioned(text, scene.dangerous);
+  const mention = line.dynamic === undefined
+    ? hiddenMention(line, rest, find)
+    : find(command) ?? piped(line, find);
   if (mention !== undefined) return [finding(command, ["hidden", JSON.stringify(mention)])];
   const blind = scene.fullAccess ? line.commands.find(({ unseen }) => unseen) : undefined;
   return blind === undefined ? [] : [finding(blind.command.text, ["unseen"])];
@@ -69,26 +88,28 @@ export function finding(command: string, deed: Deed, hit?: Hit): DestructiveFind
   return { command, deed, place, reason: `${deedText(deed)} ${described(hit)}`, targets: [target] };
 }
 
+type FindMention = (text: string) => string | undefined;
+
 /**
  * Returns what is mentioned in commands that cannot be looked into, in what they are handed, and in code of
  * other languages.
  */
-function hiddenMention(line: Line, rest: string): string | undefined {
+function hiddenMention(line: Line, rest: string, find: FindMention): string | undefined {
   const codes = line.commands.flatMap(({ code }) => code === undefined ? [] : [code]).join("\n");
   const dynamic = line.commands.filter((each) => each.dynamic !== undefined);
   const texts = dynamic.filter(({ wrapper }) => !wrapper).map(({ command }) => command.text);
-  return mentioned(codes) ??
-    (dynamic.length === 0 ? undefined : mentioned([rest, ...texts].join("\n")) ?? piped(line));
+  return find(codes) ??
+    (dynamic.length === 0 ? undefined : find([rest, ...texts].join("\n")) ?? piped(line, find));
 }
 
 /** Returns what is piped or written into an interpreter. */
-function piped({ commands }: Line): string | undefined {
+function piped({ commands }: Line, find: FindMention): string | undefined {
   for (const { command: { input }, dynamic } of commands) {
     if (dynamic === undefined || input.kind === "inherited" || input.kind === "file") continue;
     const text = input.kind === "text"
       ? input.text ?? ""
       : input.from.map(({ text, argv }) => `${text}\n${argv.join(" ")}`).join("\n");
-    const found = mentioned(text);
+    const found = find(text);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -108,6 +129,8 @@ function inspectCommand(effects: Effects, judge: TargetJudge, scene: Destructive
       .filter((hit) => among !== "notRoot" || hit.place !== "workspace");
     for (const hit of hits) note(deed, hit);
   }
+  const named = scene.dangerous.find((rule) => concerns(rule, effects) !== "no");
+  if (named) note(["configured", named.text]);
   if (scene.strict && findings.length === 0) {
     const words = effects.dynamic === undefined ? [program(effects)] : effects.runs.map(({ argv }) => argv);
     const names = words.map(([word = ""]) => isKnown(word) ? baseName(word) : "rm");

@@ -6,8 +6,9 @@ import {
   coveringRule,
   type Finding,
   isKnown,
+  isProblem,
   type Match,
-  matchPattern,
+  parseRule,
   type PathContext,
   type PathForms,
   type PathMatcher,
@@ -15,18 +16,17 @@ import {
   ruled,
   type RuleSet,
   type Ruling,
-  SEP,
   type ToolRules,
-  toPattern,
   unsure,
 } from "../../rule/mod.ts";
 import type { CommandSurroundings, DestructiveFinding, GateOptions, SegmentExplanation } from "../types.ts";
 import { describeLine, type LineDescription } from "./describe.ts";
-import { findDestructive, finding } from "./destructive.ts";
+import { type DestructiveScene, findDestructive, finding, mentioned } from "./destructive.ts";
+import { allows, concerns, matchText } from "./match_rule.ts";
 import { readLine } from "./line.ts";
 import { Unparsable } from "./parse.ts";
 import { programNamed } from "./programs.ts";
-import { type Effects, type FileUse, type Invocation, isDiscardDevice, type Line, program } from "./types.ts";
+import { type Effects, type FileUse, isDiscardDevice, type Line, program } from "./types.ts";
 
 /** What a command line is judged against. */
 export interface CommandScene {
@@ -67,14 +67,25 @@ export interface CommandJudge {
 
 type JudgeOptions = Pick<GateOptions, "confirm" | "shell" | "permissionMode"> & {
   readonly env: ReturnType<GateOptions["env"]>;
+  readonly dangerous: readonly Rule[];
 };
 
 /** Creates the part of the gate that needs the shell parser; loaded when the first command comes. */
 export function createCommandJudge(
-  { env: environment, ...rest }: Pick<GateOptions, "env" | "confirm" | "shell" | "permissionMode">,
+  { env: environment, dangerous = [], ...rest }: Pick<
+    GateOptions,
+    "env" | "confirm" | "dangerous" | "shell" | "permissionMode"
+  >,
   surroundings: CommandSurroundings = OPEN_MACHINE,
 ): CommandJudge {
-  const options = { ...rest, env: environment() };
+  const options = {
+    ...rest,
+    env: environment(),
+    dangerous: dangerous.flatMap((text) => {
+      const rule = parseRule(text, "ask");
+      return isProblem(rule) ? [] : [rule];
+    }),
+  };
   return {
     judge: (command, scene) => judgeLine(command, scene, options, surroundings),
     warm: (scene) => void judgeLine(WARM_UP, scene, options, surroundings),
@@ -108,14 +119,15 @@ function judgeLine(
     });
     const strict = options.confirm === "strict";
     const fullAccess = options.permissionMode === "danger-full-access";
-    return report(command, line, scene, { strict, fullAccess, ...surroundings });
+    const { dangerous } = options;
+    return report(command, line, scene, { strict, fullAccess, dangerous, ...surroundings });
   } catch (error) {
     // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line
     // through.
     return unreadable(
       command,
       error instanceof Unparsable ? error.message : "it is too complex to be judged",
-      rules,
+      { rules, dangerous: options.dangerous },
     );
   }
 }
@@ -132,7 +144,7 @@ function report(
   command: string,
   line: Line,
   scene: CommandScene,
-  check: CommandSurroundings & { readonly strict: boolean; readonly fullAccess: boolean },
+  check: CommandSurroundings & Pick<DestructiveScene, "strict" | "fullAccess" | "dangerous">,
 ): CommandReport {
   const { rules, places } = scene;
   const rulings = line.commands.map((each) => evaluateCommand(each, rules, scene));
@@ -230,7 +242,11 @@ function commandPrefix([only, ...others]: readonly Effects[]): readonly string[]
     : undefined;
 }
 
-function unreadable(command: string, why: string, rules: ToolRules): CommandReport {
+function unreadable(
+  command: string,
+  why: string,
+  { rules, dangerous }: { readonly rules: ToolRules; readonly dangerous: readonly Rule[] },
+): CommandReport {
   const reason = `this line cannot be taken apart: ${why}`;
   // Such a line may have millions of pieces: they are made when a rule asks for them.
   let made: string[] | undefined;
@@ -244,7 +260,8 @@ function unreadable(command: string, why: string, rules: ToolRules): CommandRepo
   const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
   const ruling: Ruling = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
     (covered ? ruled("allow", covered) : { ...unjudged({ code: "unreadable", detail: why }), reason });
-  const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0];
+  const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0] ??
+    (dangerous.length > 0 ? mentioned(command, dangerous) : undefined);
   const destructive = risky === undefined ? [] : [finding(command, ["unreadable", risky])];
   return {
     ruling,
@@ -378,108 +395,6 @@ function allowance(effects: Effects, rules: ToolRules, scene: Scene): Ruling | u
   if (rule) return ruled("allow", rule);
   const edit = edits[0];
   return effects.runs.length === 0 && writes.length > 0 && edit ? ruled("allow", edit) : undefined;
-}
-
-type CommandSpec = Extract<NonNullable<Rule["spec"]>, { kind: "command" }>;
-
-/**
- * Reports whether a refusing or asking rule concerns a command, under any of the names it may go by: behind
- * wrappers, with a path in front, with options in another order or in between.
- */
-function concerns(rule: Rule, { command, runs }: Effects): Match {
-  const spec = rule.spec;
-  if (!spec) return runs.length > 0 ? "yes" : "no";
-  if (spec.kind === "literal") {
-    const exact = command.text === spec.text ||
-      runs.some((run) => run.argv.join(" ") === spec.text);
-    return exact ? "yes" : "no";
-  }
-  if (spec.kind !== "command") return "no";
-  let best: Match = matchText(spec, command.text.replace(/\s+/g, " ").trim());
-  for (const run of runs) {
-    if (best === "yes") return best;
-    const match = matchInvocation(spec, run);
-    if (match !== "no") best = match;
-  }
-  return best;
-}
-
-/** The text as it stands, for rules that were written with quotes and other marks of the shell. */
-function matchText(spec: CommandSpec, text: string): Match {
-  const raw = spec.raw.replace(/\s+/g, " ");
-  const prefix = /^(.*?)(?:\s*:\*|\s+\*)$/s.exec(raw)?.[1];
-  if (prefix === undefined) return matchPattern(toPattern(raw), text);
-  return text === prefix ? "yes" : matchPattern(`${toPattern(prefix)} ${ANY}`, text);
-}
-
-function matchInvocation(spec: CommandSpec, { argv }: Invocation): Match {
-  let best: Match = "no";
-  for (const words of spellings(argv)) {
-    const text = words.join(SEP);
-    for (const pattern of spec.patterns) {
-      const match = matchPattern(pattern, text);
-      if (match === "yes") return "yes";
-      if (match === "maybe") best = "maybe";
-    }
-  }
-  return sameOptions(spec, argv) ? "yes" : best;
-}
-
-/**
- * The words as they are, with the program's bare name, and without the options in front of the first plain
- * word.
- */
-function spellings(argv: readonly string[]): (readonly string[])[] {
-  const [word = "", ...args] = argv;
-  const forms: (readonly string[])[] = [argv];
-  const name = isKnown(word) ? baseName(word) : word;
-  if (name !== word) forms.push([name, ...args]);
-  if (args[0]?.startsWith("-") !== true) return forms;
-  let valued = 0;
-  let bare = 0;
-  while (args[bare]?.startsWith("-")) bare++;
-  while (args[valued]?.startsWith("-")) valued += args[valued + 1]?.startsWith("-") === false ? 2 : 1;
-  forms.push([name, ...args.slice(bare)]);
-  if (valued !== bare) forms.push([name, ...args.slice(valued)]);
-  return forms;
-}
-
-/** `rm -rf` also means `rm -f -r`, `rm -Rfv` and `rm --recursive --force`. */
-function sameOptions(spec: CommandSpec, argv: readonly string[]): boolean {
-  const [command, cluster, ...rest] = spec.words;
-  const wanted = /^-([A-Za-z]+)(\*?)$/.exec(cluster ?? "");
-  if (!wanted || command === undefined || baseName(argv[0] ?? "") !== command) return false;
-  const end = argv.indexOf("--");
-  const options = argv.slice(1, end < 0 ? undefined : end).filter((word) => /^-./.test(word));
-  const letters = options.map((word) => word.startsWith("--") ? word[2] : word.slice(1)).join("")
-    .toLowerCase();
-  if (![...(wanted[1] ?? "").toLowerCase()].every((letter) => letters.includes(letter))) return false;
-  if (wanted[2] === "*") return true;
-  const plain = argv.slice(1).filter((word) => !/^-./.test(word)).join(SEP);
-  const text = rest.map(toPattern).join(SEP);
-  const open = spec.patterns.length > 1;
-  return (open && text === "") || matchPattern(text, plain) === "yes" ||
-    (open && matchPattern(`${text}${SEP}${ANY}`, plain) === "yes");
-}
-
-/**
- * Reports whether an allow rule covers a command: the program that runs in the end is named, nothing in
- * front of it changes what that means, and what is not known falls under the rule's own `*`.
- */
-function allows(rule: Rule, { command, runs, risk, guarded }: Effects): boolean {
-  const spec = rule.spec;
-  if (!spec) return true;
-  if (spec.kind === "literal") return command.text === spec.text;
-  if (spec.kind !== "command" || risk !== undefined) return false;
-  const views = runs.filter((run) => !run.refusals);
-  const inner = views.at(-1);
-  if (!inner) return false;
-  return views.some((view) => {
-    const named = view === inner
-      ? guarded === undefined || views.length === 1
-      : spec.words.length > inner.at - view.at;
-    return named && spec.patterns.some((pattern) => matchPattern(pattern, view.argv.join(SEP)) === "yes");
-  });
 }
 
 /** Programs none of whose options and operands writes or runs anything. */

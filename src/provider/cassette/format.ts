@@ -116,6 +116,6 @@ function broken(file: string, line: number, what: string): ReasonixError {
   return new ReasonixError(`Could not use the cassette ${file}: ${what}`, {
     exit: "config",
     place: { file, line },
-    remedy: "record it anew with --record",
+    remedy: "record it again with --record",
   });
 }

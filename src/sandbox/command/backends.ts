@@ -1,16 +1,31 @@
-import type { Backend } from "./backend.ts";
+import type { Backend, ContainerSettings } from "./backend.ts";
 
 /** Every way to confine a command; one line per entry. */
 export const BACKENDS = {
   none: async (): Promise<Backend> => (await import("./backends/none.ts")).none,
   bubblewrap: async (): Promise<Backend> => (await import("./backends/bubblewrap.ts")).bubblewrap,
   seatbelt: async (): Promise<Backend> => (await import("./backends/seatbelt.ts")).seatbelt,
+  podman: (settings?: ContainerSettings) =>
+    container({ program: "podman", image: "", kept: false, ...settings }),
+  docker: (settings?: ContainerSettings) =>
+    container({ program: "docker", image: "", kept: false, ...settings }),
 } as const;
+
+async function container(settings: ContainerSettings): Promise<Backend> {
+  return (await import("./backends/container.ts")).containerBackend(settings);
+}
 
 export type BackendName = keyof typeof BACKENDS;
 
+/** What is tried: the container that the user chose and nothing else, or what the system has. */
+export function candidates(
+  container: ContainerSettings | undefined,
+): readonly Exclude<BackendName, "none">[] {
+  return container === undefined ? CANDIDATES[Deno.build.os] ?? [] : [container.program];
+}
+
 /** What is tried on which system, the strongest first. */
-export const CANDIDATES: { readonly [os: string]: readonly Exclude<BackendName, "none">[] } = {
+const CANDIDATES: { readonly [os: string]: readonly Exclude<BackendName, "none">[] } = {
   linux: ["bubblewrap"],
   darwin: ["seatbelt"],
 };

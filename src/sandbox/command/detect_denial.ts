@@ -13,9 +13,13 @@ export interface JailDenial {
   readonly evidence: string;
 }
 
+const MOUNTED = /read-only file system|\bEROFS\b|device or resource busy|\bos error 30\b/i;
+
 const FILE: { readonly [name: string]: RegExp } = {
-  bubblewrap: /read-only file system|\bEROFS\b|device or resource busy|\bos error 30\b/i,
+  bubblewrap: MOUNTED,
   seatbelt: /operation not permitted|\bEPERM\b|\bos error 1\b/i,
+  podman: MOUNTED,
+  docker: MOUNTED,
 };
 
 const NETWORK =
@@ -23,12 +27,20 @@ const NETWORK =
 
 const SETUP = /^(?:bwrap|sandbox-exec): /;
 
+/** The exit code of podman and docker where they did not start the command, and how they say why. */
+const CONTAINER_FAILED = 125;
+const CONTAINER_SETUP = /^(?:Error: |docker: |reasonix: \S+ did not start the container)/m;
+
 /**
  * Whether this is a jail that says why it could not be set up. Only of what was written before the command
  * began: a command can print the same.
  */
-export function looksLikeFailedSetUp(said: string): boolean {
-  return SETUP.test(said);
+export function looksLikeFailedSetUp(said: string, backend: BackendName): boolean {
+  return (isContainer(backend) ? CONTAINER_SETUP : SETUP).test(said);
+}
+
+function isContainer(backend: BackendName): boolean {
+  return backend === "podman" || backend === "docker";
 }
 
 /** Output is looked at from its end: that is where programs say why they gave up. */
@@ -45,10 +57,12 @@ export function looksJailDenied(
 ): JailDenial | undefined {
   const pattern = FILE[jail.backend];
   if (outcome.exitCode === 0 || outcome.exitCode === undefined || pattern === undefined) return undefined;
+  const inContainer = isContainer(jail.backend) && outcome.exitCode === CONTAINER_FAILED;
+  const setup = inContainer ? CONTAINER_SETUP : SETUP;
   const lines = outcome.output.slice(-TAIL).split("\n");
   for (const line of lines.reverse()) {
     const evidence = line.trim().slice(0, 300);
-    if (SETUP.test(evidence)) return { kind: "setup", evidence };
+    if (setup.test(evidence)) return { kind: "setup", evidence };
     if (pattern.test(evidence)) return { kind: "file", evidence };
     if (jail.network !== "open" && NETWORK.test(evidence)) return { kind: "network", evidence };
   }

@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
-import type { NetworkMode, ProbeResult } from "./backend.ts";
-import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
+import type { ContainerSettings, NetworkMode, ProbeResult } from "./backend.ts";
+import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { findJailProgram } from "./programs.ts";
 import { NOT_INSTALLED, probeCached, rememberedProbe } from "./probe.ts";
 
@@ -18,6 +18,8 @@ export interface ForecastOptions {
    */
   readonly mode: "enforce" | "auto" | "off";
   readonly network: NetworkMode;
+  /** The container that commands run in instead of the system's jail. Without it, nothing runs. */
+  readonly container?: ContainerSettings;
   /** Where probe results are kept between runs; absent = probed each time. */
   readonly cacheDir?: string;
 }
@@ -37,23 +39,24 @@ export type JailForecast =
 export async function forecastJail(
   options: ForecastOptions,
 ): Promise<JailForecast> {
-  const { mode, cacheDir } = options;
+  const { mode, cacheDir, container } = options;
   if (mode === "off") return { confined: false, reason: '[sandbox] bash = "off"' };
   const rejected: RejectedBackend[] = [];
-  for (const backend of CANDIDATES[Deno.build.os] ?? []) {
-    const remembered = rememberedProbe(backend, cacheDir);
+  for (const backend of candidates(container)) {
+    const remembered = rememberedProbe(probeKey(backend, container), cacheDir);
     if (!remembered && findJailProgram(backend) === undefined) {
       rejected.push({ backend, reason: NOT_INSTALLED });
       continue;
     }
-    const known = remembered?.works || mode === "auto" ? remembered : undefined;
-    const probe = known ?? await probeCached(backend, await BACKENDS[backend](), cacheDir);
+    const known = remembered?.works || (mode === "auto" && !container) ? remembered : undefined;
+    const probe = known ??
+      await probeCached(probeKey(backend, container), await BACKENDS[backend](container), cacheDir);
     const reason = shortfall(probe, options);
     if (reason === undefined) return { confined: true };
     rejected.push({ backend, reason });
   }
   const reason = whyNone(rejected);
-  if (mode === "enforce") throw unjailed(reason);
+  if (mode === "enforce" || container) throw unjailed(reason, container);
   return { confined: false, reason };
 }
 
@@ -66,6 +69,9 @@ export function shortfall(
   if (options.mode === "enforce" && options.network !== "open" && !probe.network) {
     return `cannot cut off the network (${probe.detail ?? "not possible here"})`;
   }
+  if (options.network === "filtered" && probe.proxy === false) {
+    return "programs in the image cannot reach [sandbox] network_hosts; use an image with glibc, such as debian";
+  }
   return undefined;
 }
 
@@ -74,7 +80,18 @@ export function whyNone(rejected: readonly RejectedBackend[]): string {
     `there is none for ${Deno.build.os}`;
 }
 
-export function unjailed(why: string): ReasonixError {
+/** The name under which the result of a probe is kept: each image has its own. */
+export function probeKey(backend: BackendName, container: ContainerSettings | undefined): string {
+  return container === undefined ? backend : `${backend}-${container.image.replace(/[^\w.]+/g, "-")}`;
+}
+
+export function unjailed(why: string, container?: ContainerSettings): ReasonixError {
+  if (container !== undefined) {
+    return new ReasonixError(
+      `Cannot run commands in a container as [sandbox] backend = "${container.program}" asks: ${why}`,
+      { exit: "blocked", remedy: 'or set [sandbox] backend = "auto" to use the jail of the system' },
+    );
+  }
   return new ReasonixError(`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
     exit: "blocked",
     remedy:

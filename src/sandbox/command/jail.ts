@@ -1,6 +1,6 @@
 import type { Confinement } from "../../core/mod.ts";
-import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
-import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
+import type { Backend, ContainerSettings, ProbeResult, SpawnPlan } from "./backend.ts";
+import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/denied_globs.ts";
 import {
@@ -22,6 +22,7 @@ import {
 import {
   type ForecastOptions,
   lostJail,
+  probeKey,
   type RejectedBackend,
   shortfall,
   unjailed,
@@ -55,6 +56,7 @@ interface JailData {
   /** The whole environment of children. */
   readonly env: Readonly<Record<string, string>>;
   readonly cacheDir?: string;
+  readonly container?: ContainerSettings;
 }
 
 /**
@@ -118,7 +120,7 @@ export class Jail {
    * hides may have gone away in between. `said` was written before the command began.
    */
   failedToBegin(said: string): boolean {
-    return this.confined && looksLikeFailedSetUp(said);
+    return this.confined && looksLikeFailedSetUp(said, this.data.backend);
   }
 
   /** The same jail, in which nothing in the roots may change. */
@@ -144,17 +146,18 @@ export class Jail {
 
   /** For when setting the jail up failed: the next session looks again at what works. */
   async forgetProbe(): Promise<void> {
-    if (this.data.cacheDir !== undefined) await forgetProbe(this.data.backend, this.data.cacheDir);
+    const { backend, cacheDir, container } = this.data;
+    if (cacheDir !== undefined) await forgetProbe(probeKey(backend, container), cacheDir);
   }
 
   /** What is and what is not confined; `project` is the directory that the user knows as that. */
   confinement(project?: string): Confinement {
-    const { backend, fixed: { scope }, probe } = this.data;
+    const { backend, fixed: { scope }, probe, container } = this.data;
     if (backend === "none") return noConfinement(probe.detail ?? "no jail");
     const ruled = this.#denied?.find().length ?? 0;
     return {
       ...jailConfinement({
-        backend,
+        backend: container === undefined ? backend : `${backend}: ${container.image}`,
         scope,
         project,
         privateTmp: this.privateDirectories.includes("/tmp"),
@@ -177,23 +180,28 @@ export class Jail {
   get privateTmp(): string | undefined {
     const { roots, rootAccess, privateTmp } = this.data.fixed.scope;
     const real = rootAccess !== "read" && roots.includes("/tmp");
-    return this.data.backend === "bubblewrap" && !real ? privateTmp : undefined;
+    return this.#mounts && !real ? privateTmp : undefined;
   }
 
   /** What commands see of the real temporary directories all the same, to read. */
   get shownTmp(): string[] {
-    const { fixed: { needed }, backend } = this.data;
-    return backend === "bubblewrap" ? needed.map((place) => place.path) : [];
+    const { fixed: { needed } } = this.data;
+    return this.#mounts ? needed.map((place) => place.path) : [];
   }
 
   /** The temporary directories that commands have to themselves. */
   get privateDirectories(): string[] {
     const { roots, rootAccess } = this.data.fixed.scope;
     const open = rootAccess === "read" ? [] : roots;
-    if (this.data.backend !== "bubblewrap") return [];
+    if (!this.#mounts) return [];
     return ["/tmp", "/var/tmp"].filter((path) =>
       ![path, ...(path === "/tmp" ? ["/"] : [])].some((root) => open.includes(root))
     );
+  }
+
+  /** Commands see other directories than the rest of the machine. */
+  get #mounts(): boolean {
+    return this.confined && this.data.backend !== "seatbelt";
   }
 
   /** Reports whether commands can reach other machines, if only some. */
@@ -224,20 +232,24 @@ export async function openJail(options: JailOptions): Promise<Jail> {
   const rejected: RejectedBackend[] = [];
   const env = childEnvironment(options.environment);
   const sockets = options.mode === "off" ? Promise.resolve([]) : boundSockets();
-  for (const name of options.mode === "off" ? [] : CANDIDATES[Deno.build.os] ?? []) {
-    const backend = await BACKENDS[name]();
-    const probe = await probeCached(name, backend, options.cacheDir);
-    const reason = shortfall(probe, options);
+  const { container } = options;
+  for (const name of options.mode === "off" ? [] : candidates(container)) {
+    const backend = await BACKENDS[name](container);
+    const probe = await probeCached(probeKey(name, container), backend, options.cacheDir);
+    const reason = shortfall(probe, options) ?? (container && wholeRoot(options));
     if (reason === undefined) {
       const scope = await withForwarder(withRules(options));
       const fixed = fixPlan(scope, inspectHost(env, options, await sockets));
-      const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir };
-      return new Jail({ backend: name, probe, rejected, fixed, env, ...cache }, backend);
+      const more = {
+        ...(options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }),
+        ...(container === undefined ? {} : { container }),
+      };
+      return new Jail({ backend: name, probe, rejected, fixed, env, ...more }, backend);
     }
     rejected.push({ backend: name, reason });
   }
   const detail = options.mode === "off" ? '[sandbox] bash = "off"' : whyNone(rejected);
-  if (options.mode === "enforce") throw unjailed(detail);
+  if (options.mode === "enforce" || (container && options.mode !== "off")) throw unjailed(detail, container);
   if (options.expected) throw lostJail(detail);
   const fixed = {
     scope: options,
@@ -255,8 +267,18 @@ export async function openJail(options: JailOptions): Promise<Jail> {
   );
 }
 
+function wholeRoot({ roots }: JailScope): string | undefined {
+  return roots.includes("/") ? "a container cannot show / of the machine; name a directory" : undefined;
+}
+
 /** A rule that refuses to edit every file leaves nothing writable. */
-function withRules(scope: JailScope): JailScope {
+function withRules(options: JailOptions): JailScope {
+  const { container, userHome, shown = [] } = options;
+  const scope = container === undefined || userHome === undefined ? options : {
+    ...options,
+    // A container shows nothing else of the home; commits want the user's name.
+    shown: [...container.kept ? [] : shown, `${userHome}/.gitconfig`, `${userHome}/.config/git`],
+  };
   return scope.denyWrite?.some(meansEveryFile) ? { ...scope, rootAccess: "read" } : scope;
 }
 
@@ -278,6 +300,7 @@ function inspectHost(
   const { cacheDir, environment } = options;
   const named = namedSockets(environment?.env ?? Deno.env.toObject());
   return {
+    ...(options.container === undefined ? {} : { container: true }),
     searchPath: (env.PATH ?? "").split(":"),
     executable: Deno.execPath(),
     sockets: [...bound, ...named],

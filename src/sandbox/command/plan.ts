@@ -70,6 +70,8 @@ export interface HostEnvironment {
   readonly searchPath?: readonly string[];
   /** The program that runs this one. */
   readonly executable?: string;
+  /** Commands have the programs of an image, so they need none of the machine. */
+  readonly container?: true;
   /** Sockets that programs of the user listen on. */
   readonly sockets?: readonly string[];
 }
@@ -110,7 +112,7 @@ function toHide(scope: JailScope): string[] {
 export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
   const { roots, userHome } = scope;
   const { searchPath = [], executable } = host;
-  const needed = neededBelowTemporary({ userHome, searchPath, executable });
+  const needed = host.container ? [] : neededBelowTemporary({ userHome, searchPath, executable });
   const sockets = existingMounts(host.sockets ?? []).map((place) => place.path);
   const caches = planCaches({
     userHome,
@@ -222,6 +224,11 @@ function withoutHidden(
   );
 }
 
+/** A command that only reads, or works in an agent's own work tree, gets a new container. */
+function keptProject({ roots: [project], rootAccess, home }: JailScope): { project?: string } {
+  return project === undefined || rootAccess === "read" || contains(home, project) ? {} : { project };
+}
+
 /** Paths that rules refuse to read or to edit, as they are now. */
 export interface DeniedMounts {
   readonly read: readonly MountPath[];
@@ -263,6 +270,8 @@ export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DEN
     mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
     hidden: [...hidden, ...withoutHidden(hidden, denied.read, scope.roots)],
     network: scope.network,
+    ...(scope.userHome === undefined ? {} : { userHome: scope.userHome }),
+    ...keptProject(scope),
     ...(scope.privateTmp === undefined ? {} : { privateTmp: scope.privateTmp }),
     ...(scope.proxy === undefined ? {} : { proxy: scope.proxy }),
   };

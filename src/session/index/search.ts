@@ -12,6 +12,8 @@ export interface SearchOptions {
   readonly exclude?: string;
   /** At most this many hits, 10 when absent. */
   readonly limit?: number;
+  /** Characters of a snippet; 240 when absent. */
+  readonly width?: number;
 }
 
 export interface SearchHit {
@@ -66,7 +68,7 @@ export function searchDocs(database: DatabaseSync, options: SearchOptions): Sear
     role: row.role as DocRole,
     time: String(row.time),
     score: Number(row.score),
-    snippet: snippet(readDoc(String(row.path), Number(row.offset), Number(row.length)), terms),
+    snippet: snippet(readDoc(String(row.path), Number(row.offset), Number(row.length)), terms, options.width),
   }));
   return { hits, trimmed: unique.length - good.length };
 }

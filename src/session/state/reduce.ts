@@ -21,7 +21,6 @@ export function apply(state: SessionState, event: Event, filed?: Filed): Session
   if (event.seq > 0) state.updated = event.time;
   applyFacts(state, event);
   if (event.type === "rewind") rewind(state, event);
-  else if (event.type === "tool.start") startCall(state, event);
   else if (SHAPES_CONVERSATION.has(event.type)) {
     const kept = stripPayload(state, event);
     const parent = state.head;
@@ -38,6 +37,7 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
     "turn.end",
     "message.user",
     "message.end",
+    "tool.start",
     "tool.end",
     "todo.update",
     "plan.change",
@@ -55,6 +55,7 @@ const LARGE: ReadonlySet<string> = new Set(
   [
     "message.user",
     "message.end",
+    "tool.start",
     "tool.end",
     "todo.update",
     "plan.change",
@@ -146,6 +147,9 @@ function applyConversation(state: SessionState, event: Event, index?: number): v
       break;
     case "message.end":
       takeReply(state, event, index);
+      break;
+    case "tool.start":
+      startCall(state, event);
       break;
     case "tool.end":
       if (state.pending.delete(event.callId)) push(state, event, index);
@@ -244,8 +248,6 @@ function rewind(state: SessionState, event: EventOf<"rewind">): void {
     branch = headAt(state, event.to);
     clearConversation(state);
     for (const past of branchEvents(state, branch)) applyConversation(state, past);
-    // Whether a call without result had begun is not kept: it may have.
-    for (const call of state.pending.values()) call.started = true;
   }
   state.head = state.events.push({ event, parent: branch });
 }

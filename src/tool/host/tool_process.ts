@@ -1,5 +1,5 @@
 import { errorMessage } from "../../core/mod.ts";
-import { RENAME_TOOL } from "../edit/rename_tool.ts";
+import { SYMBOL_EDITS } from "../edit/symbol_edits.ts";
 import { FILE_WRITERS } from "../file_writers.ts";
 import { MemoryFileReadTracker } from "../services/file_read_tracker.ts";
 import {
@@ -39,7 +39,7 @@ class ToolServer {
   constructor(parts: ToolProcessParts, port: LinePort) {
     this.#parts = parts;
     this.#port = port;
-    const tools = parts.tools ?? [...FILE_WRITERS, RENAME_TOOL];
+    const tools = parts.tools ?? [...FILE_WRITERS, ...SYMBOL_EDITS];
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 

@@ -19,6 +19,8 @@ export interface WalkOptions {
   readonly signal: AbortSignal;
   /** Time (ms since the epoch) after which the walk stops and says so. */
   readonly deadline?: number;
+  /** Milliseconds of walking after which the event loop gets its turn; default: 25. */
+  readonly sliceMs?: number;
 }
 
 export interface WalkReport {
@@ -27,7 +29,6 @@ export interface WalkReport {
   readonly timedOut: boolean;
 }
 
-/** The event loop gets its turn after this many milliseconds of walking. */
 const SLICE_MS = 25;
 /** Entries between two looks at the clock, which costs as much as an entry; hostile rules cost more. */
 const STEP = 8;
@@ -48,15 +49,16 @@ interface WalkOutput {
  */
 export async function walkFiles(options: WalkOptions, found: (path: string) => void): Promise<WalkReport> {
   const stack: Folder[] = [{ path: options.root, scope: IgnoreScope.above(options.root, options.cwd) }];
+  const { sliceMs = SLICE_MS } = options;
   let unreadable = 0;
-  let sliceEnd = performance.now() + SLICE_MS;
+  let sliceEnd = performance.now() + sliceMs;
   for (let folder = stack.pop(); folder; folder = stack.pop()) {
     const visit = new Visit(folder, options, { stack, found });
     while (!visit.proceed(sliceEnd) || performance.now() >= sliceEnd) {
       await new Promise((resolve) => setTimeout(resolve, 0));
       options.signal.throwIfAborted();
       if (Date.now() > (options.deadline ?? Infinity)) return { unreadable, timedOut: true };
-      sliceEnd = performance.now() + SLICE_MS;
+      sliceEnd = performance.now() + sliceMs;
       if (visit.done) break;
     }
     if (visit.unreadable) unreadable++;

@@ -42,15 +42,24 @@ export interface NewMemory {
   readonly pinned?: boolean;
 }
 
+export interface SavedMemory {
+  readonly name: string;
+  readonly path: string;
+  /** A fact of this name was there before. */
+  readonly updated: boolean;
+}
+
 /** Facts that outlive a session. Methods reject with a ReasonixError the model can act on. */
 export interface MemoryPort {
   search(query: string, limit?: number): Promise<readonly MemoryHit[]>;
   list(): Promise<readonly MemoryEntry[]>;
   read(name: string, scope?: MemoryScope): Promise<MemoryFact>;
   /** Saves a fact, or changes the one of this name. */
-  remember(fact: NewMemory): Promise<{ readonly path: string; readonly updated: boolean }>;
+  remember(fact: NewMemory): Promise<SavedMemory>;
   /** Takes a fact out of use; its file is kept in an archive. */
   forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }>;
+  /** Forgotten facts, the newest first; only people see them. */
+  archive(): Promise<readonly (MemoryFact & { readonly archivedOn: string })[]>;
 }
 
 export interface HistoryHit {

@@ -79,6 +79,7 @@ async function main(): Promise<void> {
   const spawn = { guard: undefined, environment: () => Promise.resolve({}) };
   const servers = new McpServers({
     home,
+    cacheDir: `${home}/cache`,
     specs: [spec],
     indexAboveTokens: 0,
     spawn,

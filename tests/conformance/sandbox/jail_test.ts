@@ -1,12 +1,19 @@
-import { createJail, type Jail } from "../../../src/sandbox/mod.ts";
+import { createJail, type Jail, type JailOptions } from "../../../src/sandbox/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
+import { SEED, soakSize } from "../../support/seed.ts";
+import { contained, containerStore, IMAGE } from "../../support/containers.ts";
 import { jailed, sh } from "../../unit/sandbox/command/jail_support.ts";
 import { type Scene, scene } from "./scene.ts";
 import { SHELL_ATTACKS } from "./shell_attacks.ts";
 
-function jailOf(s: Scene, mode: "enforce" | "off"): Promise<Jail> {
+function jailOf(
+  s: Scene,
+  mode: "enforce" | "off",
+  container?: JailOptions["container"],
+): Promise<Jail> {
   return createJail({
     mode,
+    ...(container === undefined ? {} : { container }),
     roots: [s.g.ws],
     forbidRead: [s.vault],
     home: s.g.home,
@@ -38,6 +45,23 @@ for (const attack of SHELL_ATTACKS) {
       const outcome = await sh(await jailOf(s, "enforce"), s.g.ws, s.fill(attack.line));
       assert(!await attack.succeeded(s, outcome), `The attempt succeeded: ${outcome.stdout}`);
       assert(!outcome.stderr.startsWith("bwrap:"), outcome.stderr);
+    },
+  });
+}
+
+/** A container takes half a second to start: a run takes every eighth attack, from one that its seed chooses. */
+const CONTAINED = SHELL_ATTACKS.filter((_, at) => (at + Math.abs(SEED)) % soakSize(1, 8) === 0);
+
+for (const attack of CONTAINED) {
+  Deno.test({
+    ...contained(`the container alone stops: ${attack.name}`),
+    fn: async () => {
+      await containerStore();
+      await using s = await scene();
+      const jail = await jailOf(s, "enforce", { program: "podman", image: IMAGE, kept: false });
+      const outcome = await sh(jail, s.g.ws, s.fill(attack.line));
+      assert(!await attack.succeeded(s, outcome), `The attempt succeeded: ${outcome.stdout}`);
+      assert(!outcome.stderr.startsWith("Error:"), outcome.stderr);
     },
   });
 }

@@ -58,6 +58,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   const { secret = () => undefined } = options;
   const servers = new McpServers({
     home,
+    cacheDir: `${home}/cache`,
     specs: serverSpecs(entries.map((entry) => pluginSchema.parse(entry)), { cwd, callSeconds: 60 }),
     indexAboveTokens: options.indexAboveTokens ?? 0,
     spawn,

@@ -1,4 +1,5 @@
-import type { Chunk } from "../../../src/core/mod.ts";
+import type { Chunk, NewEvent } from "../../../src/core/mod.ts";
+import { createGate } from "../../../src/permission/mod.ts";
 import {
   agentFixture,
   call,
@@ -184,4 +185,81 @@ Deno.test("dispatch answers the calls an abort left over", async () => {
   assertEquals(outcome.reason, "interrupted");
   checkPairing(agent.recorder.messages);
   assertEquals(results(agent.recorder.messages)[0], "stopped");
+});
+
+Deno.test("the duration of a call and of its turn leaves out the time in which a person was asked", async () => {
+  let clock = 0;
+  const record = (event: NewEvent) => agent.recorder.record(event);
+  const question = { type: "question", text: "which?" } as const;
+  const asks = async (callId: string, ms: number) => {
+    await record({ type: "approval.request", callId, tool: "write", subject: "a", reason: "r" });
+    clock += ms;
+    await record({ type: "approval.decision", callId, decision: "allow", source: "user" });
+  };
+  const write = tool("write", false, async (_, { callId }) => {
+    clock += 200;
+    await asks(callId, 40_000);
+    await record({ ...question, state: "asked" });
+    await record({ ...question, state: "asked", callId });
+    clock += 7000;
+    await record({ ...question, state: "answered", callId });
+    await record({ ...question, state: "answered" });
+    await asks("another", 5000);
+    clock += 30;
+    return { content: "done", summary: "done" };
+  });
+  const agent = await agentFixture(scriptedProvider([[call("a", "write"), done], say("ok")]), [write], {
+    now: () => clock,
+    gate: {
+      check: async ({ call: { id } }) => {
+        await asks(id, 9000);
+        return { decision: "allow", source: "user" };
+      },
+    },
+  });
+  const outcome = await agent.run("go");
+  const end = agent.events.find((event) => event.type === "tool.end");
+  // The question about another call is no wait of this one, but one of the turn.
+  assertEquals([end?.durationMs, outcome.durationMs], [5230, 230]);
+});
+
+Deno.test("a call whose question is answered with no, or interrupted, is denied and not executed", async () => {
+  for (const stops of [false, true]) {
+    const controller = new AbortController();
+    let ran = false;
+    const write = tool("write", false, () => {
+      ran = true;
+      return Promise.resolve({ content: "", summary: "" });
+    });
+    const events: NewEvent[] = [];
+    const gate = createGate({
+      policy: { mode: "ask", allow: [], ask: [], deny: [] },
+      approvalMode: "ask",
+      cwd: Deno.cwd(),
+      home: "/home/u",
+      roots: [Deno.cwd()],
+      env: () => ({}),
+      record: (event) => void events.push(event),
+      approver: {
+        ask: (_, signal) => {
+          if (!stops) return Promise.resolve({ allow: false, scope: "once", note: "not now" });
+          controller.abort();
+          return Promise.reject(signal.reason);
+        },
+      },
+    });
+    const agent = await agentFixture(scriptedProvider([[call("a", "write"), done], say("ok")]), [write], {
+      gate,
+    });
+    const outcome = await agent.run("go", controller.signal);
+    const end = agent.events.find((event) => event.type === "tool.end");
+    assertEquals([outcome.reason, end?.outcome, end?.durationMs], [
+      stops ? "interrupted" : "done",
+      "blocked",
+      0,
+    ]);
+    assertStringIncludes(end?.content ?? "", "denied, not executed: the user");
+    assertEquals(results(agent.recorder.messages), [end?.content]);
+    assertEquals([ran, events.at(-1)?.type], [false, "approval.decision"]);
+  }
 });

@@ -115,7 +115,7 @@ for (const era of ["old", "new"] as const) {
     const [asked = "", sampled = ""] = run.results();
     assertStringIncludes(asked, '"action":"cancel"');
     assertStringIncludes(sampled, "Nobody is there to allow");
-    assertEquals(run.notices().filter((text) => text.includes("this run asks nobody")).length, 2);
+    assertEquals(run.notices().filter((text) => text.includes("this run has no prompt")).length, 2);
   });
 }
 

@@ -94,7 +94,7 @@ Deno.test("keyProblem refuses what is no key, and the key of another vendor", ()
     ["https://api.example.com", undefined, "address"],
     ["sk-1234 5678", "openai", "blanks"],
     ['"sk-12345678"', "openai", "quotes"],
-    ["OPENAI_API_KEY=sk-12345678", "openai", "behind the ="],
+    ["OPENAI_API_KEY=sk-12345678", "openai", "text after the ="],
     ["sk-1", "openai", "longer"],
     ["ключ-ключ", "openai", "letters"],
     ["sk-ant-api03-abcdefgh", "openai", "Anthropic"],

@@ -82,6 +82,40 @@ Deno.test("/mcp tells of servers, restarts them, and unloads and loads them for 
   }
 });
 
+Deno.test("the panel of /mcp switches trust in single tools, also of a server that another file describes", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    await using chat = await CommandFixture.open({ config: pluginToml("docs", { tools: "claims" }), locale });
+    const session = await chat.session();
+    await session.servers?.start();
+    const trusted = () =>
+      session.servers?.tools().filter((tool) => tool.trusted).map(({ name }) => name.split("__").at(-1));
+    Object.assign(chat, { lookAt: () => Promise.resolve() });
+    const mcp = await loadTexts("mcp_commands", locale);
+    chat.answers.push(
+      "docs",
+      mcp.deeds.trust,
+      mcp.trust.all(3),
+      "[ ] writes",
+      "[x] known",
+      undefined,
+      undefined,
+    );
+    await chat.type("/mcp");
+    assertEquals(trusted(), ["claims", "ruled", "writes"]);
+    assertStringIncludes(await Deno.readTextFile(`${chat.home}/config.toml`), '"writes"');
+    chat.takeSaid();
+    // A server of a project, which the user trusts as a whole.
+    await Deno.rename(`${chat.home}/config.toml`, `${chat.home}/other.toml`);
+    await Deno.writeTextFile(`${chat.home}/config.toml`, "# mine\n");
+    await chat.type("/mcp untrust docs writes");
+    assertStringIncludes(chat.takeSaid(), mcp.trust.sessionOnly("docs"));
+    assertEquals([trusted(), await Deno.readTextFile(`${chat.home}/config.toml`)], [
+      ["claims", "ruled"],
+      "# mine\n",
+    ]);
+  }
+});
+
 /** The address that was shown. */
 async function shownAddress(chat: CommandFixture): Promise<URL> {
   const find = () => /http:\S+$/.exec(chat.asked.at(-1) ?? "")?.[0];

@@ -1,5 +1,11 @@
 import { call, say } from "../../support/agent_fixture.ts";
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
 import { CommandFixture } from "../../support/command_fixture.ts";
 
 const REPLIES = [
@@ -47,9 +53,23 @@ Deno.test("/memory lists, shows and forgets what is remembered", async () => {
   const [, name = ""] = /- `([^`]+)`/.exec(chat.takeSaid()) ?? [];
   await chat.type(`/memory ${name}`);
   assertStringIncludes(chat.takeSaid(), "We use tabs");
+  await chat.type("/memory archive");
+  assertEquals(chat.takeSaid(), "No forgotten fact is kept");
   await chat.type(`/memory forget ${name}`);
+  chat.takeSaid();
   await chat.type("/memory");
-  assertStringIncludes(chat.takeSaid(), "Nothing is remembered here");
+  assertMatch(
+    chat.takeSaid(),
+    /^Nothing is remembered here[^]*1 forgotten fact is kept: `\/memory archive`$/,
+  );
+  await chat.type("/memory archive");
+  assertMatch(
+    chat.takeSaid(),
+    new RegExp(`^- \`${name}\` \\(project, forgotten on \\d{4}-\\d\\d-\\d\\d\\): We use tabs$`),
+  );
+  await chat.type(`/memory archive ${name}`);
+  assertStringIncludes(chat.takeSaid(), "We use tabs");
+  await assertRejects(() => chat.type("/memory archive other"), Error, 'Cannot show "other"');
 });
 
 Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in both languages", async () => {
@@ -62,6 +82,33 @@ Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in
       assert(said.trim() !== "" && !/undefined|NaN|\[object/.test(said), `/${name}: ${said}`);
     }
   }
+});
+
+Deno.test("/context names instruction files and servers, hides empty rows, and says about until a server counted", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    const config = "[[plugins]]\nname = 'docs'\ncommand = 'no-such-program'\n";
+    await using chat = await CommandFixture.open({ locale, config });
+    await chat.write("AGENTS.md", "Be kind.\n");
+    await chat.reopen({});
+    await chat.type("/context");
+    const said = chat.takeSaid();
+    assertMatch(said, locale === "en" ? /about [\d,]+ tokens/ : /约 [\d,]+ 个词元/);
+    assertMatch(said, locale === "en" ? /^ +\d+ {2}MCP server docs/m : /^ +\d+ {2}MCP 服务器 docs/m);
+    assertStringIncludes(said, "/AGENTS.md");
+    const [, categories = ""] = said.split("\n\n");
+    assert(categories !== "" && !/^ +0 /m.test(categories), said);
+  }
+});
+
+Deno.test("/status shows the modes and whether commands are confined", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/mode auto");
+  await chat.type("/mode plan");
+  chat.takeSaid();
+  await chat.type("/status");
+  const said = chat.takeSaid();
+  assertMatch(said, /^modes +auto · plan · plan$/m);
+  assertMatch(said, /^sandbox +off: commands can do what you can/m);
 });
 
 Deno.test("/bug holds no secret and no word of the conversation, and writes over nothing", async () => {

@@ -115,6 +115,27 @@ Deno.test("/mode switches both kinds of mode, and yolo only after a yes", async 
   await assertRejects(() => chat.type("/mode brave"), Error, "there is no such mode");
 });
 
+Deno.test("/mode selects one of normal, plan and goal, and leaves approvals as they are", async () => {
+  await using chat = await CommandFixture.open();
+  const { modes, session } = await chat.session();
+  await chat.type("/mode auto");
+  const goal = () => session.state.goal?.state;
+  for (const line of ["/mode goal make it fast", "/mode"]) {
+    chat.answers.push("goal", "make it fast");
+    await chat.type(line);
+    chat.answers.length = 0;
+    assertEquals([modes.collaboration, goal(), chat.sent.pop()?.text], ["goal", "active", "make it fast"]);
+    await chat.type("/mode plan");
+    assertEquals([modes.collaboration, goal()], ["plan", "cleared"]);
+    await chat.type("/mode normal");
+    assertEquals([modes.collaboration, modes.permission], ["normal", "workspace-write"]);
+  }
+  await chat.type("/mode goal again");
+  await chat.type("/mode normal");
+  assertEquals([modes.collaboration, goal(), modes.approval], ["normal", "cleared", "auto"]);
+  await assertRejects(() => chat.type("/mode plan it"), Error, 'Cannot switch to "plan it"');
+});
+
 Deno.test("/permissions adds and removes rules in the user's file, comments kept", async () => {
   await using chat = await CommandFixture.open({ config: "[permissions] # mine\nallow = ['Read']\n" });
   await chat.type("/permissions allow Bash(git status:*)");

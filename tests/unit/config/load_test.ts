@@ -316,3 +316,36 @@ Deno.test("loadConfig never repeats the value of a secret key", async () => {
   assertEquals(error.problems.length, 3);
   assert(!/hush|4711/.test(error.message + error.problems.map((problem) => problem.remedy)));
 });
+
+Deno.test("AGENT_BASE_URL takes AGENT_API_KEY, at Model Studio else DASHSCOPE_API_KEY, and nothing of an entry but its facts", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": '[[providers]]\nname = "environment"\nkind = "anthropic"\nmodel = "m"\n' +
+      'context_window = 32000\napi_key_env = "OWN"\nheaders = { a = "b" }\nextra = { c = 1 }\n',
+  });
+  const load = async (address: string, env: Record<string, string> = {}) => {
+    const variables = { AGENT_BASE_URL: address, DASHSCOPE_API_KEY: "d", OWN: "o", ...env };
+    const { config } = await fixture.load({ variables });
+    const { name, kind, models, api_key_env, context_window, headers, extra } =
+      config.providers.find((entry) => entry.name !== "environment") ?? {};
+    return [config.default_model, name, kind, models, api_key_env, context_window, headers, extra];
+  };
+  const facts = ["environment-2", "anthropic", ["m"]];
+  const rest = [32000, {}, {}];
+  const studio = "https://dashscope-intl.aliyuncs.com/compatible-mode/v1";
+  assertEquals(await load(studio), ["environment-2/m", ...facts, "DASHSCOPE_API_KEY", ...rest]);
+  assertEquals(await load(studio, { AGENT_API_KEY: "a" }), [
+    "environment-2/m",
+    ...facts,
+    "AGENT_API_KEY",
+    ...rest,
+  ]);
+  for (
+    const address of [
+      "https://dashscope.aliyuncs.com.evil.org",
+      "http://dashscope.aliyuncs.com",
+      "http://10.0.0.5/v1",
+    ]
+  ) {
+    assertEquals((await load(address))[4], "");
+  }
+});

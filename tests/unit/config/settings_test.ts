@@ -163,9 +163,9 @@ token = "HIDE-10"
 
 Deno.test("idleSettings names what is set without effect, once per table, and nothing that a default says", async () => {
   await using fixture = configFixture({
-    "home/config.toml": `[agent]
-memory_compiler = { enabled = true }
-max_steps = 3
+    "home/config.toml": `[lsp.servers.go]
+install_hint = "x"
+command = "gopls"
 [serve]
 token = "hush"
 `,
@@ -176,7 +176,7 @@ token = "hush"
     idleSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
     [
       "reasonix.toml:1:1: serve has no effect yet. Keep it for a later version, or remove it",
-      "config.toml:2:1: agent.memory_compiler has no effect. Remove it",
+      "config.toml:2:1: lsp.servers.go.install_hint has no effect. Remove it",
       "config.toml:4:1: serve has no effect yet. Keep it for a later version, or remove it",
     ],
   );

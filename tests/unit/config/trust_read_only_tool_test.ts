@@ -8,13 +8,19 @@ Deno.test("trust in a read-only tool is added to its server, with everything els
   const text =
     '# mine\n[[plugins]]\nname = "a" # first\ncommand = "x"\n\n[[plugins]]\nname = "b"\ncommand = "y"\n';
   await Deno.writeTextFile(path, text);
-  const { trustReadOnlyTool } = await loadServerEdits();
-  assertEquals(await trustReadOnlyTool(path, "b", "read"), true);
-  assertEquals(await trustReadOnlyTool(path, "b", "list 世界"), true);
-  assertEquals(await trustReadOnlyTool(path, "b", "read"), true);
+  const { setTrustedTools } = await loadServerEdits();
+  const set = (server: string, trusted: boolean, ...tools: string[]) =>
+    setTrustedTools(path, server, { tools, trusted });
+  assertEquals(await set("b", true, "read"), true);
+  assertEquals(await set("b", true, "list 世界"), true);
+  assertEquals(await set("b", true, "read"), true);
   const after = await Deno.readTextFile(path);
   assertEquals(after.startsWith(text.trimEnd()), true, after);
   assertEquals(/trusted_read_only_tools = \[ ?"read", "list 世界" ?\]/.test(after), true, after);
-  assertEquals(await trustReadOnlyTool(path, "c", "read"), false);
+  assertEquals(await set("c", true, "read"), false);
   assertEquals(await Deno.readTextFile(path), after);
+  assertEquals(await set("b", false, "read", "other"), true);
+  assertEquals(/trusted_read_only_tools = \[ ?"list 世界" ?\]/.test(await Deno.readTextFile(path)), true);
+  assertEquals(await set("b", false, "list 世界"), true);
+  assertEquals(await Deno.readTextFile(path), text);
 });

@@ -34,6 +34,7 @@ const DEEDS: Readonly<Record<DeedCode, readonly string[]>> = {
   hidden: ['"rm -r"'],
   unreadable: ["rm"],
   unseen: [],
+  configured: ["Bash(kubectl delete:*)"],
   strictProgram: ["mv"],
   strictOverwrite: ["a.txt"],
 };

@@ -5,6 +5,7 @@ import { ConfigError } from "../../../src/config/mod.ts";
 import { checkConfig } from "../../../src/config/load/check.ts";
 import { loadTexts } from "../../../src/i18n/mod.ts";
 import { reportedFailure } from "../../../src/provider/errors.ts";
+import { BUILTINS } from "../../../src/tool/builtins.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 
 const chinese = await loadTexts("reasons", "zh-CN");
@@ -120,4 +121,44 @@ Deno.test("wrong values of the configuration are said with what is expected", ()
   );
   assertMatch(said({ agnet: {} }), /^没有 agnet 这个设置；你是不是要写 "agent"/);
   assertMatch(said({ ui: { theme: 1 }, language: 2 }), /^配置有 2 处错误：\n/);
+});
+
+Deno.test("titles of all tools of the program and their usual results have Chinese words", () => {
+  const args: Record<string, unknown> = {
+    path: "a.ts",
+    pattern: "x",
+    command: "make",
+    name: "n",
+    query: "q",
+    job_id: "j",
+    id: "t",
+    step: 2,
+    status: "complete",
+    note: "note",
+    agent: "general",
+    description: "look; then go",
+    source_path: "a",
+    destination_path: "b",
+    questions: [{ question: "Which?" }],
+    patch: "*** Begin Patch\n*** Delete File: a.ts\n*** End Patch",
+  };
+  // What the model or the user wrote stays as it is.
+  const own = new Set(["bash", "task", "read_only_task"]);
+  for (const { name, title } of BUILTINS) {
+    const text = title?.(args);
+    if (text === undefined) continue;
+    assertEquals(english.callTitle(text), text);
+    assertEquals(/\p{Script=Han}/u.test(chinese.callTitle(text)), !own.has(name), `${name}: ${text}`);
+  }
+  for (
+    const [text, said] of [
+      ["1 line", "1 行"],
+      ["no matches", "没有匹配"],
+      ["3 matches", "3 处匹配"],
+      ["2/3 done", "已完成 2/3"],
+      ["exit 3 · 2 lines", "退出码 3 · 2 行"],
+      ["a; b.ts has not been read in this session", "a; b.ts 尚未在本会话中读取"],
+      ["+2 −1", "+2 −1"],
+    ] as const
+  ) assertEquals([chinese.callResult(text), english.callResult(text)], [said, text]);
 });

@@ -144,6 +144,9 @@ const NAMES = new Set([
   "none",
   "resume",
   "clear",
+  "untrust",
+  "archive",
+  "goal",
 ]);
 
 function englishWords(text: string): string[] {

@@ -1,6 +1,6 @@
 import { loadLsp } from "../../../src/lsp/mod.ts";
 import { loadServerProcess } from "../../../src/tool/mod.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import type { FakeBehaviour } from "../../support/fake_language_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
@@ -87,6 +87,24 @@ Deno.test("what a server finds too late waits for the next result, unless the fi
   while ((late = s.checks.late()) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
   assertEquals(late, "New errors after an earlier edit:\na.fake:1:5: error bad: one BAD (fake)");
   assertEquals(s.checks.late(), undefined);
+});
+
+Deno.test("an answer that would end the turn waits for the checks that are under way, up to a limit", async () => {
+  const { signal } = new AbortController();
+  await using s = await stage({ hangsOn: "HANG" }, { budgetMs: 0 });
+  assertEquals(await s.checks.rest(60_000, signal), undefined, "nothing is checked");
+  Deno.writeTextFileSync(s.path, "one\n");
+  assertEquals(await s.edit("one BAD\n"), undefined);
+  assertEquals(
+    await s.checks.rest(60_000, signal),
+    "New errors after an earlier edit:\na.fake:1:5: error bad: one BAD (fake)",
+  );
+  assertEquals(await s.edit("HANG\n"), undefined);
+  assertEquals(await s.checks.rest(1, signal), undefined);
+  const stop = new AbortController();
+  const waiting = s.checks.rest(60_000, stop.signal);
+  stop.abort();
+  await assertRejects(() => waiting, DOMException);
 });
 
 Deno.test("a server that dies again and again is left alone", async () => {

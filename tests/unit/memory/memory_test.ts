@@ -32,7 +32,11 @@ Deno.test("remember writes a Markdown file with frontmatter that only its owner 
   const saved = await at.store.remember(
     fact("Test Command", "Run `deno task test`: it takes a minute. Key sk-123"),
   );
-  assertEquals(saved, { path: `${at.paths.project}/memory/test-command.md`, updated: false });
+  assertEquals(saved, {
+    name: "test-command",
+    path: `${at.paths.project}/memory/test-command.md`,
+    updated: false,
+  });
   assertEquals(
     await Deno.readTextFile(saved.path),
     "---\nname: test-command\ndescription: About Test Command\nkind: project\ncreated: 2026-03-01\n" +

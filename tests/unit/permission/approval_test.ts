@@ -61,7 +61,8 @@ Deno.test("a refusal carries the user's note to the model", async () => {
   assertEquals(await gate.check(bash("make"), signal), {
     decision: "deny",
     source: "user",
-    reason: 'blocked: the user declined "make": use deno task build',
+    reason: 'the user declined "make": use deno task build',
+    asked: true,
   });
 });
 

@@ -271,6 +271,34 @@ Deno.test("strict confirmation covers the wide class of risky commands", async (
   }
 });
 
+Deno.test("commands that the configuration names as dangerous are found wherever a line may run them", async () => {
+  await using t = await tree();
+  const { gate } = gateOf(t, {
+    approvalMode: "yolo",
+    dangerous: [{ text: "Bash(kubectl delete:*)" }, { text: "Bash(terraform*destroy*)" }],
+  });
+  const refused = [
+    "kubectl delete pod a",
+    "/usr/bin/kubectl  delete pod a",
+    "kubectl -n prod delete pod a",
+    "ls && sudo env A=1 kubectl delete ns b",
+    "sh -c 'kubectl delete pod a'",
+    "terraform -chdir=x destroy",
+    "$KUBE kubectl delete pod",
+    "eval 'kubectl delete pod'",
+    `python3 -c "import subprocess; subprocess.run(['kubectl', 'delete', 'pod'])"`,
+    "kubectl delete pod a )(",
+  ];
+  for (const line of refused) {
+    assertEquals((await gate.check(bash(line), signal)).source, "floor", line);
+  }
+  for (
+    const line of ["kubectl get pods", "echo kubectl delete", "grep -r 'kubectl delete' .", "terraform plan"]
+  ) {
+    assertEquals((await gate.check(bash(line), signal)).decision, "allow", line);
+  }
+});
+
 Deno.test("added roots belong to the workspace", async () => {
   await using t = await tree();
   const { gate } = gateOf(t, { roots: [t.ws, `${t.root}/other`] });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { Decision } from "../../../src/permission/mod.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
@@ -313,16 +313,26 @@ Deno.test("explain tells the segments, the rule and where it stands", async () =
   assertEquals((await gate.explain(edit())).decision, "ask");
 });
 
-Deno.test("an aborted question rejects", async () => {
+Deno.test("a question that is interrupted is a refusal, and recorded as one", async () => {
   const controller = new AbortController();
   const approver = {
     ask: (_: unknown, given: AbortSignal) =>
       new Promise<never>((_resolve, reject) => given.addEventListener("abort", () => reject(given.reason))),
   };
-  const { gate } = scene("/w", {}, { approver });
-  const waiting = gate.check(edit(), controller.signal);
+  const { gate, events } = scene("/w", {}, { approver });
+  const request = edit();
+  const waiting = gate.check(request, controller.signal);
   controller.abort();
-  await assertRejects(() => Promise.resolve(waiting), DOMException);
+  const { decision, source, asked, reason = "" } = await waiting;
+  assertEquals([decision, source, asked], ["deny", "user", true]);
+  assertStringIncludes(reason, "the user stopped at the question about");
+  assertEquals(events.at(-1), {
+    type: "approval.decision",
+    callId: request.call.id,
+    decision,
+    source,
+    reason,
+  });
 });
 
 Deno.test("a command is judged in the directory it runs in", async () => {

@@ -13,12 +13,23 @@ function names(selection: ToolSelection): string[] {
 }
 
 Deno.test("ToolRegistry offers the usual tools in list order, the same bytes each time", () => {
-  const usual = BUILTINS.filter((tool) => !tool.optional).map((tool) => tool.name);
+  const usual = BUILTINS.filter((tool) => !tool.optional && !tool.late).map((tool) => tool.name);
   assertEquals(names({}), usual);
   assertEquals(
     JSON.stringify(new ToolRegistry(BUILTINS).schemas()),
     JSON.stringify(new ToolRegistry(BUILTINS).schemas()),
   );
+});
+
+Deno.test("ToolRegistry offers late tools behind all others once they are of use, and at once where they are named", () => {
+  const registry = new ToolRegistry(BUILTINS, [{ ...READ_FILE, name: "mcp__x__y" }]);
+  const before = registry.schemas();
+  assert(registry.get("jobs") !== undefined);
+  registry.offerLate();
+  const late = BUILTINS.filter((tool) => tool.late).map((tool) => tool.name);
+  assert(late.length > 0);
+  assertEquals(registry.schemas().map(({ name }) => name), [...before.map(({ name }) => name), ...late]);
+  assertEquals(names({ enabled: ["jobs", "read_file"] }), ["read_file", "jobs"]);
 });
 
 Deno.test("ToolRegistry offers exactly what the selection names", () => {

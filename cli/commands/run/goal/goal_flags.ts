@@ -33,14 +33,15 @@ export function withGoal(result: RunResult, session: string): RunResult {
   const { goal } = result;
   if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
   const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit } = goal;
+  const { limit, said = [] } = goal;
+  const saysHow = said.some(([code]) => code === "goalGoesOn");
   return {
     ...result,
     exit,
     exitCode: EXIT[exit],
     detail: goal.news ?? `Goal ${goal.state}`,
-    ...(goal.said ? { said: goal.said } : {}),
+    ...(goal.said ? { said } : {}),
     ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    remedy: `go on with: reasonix run --resume ${session}`,
+    ...(saysHow ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
   };
 }

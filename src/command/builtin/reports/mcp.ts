@@ -1,6 +1,8 @@
+import { describesServer, loadServerEdits, userConfigFile } from "../../../config/mod.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
-import type { ServerStatus } from "../../../mcp/mod.ts";
+import type { McpServers, ServerStatus } from "../../../mcp/mod.ts";
+import { suggestNames } from "../../../util/suggest.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import type { ArgumentValue, CommandBody, CommandHost } from "../../command.ts";
 import { signInAt } from "../../mcp/sign_in.ts";
@@ -8,22 +10,22 @@ import { detailText, listText, stateText } from "../../mcp/server_text.ts";
 
 type ServerTexts = Texts["mcp_commands"];
 
-const ACTIONS = ["login", "restart", "load", "unload"] as const;
+const ACTIONS = ["login", "restart", "load", "unload", "trust", "untrust"] as const;
 /** Other words for the same. */
 const SYNONYMS: ReadonlyMap<string, Action> = new Map([["on", "load"], ["off", "unload"]]);
 type Action = (typeof ACTIONS)[number];
 
 /** What is chosen of one server in the panel. */
-type Deed = Action | "tools" | "details";
+type Deed = Exclude<Action, "untrust"> | "tools" | "details";
 
 export const command: CommandBody = {
   async run(host, argument, signal) {
     const texts = await loadTexts("mcp_commands", host.locale);
     const { servers, loaded } = await host.session();
     const waiting = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map(({ name }) => name);
-    const [first = "", second = ""] = argument.split(/\s+/);
-    const action = SYNONYMS.get(first) ?? ACTIONS.find((each) => each === first);
-    if (action && second !== "") return await act(host, { action, name: second, texts, signal });
+    const [first = "", second = "", ...tools] = argument.split(/\s+/);
+    const action = actionNamed(first);
+    if (action && second !== "") return await act(host, { action, name: second, tools, texts, signal });
     if (action) throw new ReasonixError(texts.whichServer(action), { exit: "usage", remedy: texts.mcpUsage });
     if (first !== "") {
       if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
@@ -38,11 +40,102 @@ export const command: CommandBody = {
     const { actions } = await loadTexts("mcp_commands", host.locale);
     return [...await serverNames(host), ...ACTIONS.map((value) => ({ value, detail: actions[value] }))];
   },
-  completeNext: (host, { before: [action, ...more] }) =>
-    (SYNONYMS.has(action ?? "") || ACTIONS.some((each) => each === action)) && more.length === 0
-      ? serverNames(host)
-      : [],
+  async completeNext(host, { before: [word, name, ...more] }) {
+    const action = actionNamed(word ?? "");
+    if (!action) return [];
+    if (name === undefined) return await serverNames(host);
+    if (action !== "trust" && action !== "untrust") return [];
+    const { servers } = await host.session();
+    return servers
+      ? trustRows(servers, name).filter(({ raw, trusted }) =>
+        trusted === (action === "untrust") && !more.includes(raw)
+      ).map(({ raw }) => ({ value: raw }))
+      : [];
+  },
 };
+
+function actionNamed(word: string): Action | undefined {
+  return SYNONYMS.get(word) ?? ACTIONS.find((each) => each === word);
+}
+
+interface TrustRow {
+  /** The name that the server gives the tool. */
+  readonly raw: string;
+  /** The user vouches for it. */
+  readonly trusted: boolean;
+  /** The server declares that it only reads. */
+  readonly claims: boolean;
+}
+
+function trustRows(servers: McpServers, server: string): TrustRow[] {
+  const trusted = new Set(servers.tools().filter((tool) => tool.trusted).map(({ name }) => name));
+  return servers.offers().filter((offer) => offer.server === server).map(({ name, info }) => ({
+    raw: info.name,
+    trusted: trusted.has(name),
+    claims: info.claimsToRead,
+  }));
+}
+
+/**
+ * Trusts tools to be read-only, or no longer: for this session, and in the user's configuration where that
+ * describes the server. Without names: those that the server declares, or all that are trusted.
+ */
+async function setTrust(
+  host: CommandHost,
+  { name, tools, texts }: Pick<Wish, "name" | "texts"> & { readonly tools: readonly string[] },
+  on: boolean,
+): Promise<string> {
+  const { servers, loaded, paths } = await host.session();
+  const rows = servers ? trustRows(servers, name) : [];
+  const unknown = tools.find((tool) => !rows.some(({ raw }) => raw === tool));
+  if (unknown !== undefined) {
+    const near = suggestNames(unknown, rows.map(({ raw }) => raw), 1)[0];
+    throw new ReasonixError(texts.trust.noTool(name, oneLine(unknown, 60)), {
+      exit: "usage",
+      remedy: near === undefined ? texts.trust.listTools(name) : texts.trust.didYouMean(oneLine(near, 60)),
+    });
+  }
+  const named = rows.filter(({ raw, claims, trusted }) =>
+    tools.length > 0 ? tools.includes(raw) : on ? claims && !trusted : trusted
+  ).map(({ raw }) => raw);
+  if (named.length === 0) return on ? texts.trust.noneDeclared(name) : texts.trust.noneTrusted(name);
+  const file = userConfigFile(paths);
+  const isSaved = describesServer(loaded, file, name) &&
+    await (await loadServerEdits()).setTrustedTools(file, name, { tools: named, trusted: on });
+  servers?.vouch(name, named, on);
+  const list = oneLine(named.join(", "), 400);
+  const elsewhere = !on && loaded.config.agent.plan_mode_allowed_tools.length > 0
+    ? [texts.trust.alsoListed]
+    : [];
+  return [
+    on ? texts.trust.trusted(list) : texts.trust.untrusted(list),
+    isSaved ? texts.trust.savedIn(file) : texts.trust.sessionOnly(name),
+    ...elsewhere,
+  ].join("\n\n");
+}
+
+/** Lets the user switch the trust in single tools until they leave. */
+async function trustPanel(host: CommandHost, name: string, texts: ServerTexts): Promise<void> {
+  let current = 0;
+  while (true) {
+    const { servers } = await host.session();
+    const rows = servers ? trustRows(servers, name) : [];
+    const declared = rows.filter(({ claims, trusted }) => claims && !trusted).length;
+    const chosen = await host.choose<TrustRow | "all">(texts.trust.title(name), [
+      ...(declared > 0 ? [{ label: texts.trust.all(declared), value: "all" as const }] : []),
+      ...rows.map((row) => ({
+        label: `[${row.trusted ? "x" : " "}] ${oneLine(row.raw, 60)}`,
+        ...(row.claims ? { detail: texts.trust.declared } : {}),
+        value: row,
+      })),
+    ], { current, filter: rows.length > 8 });
+    if (chosen === undefined) return;
+    const isOne = chosen !== "all";
+    current = isOne ? rows.findIndex(({ raw }) => raw === chosen.raw) + (declared > 0 ? 1 : 0) : 0;
+    const tools = isOne ? [chosen.raw] : [];
+    host.say(await setTrust(host, { name, tools, texts }, !(isOne && chosen.trusted)));
+  }
+}
 
 async function serverNames(host: CommandHost): Promise<ArgumentValue[]> {
   const { servers } = await host.session();
@@ -54,14 +147,21 @@ interface Wish {
   readonly action: Action;
   /** The server. */
   readonly name: string;
+  /** Tools of it, by the server's names; absent: none is named. */
+  readonly tools?: readonly string[];
   readonly texts: ServerTexts;
   readonly signal: AbortSignal | undefined;
 }
 
-async function act(host: CommandHost, { action, name, texts, signal }: Wish): Promise<void> {
+async function act(host: CommandHost, wish: Wish): Promise<void> {
+  const { action, name, tools = [], texts, signal } = wish;
   const { servers } = await host.session();
   if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
   const server = servers.named(name);
+  if (action === "trust" || action === "untrust") {
+    if (!server.isKnown) await server.start();
+    return host.say(await setTrust(host, { name, tools, texts }, action === "trust"));
+  }
   if (action === "login" && !await signInAt(host, server.spec, texts.signIn, signal)) return;
   if (action === "load" || action === "unload") await server.setEnabled(action === "load");
   else if (server.enabled) await server.restart();
@@ -104,7 +204,12 @@ async function deal(
   const deeds = texts.deeds;
   const deed = await host.choose<Deed>(`${name}\n${stateText(status, texts)}`, [
     { label: deeds.details, value: "details" },
-    ...(status.tools > 0 ? [{ label: deeds.tools(status.tools), value: "tools" as const }] : []),
+    ...(status.tools > 0
+      ? [
+        { label: deeds.tools(status.tools), value: "tools" as const },
+        { label: deeds.trust, value: "trust" as const },
+      ]
+      : []),
     ...(state === "needs-auth" ? [{ label: deeds.login, value: "login" as const }] : []),
     ...(state === "disabled"
       ? [{ label: deeds.on, value: "load" as const }]
@@ -116,6 +221,7 @@ async function deal(
   const server = servers?.named(name);
   if (deed === undefined || !server) return;
   if (deed === "details") return await host.show(name, detailText(server, texts));
+  if (deed === "trust") return await trustPanel(host, name, texts);
   if (deed !== "tools") return await act(host, { action: deed, name, texts, signal });
   const lines = server.listing.tools.filter(({ name }) => server.spec.offers(name)).map((
     { name, description },

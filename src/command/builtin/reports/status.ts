@@ -12,7 +12,8 @@ export const command: CommandBody = {
 
 async function rows(host: CommandHost): Promise<readonly Row[]> {
   const texts = await loadTexts("report_commands", host.locale);
-  const { session, paths, loaded, provider: { model }, inputs, effort } = await host.session();
+  const { session, paths, loaded, provider: { model }, inputs, effort, modes, confined } = await host
+    .session();
   const { state } = session;
   const { lastUsage, title, turns, usage } = state;
   const context = lastUsage && grouped(lastUsage.inputTokens + lastUsage.outputTokens);
@@ -20,6 +21,8 @@ async function rows(host: CommandHost): Promise<readonly Row[]> {
     ["Reasonix", VERSION],
     [texts.session, title === undefined ? session.id : `${session.id} "${title}"`],
     [texts.directory, paths.cwd],
+    [texts.modes, [modes.approval, modes.permission, modes.collaboration].join(" · ")],
+    [texts.sandbox, confined ? texts.sandboxOn : texts.sandboxOff],
     [texts.model, `${model.provider}/${model.id}`],
     [texts.effort, effort],
     [texts.turns, grouped(turns.length)],

@@ -10,24 +10,23 @@ export const command: CommandBody = {
     const { controller } = assembly;
     await assembly.open();
     const report = await assembly.stoppable(signal, () => controller.compact(hint === "" ? undefined : hint));
-    const { messages, sources } = controller.recorder.state;
-    const summary = messages[sources.findLastIndex(({ kind }) => kind === "summary")];
-    host.say(compactionText(report, summary?.content, texts));
+    const text = compactionText(report, texts, host.showsEvents === true);
+    if (text !== "") host.say(text);
   },
 };
 
+/** One line; where the compaction itself was shown, only what went wrong. */
 function compactionText(
   report: CompactionReport,
-  summary: string | undefined,
   texts: Texts["session_commands"],
+  isShown: boolean,
 ): string {
   const { method, tokensBefore, tokensAfter, removed = 0, archive, problem } = report;
   if (method === "none") return `${texts.nothingCompacted(grouped(tokensBefore))}\n`;
+  const figures = texts.compacted(removed, method, `${grouped(tokensBefore)} → ${grouped(tokensAfter)}`);
   const lines = [
-    texts.compacted(removed, method, `${grouped(tokensBefore)} → ${grouped(tokensAfter)}`),
+    ...(isShown ? [] : [archive === undefined ? figures : texts.archived(figures, archive)]),
     ...(problem === undefined ? [] : [texts.noBetterMethod(problem)]),
-    ...(archive === undefined ? [] : [texts.originalsIn(archive)]),
-    ...(method === "drop" || summary === undefined ? [] : ["", summary]),
   ];
-  return `${lines.join("\n")}\n`;
+  return lines.map((line) => `${line}\n`).join("");
 }

@@ -25,8 +25,9 @@ export const command: CommandBody = {
         remedy: texts.languagesAre(LOCALES.join(", ")),
       });
     }
-    const { env, home } = (await host.session()).paths;
-    await setConfigValue(userConfigFile(home), "language", locale);
+    const { paths } = await host.session();
+    const { env } = paths;
+    await setConfigValue(userConfigFile(paths), "language", locale);
     await host.settingSaved?.("language", locale);
     const said = await loadTexts("setting_commands", locale);
     const stronger = ["REASONIX_LANG", "AGENT_LANG"].find((name) => (env(name) ?? "") !== "");

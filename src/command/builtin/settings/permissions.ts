@@ -83,7 +83,7 @@ async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<st
     await addOwnRule(paths, list, rule);
     return ownRulesFile(paths);
   }
-  const file = userConfigFile(paths.home);
+  const file = userConfigFile(paths);
   await addConfigItem(file, `permissions.${list}`, rule);
   return file;
 }
@@ -105,7 +105,7 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
     await removeOwnRule(paths, rule);
     return file;
   }
-  if (file === undefined || file !== userConfigFile(paths.home)) {
+  if (file === undefined || file !== userConfigFile(paths)) {
     throw new ReasonixError(texts.notYours(rule, file ?? source ?? "?"), {
       exit: "usage",
       remedy: texts.changeThere,

@@ -15,7 +15,7 @@ export const command: CommandBody = {
   async run(host, argument) {
     const texts = await loadTexts("setting_commands", host.locale);
     const { loaded, paths } = await host.session();
-    const file = userConfigFile(paths.home);
+    const file = userConfigFile(paths);
     const save = async (key: string, value: unknown) => {
       await setConfigValue(file, key, value);
       await host.settingSaved?.(key, value);

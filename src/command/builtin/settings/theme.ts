@@ -33,7 +33,7 @@ export const command: CommandBody = {
         remedy: texts.themesAre(themes.join(", ")),
       });
     }
-    await setConfigValue(userConfigFile(paths.home), KEY, theme);
+    await setConfigValue(userConfigFile(paths), KEY, theme);
     await host.settingSaved?.(KEY, theme);
     host.say(texts.themeIs(theme));
   },

@@ -24,6 +24,8 @@ export interface Draft {
   readonly images?: readonly ImagePart[];
   /** What it was written as; for its way back into the composer. */
   readonly pieces?: readonly Piece[];
+  /** Its beginning was pasted: a mark there is part of the text. */
+  readonly pasted?: boolean | undefined;
 }
 
 export interface ComposerOptions {
@@ -61,6 +63,8 @@ export class Composer implements View {
   #walk: HistoryWalk | undefined;
   /** The first of two keys. */
   #prefix: string | undefined;
+  /** The beginning of the draft was pasted. */
+  #pasted = false;
 
   constructor(options: ComposerOptions) {
     this.#options = options;
@@ -159,6 +163,7 @@ export class Composer implements View {
 
   #replace(pieces: readonly Piece[]): void {
     this.#draft.replaceAll(pieces);
+    this.#pasted = false;
     this.#walk = undefined;
     this.#completion.update("");
   }
@@ -166,10 +171,12 @@ export class Composer implements View {
   /** Offers what can be put in at the caret. */
   #complete(): void {
     const { text, caret } = this.#draft.buffer;
+    if (text === "") this.#pasted = false;
     this.#completion.update(text.slice(0, caret));
   }
 
   #paste(text: string): void {
+    if (this.#draft.buffer.caret === 0) this.#pasted = true;
     this.#draft.insert(readPaste(text, this.#options));
   }
 
@@ -233,7 +240,15 @@ export class Composer implements View {
     this.#completion.update("");
     // Only texts can be said in between: what has to be read first waits for its turn.
     const says = pieces.every((piece) => typeof piece === "string" || piece.kind === "paste");
-    this.#options.onSubmit({ text, steer: steer && says, pieces, ...(images.length > 0 ? { images } : {}) });
+    const pasted = this.#pasted;
+    this.#pasted = false;
+    this.#options.onSubmit({
+      text,
+      steer: steer && says,
+      pieces,
+      ...(pasted ? { pasted } : {}),
+      ...(images.length > 0 ? { images } : {}),
+    });
   }
 
   /** A row up or down; beyond the first and the last one through the history. */

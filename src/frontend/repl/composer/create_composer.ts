@@ -2,7 +2,7 @@ import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
 import type { CommandHost } from "../../../command/mod.ts";
 import { clipboardImage } from "./clipboard.ts";
 import { argumentSource, commandSource } from "./completion/commands.ts";
-import { fileSource, resourceSource } from "./completion/files.ts";
+import { fileSource, mentionSource, resourceSource, treeSource } from "./completion/files.ts";
 import { Composer, type ComposerOptions } from "./composer.ts";
 import { History } from "./history/history.ts";
 
@@ -14,8 +14,10 @@ export interface CreateComposerOptions extends Required<Pick<ComposerOptions, Gi
   readonly paths: RunPaths;
   /** What commands find around them; also says which there are. */
   readonly commands: CommandHost;
-  /** Knows the secrets that stay out of the history, and what MCP servers offer. */
-  readonly session: () => Promise<Pick<Assembly, "redact" | "servers">>;
+  /** Knows the secrets that stay out of the history, what MCP servers offer, and which paths are hidden. */
+  readonly session: () => Promise<
+    Pick<Assembly, "redact" | "servers" | "workspace" | "paths" | "loaded" | "session">
+  >;
   /** Lends the terminal to another program. */
   readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -45,6 +47,14 @@ export function createComposer(options: CreateComposerOptions): Composer {
       argumentSource(commands),
       resourceSource(async () => (await session()).servers),
       fileSource({ cwd, home }),
+      treeSource({
+        cwd,
+        hidden: async () => {
+          const { workspace } = await session();
+          return (path) => workspace.hidden(path);
+        },
+      }),
+      mentionSource(session),
     ],
     edit: async (text) => {
       const { editText } = await import("./editor.ts");

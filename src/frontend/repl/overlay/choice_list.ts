@@ -61,7 +61,6 @@ export class ChoiceList<T> {
     if (step !== undefined) return this.#go(this.#at + step, "around");
     if (page !== undefined) return this.#go(this.#at + page * Math.max(1, this.#rows - 1), "stop");
     if (key === "home" || key === "end") return this.#go(key === "home" ? 0 : Infinity, "stop");
-    if (this.#options.multiple && key === "space") return this.#mark();
     if (this.#options.filter && key === "backspace") {
       return this.#narrow([...this.filter].slice(0, -1).join(""));
     }
@@ -75,10 +74,10 @@ export class ChoiceList<T> {
     return true;
   }
 
-  #mark(): boolean {
-    const { current } = this;
-    if (!current || "write" in current) return false;
-    if (!this.marked.delete(current)) this.marked.add(current);
+  /** Marks an entry, or takes its mark back; false for one that cannot be marked. */
+  mark(entry: Entry<T> | undefined): boolean {
+    if (!entry || "write" in entry) return false;
+    if (!this.marked.delete(entry)) this.marked.add(entry);
     return true;
   }
 

@@ -87,12 +87,16 @@ export class ChoicePanel<T> implements Overlay<T> {
   }
 
   wants(text: string): boolean {
-    const { filter, multiple, reading } = this.#options;
-    return this.#writing !== undefined || !!filter || (!!multiple && text === " ") ||
-      (!!reading && text === "q");
+    const { filter, reading } = this.#options;
+    return this.#writing !== undefined || !!filter || (!!reading && text === "q");
   }
 
   select(text: string): (() => void) | undefined {
+    const { current } = this.#list;
+    if (text === " ") {
+      const isMarked = this.#options.multiple && this.#list.mark(current);
+      return isMarked ? () => this.#list.mark(current) : undefined;
+    }
     const [to, from, moved] = [this.#list.indexOf(text), this.#list.index, this.#moved];
     if (to < 0) return undefined;
     const go = (index: number, moved: boolean) => {

@@ -9,9 +9,12 @@ import type { InputEvent } from "../terminal/terminal.ts";
  */
 export interface Overlay<T> extends View {
   input(event: InputEvent): void;
-  /** It has a use for this text of its own: it filters, searches, marks or writes. */
+  /** It has its own use for this text: it filters, searches or writes. */
   wants(text: string): boolean;
-  /** Selects the entry that a letter or digit names; returns what takes that back, undefined without one. */
+  /**
+   * Selects the entry that a letter or digit names, or marks one with a blank; returns what takes that back,
+   * undefined without one.
+   */
   select?(text: string): (() => void) | undefined;
   /** Resolves once; with undefined when it was left without an answer. */
   readonly answer: Promise<T | undefined>;
@@ -44,7 +47,7 @@ export interface OverlayQueueOptions {
  * Contract: what somebody types never answers. Text goes to the composer, which keeps the keyboard as long as
  * it holds any, until Tab hands it to the overlay. A first lone letter or digit after a pause selects the
  * entry it names; with the next one both go to the composer, and the selection goes back. Enter answers after
- * a pause or where a key has moved the selection.
+ * a pause, or where a key that is no text has moved the selection.
  */
 export class OverlayQueue {
   readonly #changed: () => void;
@@ -55,11 +58,13 @@ export class OverlayQueue {
   #shownAt = 0;
   /** The keyboard is the overlay's: the user has called for it, gone over to it, or moved in it. */
   #armed = true;
+  /** Nothing was written since the user called for an overlay, or had the keyboard in one. */
+  #called = true;
   /** The last key of all, and the last that went to the composer. */
-  #last = { key: "", at: -Infinity, types: false };
+  #last = { key: "", at: -Infinity };
   #written = { key: "", at: -Infinity };
   /** A letter that has selected an entry, and may turn out to begin a text. */
-  #held: { readonly event: InputEvent; readonly back: () => void } | undefined;
+  #held: { readonly overlay: unknown; readonly event: InputEvent; readonly back: () => void } | undefined;
   /** The keys on their way were meant for an overlay before, and not for the composer. */
   #follows = false;
   #cancelRedraw: () => void = () => {};
@@ -81,21 +86,31 @@ export class OverlayQueue {
 
   /** Gives a key to the overlay on top; returns what is meant for the composer instead. */
   input(event: InputEvent): readonly InputEvent[] {
-    const held = this.#held;
-    this.#held = undefined;
     const last = this.#last;
+    // A letter for an overlay that has gone begins a text only where that follows at once.
+    const isOld = this.#held?.overlay !== this.top && this.#now() - last.at >= WRITING_MS;
+    const held = isOld ? undefined : this.#held;
+    this.#held = undefined;
     const key = event.kind === "key" ? event.key : "paste";
-    this.#last = { key, at: this.#now(), types: event.text !== undefined };
-    if (event.text === undefined) return this.#take(event, key, last) ? [] : this.#leave([event]);
-    if (held) {
+    this.#last = { key, at: this.#now() };
+    if (held && (event.text !== undefined || key === "backspace")) {
       held.back();
       return this.#leave([held.event, event]);
+    }
+    if (event.text === undefined) {
+      return this.#take(event, key, { ...last, held: held !== undefined }) ? [] : this.#leave([event]);
     }
     return this.#takeText(event, event.text, last.at) ? [] : this.#leave([event]);
   }
 
+  /** The user has just called for an overlay: its keys are meant for it, unless they write meanwhile. */
+  called(): void {
+    this.#called = true;
+  }
+
   #leave(events: readonly InputEvent[]): readonly InputEvent[] {
     this.#written = this.#last;
+    this.#called = false;
     if (this.top) {
       this.#armed = false;
       this.#redrawLater();
@@ -107,19 +122,24 @@ export class OverlayQueue {
     const { top } = this;
     if (!top || this.aside || !(this.#armed || this.#pausedFor(WRITING_MS, lastAt))) return false;
     if (top.wants(text)) {
-      this.#armed = true;
+      this.#armed = this.#called = true;
       top.input(event);
       return true;
     }
     const back = event.kind === "key" ? top.select?.(text) : undefined;
     if (!back) return false;
-    this.#held = { event, back };
-    return this.#armed = true;
+    this.#held = { overlay: top, event, back };
+    return true;
   }
 
-  #take(event: InputEvent, key: string, last: { readonly key: string; readonly at: number }): boolean {
+  #take(
+    event: InputEvent,
+    key: string,
+    last: { readonly key: string; readonly at: number; readonly held: boolean },
+  ): boolean {
     const { top } = this;
     if (!top) return false;
+    const isEarly = !this.#armed && !this.#pausedFor(PAUSE_MS, last.at);
     const isRepeated = key === "enter" && last.key === key && this.#now() - last.at < PAUSE_MS;
     // What refuses at most may come at any time.
     if (key === "escape" || (key === "ctrl+c" && !this.#drafting())) top.input(event);
@@ -127,10 +147,11 @@ export class OverlayQueue {
       // It goes over to the overlay, and is no answer.
       this.#armed = key === "tab";
       return this.#armed;
-    } else if (isRepeated || !(this.#armed || this.#pausedFor(PAUSE_MS, last.at))) {
-      return this.#armed || this.#follows;
+    } else if (isRepeated || (isEarly && !(last.held && key !== "enter"))) {
+      // Enter right behind a letter ends a message of one letter as often as it answers.
+      return this.#armed || this.#follows || last.held;
     } else {
-      this.#armed = true;
+      this.#armed = this.#called = true;
       top.input(event);
     }
     return true;
@@ -154,7 +175,7 @@ export class OverlayQueue {
 
   /**
    * Shows an overlay when its turn has come; an abort takes it away. With `called` the user asked for it: the
-   * next key is meant for it, unless they have begun a message since.
+   * next key is meant for it, unless they have written since they called.
    */
   async show<T>(overlay: Overlay<T>, signal?: AbortSignal, called = false): Promise<T | undefined> {
     const cancel = () => overlay.cancel();
@@ -183,7 +204,7 @@ export class OverlayQueue {
       this.#follows = this.#shown !== undefined;
       this.#shown = first?.overlay;
       this.#shownAt = this.#now();
-      this.#armed = (first?.called ?? true) && !this.#last.types;
+      this.#armed = first === undefined || (first.called && this.#called);
       this.#cancelRedraw();
       if (this.aside) this.#redrawLater();
     }

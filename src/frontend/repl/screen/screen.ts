@@ -1,6 +1,6 @@
 import { after } from "../../../util/timer.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { pathTo, safeLine } from "./line.ts";
+import { pathTo, rowsOf, safeLine } from "./line.ts";
 import { horizontal, updateRegion, vertical } from "./region.ts";
 import {
   type LastFrame,
@@ -249,13 +249,18 @@ export class Screen {
 
   /**
    * Text that takes the live region away for a screen of this size, and with it lines that were printed for
-   * another width: they are printed again. Next to it where the region was, if that is known for sure.
+   * another width: they are printed again, whole. Next to it where the region was, if that is known for sure.
    */
   #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
     const { reflow, lastTaken } = this.#terminal;
     const now: Standing = { live: this.#live, ...this.#cursor };
     const again = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
-    if (again !== undefined) this.#printed.unshift(...this.#before.printed);
+    const { printed } = this.#before;
+    if (again !== undefined) this.#printed.unshift(...printed);
+    else if (lastTaken === "after" && columns < this.#size.columns) {
+      // They have left the screen, cut: the whole lines follow.
+      this.#printed.unshift(...printed.filter(({ line }) => rowsOf(line, columns) > 1));
+    }
     const above = again ?? rowsToTop(now, this.#before, lastTaken, { columns, reflow });
     const start = lastTaken === "before" ? { before: now, erased: above } : undefined;
     return [erasing(above), start];

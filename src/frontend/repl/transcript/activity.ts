@@ -1,5 +1,5 @@
 import type { TurnState } from "../../../control/mod.ts";
-import type { Event } from "../../../core/mod.ts";
+import { type Event, PersonWaits } from "../../../core/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import { grouped, type Palette } from "../../../view/mod.ts";
@@ -23,6 +23,8 @@ export class Activity {
   /** The number of tokens that is shown, and since when. */
   #shown = { tokens: 0, at: 0 };
   #attempt = { number: 0, most: 0 };
+  /** The times in which a person was asked, which nothing took. */
+  readonly waits = new PersonWaits();
 
   get busy(): boolean {
     return this.#what !== undefined;
@@ -30,6 +32,7 @@ export class Activity {
 
   /** Takes an event; the time is in milliseconds. */
   event(event: Event, now: number): void {
+    this.waits.take(event, now);
     switch (event.type) {
       case "turn.state":
         this.#enter(event.to, now);
@@ -68,7 +71,7 @@ export class Activity {
     const { texts, palette, now, columns } = view;
     const { tokens } = this.#shown;
     const parts = [
-      timeText(now - this.#since, texts),
+      timeText(now - this.#since - this.waits.since(this.#since, now), texts),
       ...(tokens > 0 ? [texts.aboutTokens(grouped(tokens))] : []),
       texts.escToStop,
     ];

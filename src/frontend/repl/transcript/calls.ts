@@ -1,4 +1,4 @@
-import type { EventOf, NewEventOf } from "../../../core/mod.ts";
+import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import {
@@ -25,6 +25,12 @@ interface Running {
   tail: string;
 }
 
+interface CallsNow {
+  readonly now: number;
+  readonly spinner: string;
+  readonly waits: Pick<PersonWaits, "since" | "waiting">;
+}
+
 export interface CallsParts {
   readonly palette: Palette;
   readonly history: PrintedPieces;
@@ -49,7 +55,7 @@ export class Calls {
   }
 
   start(event: EventOf<"tool.start">, now: number): void {
-    this.#running.set(event.call.id, { title: callTitle(event), since: now, tail: "" });
+    this.#running.set(event.call.id, { title: callTitle(event, this.#parts.texts()), since: now, tail: "" });
   }
 
   decided(event: EventOf<"approval.decision">): void {
@@ -70,9 +76,10 @@ export class Calls {
     });
   }
 
-  /** A call is over; `title` where it began in an earlier run. */
-  end(event: EventOf<"tool.end">, title = this.#running.get(event.callId)?.title ?? event.name): void {
-    const isLive = this.#running.delete(event.callId);
+  /** A call is over. */
+  end(event: EventOf<"tool.end">, isLive: boolean): void {
+    const title = this.#running.get(event.callId)?.title ?? event.name;
+    this.#running.delete(event.callId);
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
     this.#fold(title, event);
@@ -125,18 +132,19 @@ export class Calls {
   live(
     columns: number,
     rows: number,
-    { now, spinner }: { readonly now: number; readonly spinner: string },
+    { now, spinner, waits }: CallsNow,
   ): string[] {
     const { palette, texts } = this.#parts;
-    const calls = [...this.#running.values()];
+    const calls = [...this.#running];
     const each = Math.floor((rows - calls.length) / Math.max(1, calls.length));
     const room = Math.max(0, Math.min(TAIL_LINES, each));
-    return calls.flatMap(({ title, since, tail }) => {
-      const elapsed = now - since < 1000 ? "" : ` · ${timeText(now - since, texts())}`;
+    return calls.flatMap(([id, { title, since, tail }]) => {
+      const took = now - since - waits.since(since, now, id);
+      const elapsed = took < 1000 || waits.waiting(id) ? "" : ` · ${timeText(took, texts())}`;
       const head = fitDisplay(title, Math.max(1, columns - displayWidth(elapsed) - 2));
       const lines = room > 0 ? tailOf(tail, room) : [];
       return [
-        `${palette.accent(spinner)} ${head}${palette.dim(elapsed)}`,
+        `${palette.accent(waits.waiting(id) ? "•" : spinner)} ${head}${palette.dim(elapsed)}`,
         ...lines.map((line) => palette.dim(fitDisplay(`  ${line}`, columns))),
       ];
     }).slice(0, Math.max(0, rows));

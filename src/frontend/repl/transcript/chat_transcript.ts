@@ -1,6 +1,7 @@
-import type { Event } from "../../../core/mod.ts";
+import { type Event, type EventOf, isMessage } from "../../../core/mod.ts";
 import type { SessionState } from "../../../session/mod.ts";
-import { terminalSafe } from "../../../util/terminal_text.ts";
+import { fitDisplay } from "../../../util/display_width.ts";
+import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 import { Activity } from "./activity.ts";
@@ -8,7 +9,6 @@ import { Calls } from "./calls.ts";
 import { type Folded, FoldedThings } from "./folded.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
 import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
-import { pastOf, pastTitles } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { TodoList } from "./todo_list.ts";
@@ -49,6 +49,8 @@ export class Transcript {
   readonly #activity = new Activity();
   readonly #notes = new Notes();
   readonly #folded = new FoldedThings();
+  /** The command line that runs, as long as nothing was printed below it. */
+  #command: string | undefined;
   #ticking = false;
 
   constructor(options: TranscriptOptions) {
@@ -95,8 +97,31 @@ export class Transcript {
     };
   }
 
+  /** Prints the line of a command above what it prints, if it prints something before `run` ends. */
+  async headed<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.#command = line;
+    try {
+      return await run();
+    } catch (error) {
+      if (!signal?.aborted) this.#head();
+      throw error;
+    } finally {
+      this.#command = undefined;
+    }
+  }
+
+  #head(): void {
+    const { palette } = this.#options;
+    const line = this.#command;
+    if (line === undefined) return;
+    this.#command = undefined;
+    const text = oneLine(line, 500);
+    this.#history.lines("command", (columns) => [palette.dim(fitDisplay(`> ${text}`, columns))]);
+  }
+
   /** A report for the user: Markdown, or lines with columns, which are kept. */
   say(text: string, form?: "plain"): void {
+    this.#head();
     if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));
     const blocks = new MarkdownBlocks();
     for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
@@ -129,12 +154,10 @@ export class Transcript {
     this.#activity.stop();
     const { events, earlier } = pastOf(state);
     if (earlier > 0) this.#note({ level: "info", text: this.#options.texts().earlier(grouped(earlier)) });
-    const titles = new Map<string, string>();
     for (const event of events) {
-      if (event.type === "message.end") pastTitles(event).forEach(([id, title]) => titles.set(id, title));
-      if (event.type === "tool.end") this.#calls.end(event, titles.get(event.callId));
-      else if (event.type !== "checkpoint" && event.type !== "todo.update") this.#show(event);
+      if (event.type !== "checkpoint" && event.type !== "todo.update") this.#show(event, false);
     }
+    this.#calls.clear();
     this.#todos.update(state.todos);
     this.#options.changed();
   }
@@ -152,7 +175,9 @@ export class Transcript {
       : this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
     let room = rows - last.length - todos.length;
     const spinner = this.#activity.spinner(now, isStill);
-    const calls = this.#calls.any ? this.#calls.live(columns, Math.max(0, room), { now, spinner }) : [];
+    const calls = this.#calls.any
+      ? this.#calls.live(columns, Math.max(0, room), { now, spinner, waits: this.#activity.waits })
+      : [];
     room -= calls.length;
     const waiting = this.#history.waiting(columns);
     const reply = this.#reply.live(columns, Math.max(0, room - waiting.length));
@@ -164,7 +189,7 @@ export class Transcript {
     return parts.flatMap((part, index) => index >= first && roomy ? ["", ...part] : part);
   }
 
-  #show(event: Event): void {
+  #show(event: Event, isLive = true): void {
     const { palette, texts } = this.#options;
     if (event.type === "message.retry") this.#reply.breakOff();
     for (const note of this.#notes.of(event, texts())) this.#note(note);
@@ -195,7 +220,7 @@ export class Transcript {
         if (!event.background) this.#calls.progress(event);
         break;
       case "tool.end":
-        this.#calls.end(event);
+        this.#calls.end(event, isLive);
         break;
       case "todo.update": {
         const rows = this.#todos.update(event.items);
@@ -205,14 +230,25 @@ export class Transcript {
       case "plan.change":
         if (event.plan !== undefined) this.say(event.plan);
         break;
+      case "compaction":
+        this.#foldSummary(event);
+        break;
       case "turn.end":
         this.#calls.clear();
         break;
     }
   }
 
+  #foldSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
+    if (action === "prune") return;
+    const title = this.#options.texts().compacted(grouped(tokensBefore), grouped(tokensAfter));
+    const text = terminalSafe(digest.replace(/^<\/?compaction-summary>\n?/gm, "").trim());
+    this.#folded.add({ kind: "summary", title, text });
+  }
+
   #note(note: Note): void {
     const { palette } = this.#options;
+    this.#head();
     this.#history.lines("note", (columns) => noteRows(note, palette, columns));
   }
 
@@ -229,4 +265,27 @@ export class Transcript {
       if (this.#activity.busy) this.#tick();
     });
   }
+}
+
+/** Turns of an earlier run that are shown when a session goes on. */
+const TURNS = 3;
+/** Events of them that are shown at most. */
+const EVENTS = 90;
+
+/** The end of a session, to be shown again. */
+interface Past {
+  readonly events: readonly Event[];
+  /** Messages before it. */
+  readonly earlier: number;
+}
+
+/** The last turns of a session that was opened. Costs nothing that grows with the session. */
+function pastOf(state: SessionState): Past {
+  const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
+  const shown = events.filter((event) =>
+    event.type === "message.end"
+      ? isMessage(event)
+      : event.type === "message.user" || event.type === "tool.end"
+  );
+  return { events, earlier: Math.max(0, state.messageList.length - shown.length) };
 }

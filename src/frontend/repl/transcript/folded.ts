@@ -1,6 +1,6 @@
 /** Something of which the transcript shows only a part. */
 export interface Folded {
-  readonly kind: "thought" | "output" | "diff";
+  readonly kind: "thought" | "output" | "diff" | "summary";
   /** One line that says what it is of. */
   readonly title: string;
   readonly text: string;

@@ -99,8 +99,10 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       if (event.reason === "start") return [];
       return [info(texts.prefixRebuilt(event.reason, event.detail ?? texts.prefixChanged))];
     case "compaction": {
-      const said = event.action === "prune" ? texts.pruned : texts.compacted;
-      return [info(said(grouped(event.tokensBefore), grouped(event.tokensAfter)))];
+      const figures = [grouped(event.tokensBefore), grouped(event.tokensAfter)] as const;
+      if (event.action === "prune") return [info(texts.pruned(...figures))];
+      const hint = event.digest === "" ? "" : ` · ${texts.showAll}`;
+      return [info(texts.compacted(...figures) + hint)];
     }
     case "rewind":
       return [info(texts.wentBack(texts.scopes[event.scope]))];

@@ -2,7 +2,7 @@ import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 import { rowsOfLine } from "./rows.ts";
 
 /** What a piece of the transcript is: pieces of different kinds are parted by a blank line. */
-export type PieceKind = "user" | "text" | "thought" | "call" | "note";
+export type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
 
 interface Lines {
   readonly kind: PieceKind;
@@ -132,7 +132,8 @@ export class PrintedPieces {
   }
 
   #gap(piece: Piece | { readonly kind: PieceKind; readonly follows: boolean }, last?: PieceKind): boolean {
-    if (last === undefined) return false;
+    // What a command prints follows its name.
+    if (last === undefined || last === "command") return false;
     const follows = "block" in piece
       ? piece.block.follows || (piece.printed ?? 0) > 0
       : "follows" in piece && piece.follows;

@@ -19,7 +19,7 @@ export const texts = {
     `${ended}/${all}${failed > 0 ? ` · ${failed} failed` : ""}${running > 0 ? ` · ${running} running` : ""}`,
   summary: (done: number, all: number, failed: number) =>
     `${done} of ${all} tasks done${failed > 0 ? `, ${failed} not` : ""}`,
-  open: (count: number) => `${count} not finished; to go on, run the same command again`,
+  open: (count: number) => `${count} not finished; to continue, run the same command again`,
   costLimit: (limit: number) =>
-    `the cost limit of ${limit} for all tasks is reached; a higher --max-cost goes on`,
+    `the cost limit of ${limit} for all tasks is reached; continue with a higher --max-cost`,
 };

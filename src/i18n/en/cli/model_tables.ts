@@ -38,7 +38,7 @@ export const texts = {
     `${rates} ${currency} per million tokens${day}`,
   above: (rates: string, tokens: string) => `${rates} where the input is above ${tokens} tokens`,
   forAnHour: (price: string) => `written for an hour (cache_ttl = "1h"): ${price}`,
-  noTable: "none: nobody told of this model",
+  noTable: "none: unknown model",
   thinksNot: "does not think",
   anyEffort: "any",
   anyButNone: "any but none",

@@ -1,7 +1,7 @@
 /** What is asked in the name of MCP servers. */
 export const texts = {
   nobody: (server: string, message: string) =>
-    `MCP server ${server} asked "${message}", and this run asks nobody: it was told so`,
+    `MCP server ${server} asked "${message}", and this run has no prompt: the server was notified`,
   asks: (server: string) => `MCP server ${server} asks`,
   wantsAddress: (server: string, host: string) =>
     `MCP server ${server} wants to open an address at\n\n    ${host}\n`,
@@ -46,7 +46,7 @@ export const texts = {
   once: "Allow once",
   session: "Allow this server for the session",
   nobodyAllows: (server: string) =>
-    `MCP server ${server} wanted a message of the model, and this run asks nobody: it was refused`,
+    `MCP server ${server} wanted a message of the model, and this run has no prompt: it was refused`,
   overBudget: (server: string, used: number, budget: number) =>
     `MCP server ${server} wanted another message of the model; it was refused: ${used} of ` +
     `${budget} tokens are used (tools.mcp_sampling_tokens)`,

@@ -14,7 +14,8 @@ export const texts = {
   addServer: "Add one: reasonix mcp add NAME -- COMMAND …, see `reasonix docs mcp`",
   waitsForTrust: "comes with the project and waits for `reasonix trust`",
   whichServer: (action: string) => `Cannot ${action}: no server is named`,
-  mcpUsage: "write /mcp [name], /mcp login NAME, /mcp restart NAME, /mcp unload NAME or /mcp load NAME",
+  mcpUsage: "write /mcp [name], /mcp login NAME, /mcp restart NAME, /mcp unload NAME, /mcp load NAME, " +
+    "/mcp trust NAME [TOOL …] or /mcp untrust NAME [TOOL …]",
   lastTime: (why: string) => `it failed the last time: ${why}`,
   because: (state: string, why: string) => `${state}: ${why}`,
   isOff: (name: string) => `Cannot restart ${name}: it is switched off`,
@@ -36,9 +37,27 @@ export const texts = {
   },
   actions: {
     login: "sign in at a server",
-    restart: "start a server anew",
+    restart: "start a server again",
     unload: "switch a server off for this session",
     load: "switch a server on",
+    trust: "trust tools of a server to be read-only",
+    untrust: "no longer trust tools to be read-only",
+  },
+  trust: {
+    title: (name: string) =>
+      `${name}: tools trusted to be read-only\nThey run without a question, also in plan mode.`,
+    all: (count: number) => `Trust all that the server declares (${count})`,
+    declared: "declared by the server",
+    trusted: (tools: string) => `Trusted to be read-only: ${tools}`,
+    untrusted: (tools: string) => `No longer trusted to be read-only: ${tools}`,
+    savedIn: (file: string) => `Saved in ${file}`,
+    sessionOnly: (name: string) => `For this session only: your own configuration does not describe ${name}`,
+    alsoListed: "`agent.plan_mode_allowed_tools` may still name them",
+    noTool: (name: string, tool: string) => `${name} has no tool "${tool}"`,
+    listTools: (name: string) => `use /mcp ${name} to list its tools`,
+    didYouMean: (tool: string) => `did you mean ${tool}?`,
+    noneDeclared: (name: string) => `${name} declares no other tool to be read-only`,
+    noneTrusted: (name: string) => `No tool of ${name} is trusted to be read-only`,
   },
   states: {
     "disabled": "off",
@@ -64,6 +83,7 @@ export const texts = {
     restart: "Restart it",
     off: "Switch it off for this session",
     on: "Switch it on",
+    trust: "Trust tools to be read-only",
   },
   fields: {
     state: "state",

@@ -16,7 +16,9 @@ export const texts: typeof en = {
   addServer: "添加：reasonix mcp add 名称 -- 命令 …，见 `reasonix docs mcp`",
   waitsForTrust: "来自项目，等待 `reasonix trust`",
   whichServer: (action) => `无法执行 ${action}：没有指明服务器`,
-  mcpUsage: "请写 /mcp [名称]、/mcp login 名称、/mcp restart 名称、/mcp unload 名称 或 /mcp load 名称",
+  mcpUsage:
+    "请写 /mcp [名称]、/mcp login 名称、/mcp restart 名称、/mcp unload 名称、/mcp load 名称、/mcp trust 名称 [工具 …] 或 " +
+    "/mcp untrust 名称 [工具 …]",
   lastTime: (why) => `上次失败：${serverFailure(why)}`,
   because: (state, why) => `${state}：${serverFailure(why)}`,
   isOff: (name) => `无法重启 ${name}：它已关闭`,
@@ -40,6 +42,23 @@ export const texts: typeof en = {
     restart: "重新启动服务器",
     unload: "在本次会话中关闭服务器",
     load: "打开服务器",
+    trust: "信任服务器的工具为只读",
+    untrust: "不再信任工具为只读",
+  },
+  trust: {
+    title: (name) => `${name}：信任为只读的工具\n它们无需询问即可运行，计划模式中也是。`,
+    all: (count) => `信任服务器声明的全部工具（${count}）`,
+    declared: "服务器声明",
+    trusted: (tools) => `已信任为只读：${tools}`,
+    untrusted: (tools) => `不再信任为只读：${tools}`,
+    savedIn: (file) => `已保存到 ${file}`,
+    sessionOnly: (name) => `仅限本会话：您自己的配置中没有 ${name}`,
+    alsoListed: "`agent.plan_mode_allowed_tools` 可能仍列出它们",
+    noTool: (name, tool) => `${name} 没有工具“${tool}”`,
+    listTools: (name) => `用 /mcp ${name} 列出它的工具`,
+    didYouMean: (tool) => `您是指 ${tool} 吗？`,
+    noneDeclared: (name) => `${name} 没有声明其他只读工具`,
+    noneTrusted: (name) => `${name} 没有被信任为只读的工具`,
   },
   states: {
     "disabled": "已关闭",
@@ -65,6 +84,7 @@ export const texts: typeof en = {
     restart: "重启",
     off: "在本会话中关闭",
     on: "打开",
+    trust: "信任工具为只读",
   },
   fields: {
     state: "状态",

@@ -49,6 +49,13 @@ const SETTINGS = {
   replacedDirectory: (file) =>
     `${file} 中的允许规则不生效：它们是为此路径上原来的目录保存的，该目录已被另一个目录取代`,
   allowAnew: () => "请在被询问时重新允许（旧规则会随之移除），或删除该文件",
+  unusablePath: (name, path) => `不能使用 ${name}：${path}`,
+  outsideProjects: () => "请指定工作目录之外的目录",
+  writeAbsolute: () => "请写完整路径，以 / 或 ~/ 开头",
+  noAgentAddress: () => "不能使用 AGENT_BASE_URL：它不是 http 地址",
+  noAgentModel: () => "AGENT_BASE_URL 需要一个模型",
+  setVariable: (name) => `请设置 ${name}`,
+  noCommandRule: (rule, key) => `不能将 ${rule} 用于 ${key}：它不是关于命令的规则`,
   usedTwice: (name, list) => `${list} 中不能两次使用名称 ${name}`,
   noSuchEffort: (word, levels) => `不能用“${word}”作为 effort：等级有 ${levels}`,
   nameEfforts: (line) => `请使用其中之一，或写明供应商自有的等级：${line}`,

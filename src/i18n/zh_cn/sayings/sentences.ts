@@ -1,24 +1,29 @@
 /** An English sentence, `{}` for what varies in it, and the same in Chinese with `{1}`, `{2}` … */
 export type Sentences = Readonly<Record<string, string>>;
 
-/**
- * Makes what says sentences that come in English alone: they are kept in files, or stand in reports that
- * machines read. Several of them are divided by "; ", and one that is not known stays as it is.
- */
-export function sentenceTeller(sentences: Sentences): (english: string) => string {
+/** Says sentences that come in English alone; undefined for one that is not known. The first match counts. */
+export function phraseTeller(sentences: Sentences): (english: string) => string | undefined {
   // Hardly any run says one of them.
   let made: (readonly [RegExp, string])[] | undefined;
   const patterns = () =>
     made ??= Object.entries(sentences).map(([english, chinese]) =>
       [new RegExp(`^${english.split("{}").map(quoted).join("([^]*?)")}$`, "i"), chinese] as const
     );
-  const told = (english: string): string | undefined => {
+  return (english) => {
     for (const [pattern, chinese] of patterns()) {
       const found = pattern.exec(english);
       if (found) return chinese.replace(/\{(\d)\}/g, (_, place) => found[Number(place)] ?? "");
     }
     return undefined;
   };
+}
+
+/**
+ * Makes what says sentences that come in English alone: they are kept in files, or stand in reports that
+ * machines read. Several of them are divided by "; ", and one that is not known stays as it is.
+ */
+export function sentenceTeller(sentences: Sentences): (english: string) => string {
+  const told = phraseTeller(sentences);
   return (english) => {
     const parts = english.split("; ").map((part) => [part, told(part)] as const);
     const whole = parts.every(([, chinese]) => chinese !== undefined) ? undefined : told(english);

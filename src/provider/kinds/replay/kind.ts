@@ -52,7 +52,7 @@ class Player {
     if (missing.length > 0) {
       throw new ReasonixError(`The cassette ${cassette.file} needs values for ${missing.join(", ")}`, {
         exit: "config",
-        remedy: "hand in the values it was recorded with, or record it anew",
+        remedy: "hand in the values it was recorded with, or record it again",
       });
     }
     this.#matcher = {
@@ -119,7 +119,7 @@ class Player {
 
   #mismatch(what: string): ProviderError {
     const message =
-      `The cassette ${this.#cassette.file} does not match: ${what}; record it anew with --record`;
+      `The cassette ${this.#cassette.file} does not match: ${what}; record it again with --record`;
     return { kind: "mismatch", message };
   }
 }

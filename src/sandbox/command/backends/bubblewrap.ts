@@ -1,13 +1,16 @@
 import {
-  ancestors,
   type Backend,
+  bindMounts,
+  CLEANER,
+  DANGLING,
+  isWhole,
   type JailedCommand,
   type JailPlan,
-  type MountPath,
+  joinPaths,
   type ProbeResult,
+  ROOT_CAPABILITIES,
   type SpawnPlan,
 } from "../backend.ts";
-import { contains } from "../../../path/contains.ts";
 import { findJailProgram } from "../programs.ts";
 import { seccompFilter } from "../seccomp.ts";
 import { PROXY_PORT, proxyEnvironment } from "../../network/proxy_environment.ts";
@@ -17,8 +20,7 @@ import { PROXY_PORT, proxyEnvironment } from "../../network/proxy_environment.ts
  * Bubblewrap itself would leave root all capabilities, and with them the way to undo every mount below.
  */
 const DROP_CAPABILITIES = ["--cap-drop", "ALL"];
-const ROOT_CAPABILITIES = ["DAC_OVERRIDE", "CHOWN", "FOWNER", "SETUID", "SETGID"]
-  .flatMap((name) => ["--cap-add", `CAP_${name}`]);
+const KEPT_CAPABILITIES = ROOT_CAPABILITIES.flatMap((name) => ["--cap-add", `CAP_${name}`]);
 
 /** Ways to start it, the strongest first: what a kernel or container forbids differs. */
 const VARIANTS: readonly (readonly string[])[] = [
@@ -27,7 +29,7 @@ const VARIANTS: readonly (readonly string[])[] = [
   DROP_CAPABILITIES,
 ];
 const ROOT_VARIANTS: readonly (readonly string[])[] = [
-  [...DROP_CAPABILITIES, ...ROOT_CAPABILITIES],
+  [...DROP_CAPABILITIES, ...KEPT_CAPABILITIES],
   ...VARIANTS,
 ];
 
@@ -41,16 +43,6 @@ const RUN_DIRECTORIES = [
   "/run/NetworkManager/resolv.conf",
   "/run/current-system",
   "/run/opengl-driver",
-];
-
-/** Variables that lead to sockets the jail does not show. */
-const DANGLING = [
-  "SSH_AUTH_SOCK",
-  "DBUS_SESSION_BUS_ADDRESS",
-  "XDG_RUNTIME_DIR",
-  "WAYLAND_DISPLAY",
-  "DISPLAY",
-  "XAUTHORITY",
 ];
 
 /** Size of the directories that live in memory. */
@@ -74,8 +66,6 @@ const system = (wide: boolean): string[] =>
     ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/var/tmp"],
   ].flat();
 
-const isWhole = ({ path }: { readonly path: string }) => path === "/";
-
 function temporary(plan: JailPlan): string[] {
   if (plan.writable.some((place) => place.path === "/tmp" || isWhole(place))) return [];
   if (plan.privateTmp !== undefined) return ["--bind", plan.privateTmp, "/tmp"];
@@ -91,45 +81,19 @@ const CLOSER = 'for fd in /proc/self/fd/??*; do fd=${fd##*/}; exec {fd}>&-; done
 
 /** Mounts in the order in which they cover each other: outer before inner, and what is hidden last. */
 function mounts(plan: JailPlan): string[] {
-  const writable = plan.writable.filter((place) => !isWhole(place));
-  const covers = (path: string) => plan.writable.some((place) => contains(place.path, path));
-  const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
-  const readable = plan.readable.map((place) => place.path);
-  const kept = ancestors(plan).filter((path) => isWritable(path, writable, [...fixed, ...readable]));
-  const binds = [
-    ...writable.map(({ path }) => bind("--bind", path)),
-    ...plan.replaced.flatMap(({ path, by, shown, shared }) => [
-      bind("--bind", path, by),
-      ...shared.map((part) => bind("--bind", part)),
-      ...shown.map((part) => bind("--ro-bind", part)),
+  const args = [
+    ...temporary(plan),
+    ...bindMounts(plan).flatMap(({ path, from, writable }) => [
+      writable ? "--bind" : "--ro-bind",
+      from,
+      path,
     ]),
-    ...[...readable, ...fixed].map((path) => bind("--ro-bind", path)),
-    ...kept.map((path) => bind("--bind", path)),
   ];
-  const args = temporary(plan);
-  const seen = new Set<string>();
-  for (const { words } of binds.sort((a, b) => a.path.length - b.path.length)) {
-    const line = words.join("\0");
-    if (seen.has(line)) continue;
-    seen.add(line);
-    args.push(...words);
-  }
-  for (const { path, directory: directory } of plan.hidden) {
+  for (const { path, directory } of plan.hidden) {
     if (directory) args.push("--perms", "0000", "--tmpfs", path, "--remount-ro", path);
     else args.push("--ro-bind", "/dev/null", path);
   }
   return args;
-}
-
-/** The innermost place decides, and where two are the same the one that is only to be read. */
-function isWritable(path: string, writable: readonly MountPath[], fixed: readonly string[]): boolean {
-  const depth = (places: readonly string[]) =>
-    Math.max(-1, ...places.filter((place) => contains(place, path)).map((place) => place.length));
-  return depth(writable.map((place) => place.path)) > depth(fixed);
-}
-
-function bind(option: string, path: string, from = path): { path: string; words: string[] } {
-  return { path, words: [option, from, path] };
 }
 
 function wrap(command: JailedCommand): SpawnPlan {
@@ -153,15 +117,6 @@ function wrap(command: JailedCommand): SpawnPlan {
   return { command: start.command, args: [...start.args, ...args, "--chdir", cwd, "--", ...argv], env };
 }
 
-const CLEANER = `PATH=/usr/bin:/bin:/run/current-system/sw/bin
-set -f; IFS='
-'
-for file in $files; do
-  if [ -e "$file" ] || [ -L "$file" ]; then
-    rm -rf -- "$file" && echo "reasonix: removed $file, which would have made git run other programs" >&2
-  fi
-done`;
-
 /**
  * The shell that starts bubblewrap. It gives it the filter on an open descriptor, as bubblewrap wants it;
  * closes descriptors that we inherited, which could lead outside; and keeps core dumps, which are handled
@@ -184,20 +139,12 @@ code=$?
 ${CLEANER}
 exit $code`;
 
-/** The kernel takes no argument of more than 128 KiB, and a character here may be three bytes there. */
-const MAX_LIST = 40_000;
-
-function joined(paths: readonly string[]): string {
-  const text = paths.join("\n");
-  return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));
-}
-
 function startWith(
   program: string,
   filter: string | undefined,
   mustNotAppear: readonly string[],
 ): { command: string; args: string[] } {
-  const files = joined(mustNotAppear.filter((path) => !path.includes("\n")));
+  const files = joinPaths(mustNotAppear);
   const seccomp = filter === undefined ? [] : ["--seccomp", "9"];
   return { command: "/bin/sh", args: ["-c", STARTER, filter ?? "/dev/null", files, program, ...seccomp] };
 }

@@ -23,7 +23,9 @@ export function basisOf(plan: JailPlan, { command, args }: SpawnPlan, cwd: strin
     plan.writable.some((place) => contains(place.path, path)) ||
     hidden.some((inner) => contains(path, inner));
   const held = new Set([...fixed.filter(mounted), ...hidden, ...ancestors(plan)]);
-  const named = [...fixed, ...args.filter((word) => word.startsWith("/"))].filter((path) => !held.has(path));
+  const bound = [...plan.writable, ...plan.readable].map((place) => place.path);
+  const named = [...fixed, ...bound, ...args.filter((word) => word.startsWith("/"))]
+    .filter((path) => !held.has(path));
   let changed = 0;
   const parts = [...held].map((path) => {
     const [is, at] = look(path, Deno.lstatSync);

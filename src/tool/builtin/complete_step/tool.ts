@@ -5,6 +5,7 @@ import description from "./description.md" with { type: "text" };
 export const COMPLETE_STEP = defineBuiltin({
   name: "complete_step",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: { step: { type: "integer" }, note: { type: "string" } },

@@ -5,6 +5,7 @@ import description from "./description.md" with { type: "text" };
 export const EXIT_PLAN_MODE = defineBuiltin({
   name: "exit_plan_mode",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: { plan: { type: "string" } },

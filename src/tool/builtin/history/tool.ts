@@ -11,7 +11,6 @@ export const HISTORY = defineBuiltin({
       operation: { type: "string", enum: ["search", "around"] },
       query: { type: "string", description: "search: a few rare words" },
       scope: { type: "string", enum: ["project", "global"] },
-      limit: { type: "integer", minimum: 1, maximum: 50 },
       session: { type: "string", description: "around: of a hit" },
       seq: { type: "integer", minimum: 0, description: "around: of a hit" },
       before: { type: "integer", minimum: 0, maximum: 50 },
@@ -20,6 +19,7 @@ export const HISTORY = defineBuiltin({
     required: ["operation"],
     additionalProperties: false,
   },
+  unoffered: { limit: { type: "integer", minimum: 1, maximum: 50 } },
   readOnly: true,
   title: ({ query, session }) =>
     query === undefined ? `read session ${session}` : `search sessions for "${query}"`,

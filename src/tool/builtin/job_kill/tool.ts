@@ -5,6 +5,7 @@ import description from "./description.md" with { type: "text" };
 export const JOB_KILL = defineBuiltin({
   name: "job_kill",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: { job_id: { type: "string" } },

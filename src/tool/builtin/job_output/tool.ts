@@ -5,6 +5,7 @@ import description from "./description.md" with { type: "text" };
 export const JOB_OUTPUT = defineBuiltin({
   name: "job_output",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: {
@@ -13,7 +14,7 @@ export const JOB_OUTPUT = defineBuiltin({
         type: "integer",
         minimum: 0,
         maximum: 300,
-        description: "Wait so long for the job to end",
+        description: "Wait for its end",
       },
     },
     required: ["job_id"],

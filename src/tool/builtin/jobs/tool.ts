@@ -4,6 +4,7 @@ import description from "./description.md" with { type: "text" };
 export const JOBS = defineBuiltin({
   name: "jobs",
   description,
+  late: true,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
   title: () => "list jobs",

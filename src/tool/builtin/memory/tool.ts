@@ -16,11 +16,11 @@ export const MEMORY = defineBuiltin({
         enum: ["project", "global"],
         description: "read: where the name is not unique",
       },
-      limit: { type: "integer", minimum: 1, maximum: 50 },
     },
     required: ["operation"],
     additionalProperties: false,
   },
+  unoffered: { limit: { type: "integer", minimum: 1, maximum: 50 } },
   readOnly: true,
   title: ({ name, query }) =>
     name !== undefined

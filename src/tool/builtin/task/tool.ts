@@ -13,7 +13,7 @@ export const TASK = defineBuiltin({
       description: { type: "string", description: "3 to 6 words" },
       background: { type: "boolean", description: "Returns an id at once" },
       isolation: { type: "string", enum: ["worktree"] },
-      resume: { type: "string", description: "Id of an earlier task to go on with" },
+      resume: { type: "string", description: "Id of an earlier task to continue" },
     },
     required: ["prompt"],
     additionalProperties: false,

@@ -4,11 +4,12 @@ import description from "./description.md" with { type: "text" };
 export const TASK_OUTPUT = defineBuiltin({
   name: "task_output",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: {
       id: { type: "string" },
-      wait_seconds: { type: "integer", minimum: 0, maximum: 300, description: "Wait so long for its end" },
+      wait_seconds: { type: "integer", minimum: 0, maximum: 300, description: "Wait for its end" },
     },
     required: ["id"],
     additionalProperties: false,

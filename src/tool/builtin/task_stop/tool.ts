@@ -4,6 +4,7 @@ import description from "./description.md" with { type: "text" };
 export const TASK_STOP = defineBuiltin({
   name: "task_stop",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: { id: { type: "string" } },

@@ -6,6 +6,7 @@ import description from "./description.md" with { type: "text" };
 export const UPDATE_GOAL = defineBuiltin({
   name: "update_goal",
   description,
+  late: true,
   schema: {
     type: "object",
     properties: {

@@ -196,15 +196,40 @@ Deno.test("Escape stops a line behind !, and a destructive one is asked about in
   await chat.until(() => chat.events.some((event) => event.type === "approval.request"));
 });
 
-Deno.test("a fact behind # is saved, its place is told, and the model hears of it", async () => {
+Deno.test("a typed line that begins with # and a space is saved, and the undo that is shown takes it back", async () => {
   await using chat = await openChat({ replies: [say("ok")] });
-  chat.say("#we indent with tabs");
-  await chat.shows("Remembered in");
+  chat.say("# we indent with tabs");
+  await chat.shows('Remembered: "we indent with tabs"');
+  await chat.shows("/memory forget we-indent-with-tabs");
   chat.say("go on");
   await chat.until(() => turnEnds(chat).length === 1);
   const texts = chat.provider.requests[0]?.map(({ content }) => String(content)) ?? [];
   assert(texts.some((text) => text.includes("<memory>") && text.includes("we indent with tabs")));
   assertEquals(texts.at(-1), "go on");
+  chat.say("/memory forget we-indent-with-tabs");
+  await chat.shows("Forgotten: we-indent-with-tabs");
+  chat.say("/memory");
+  await chat.shows("Nothing is remembered here");
+});
+
+Deno.test("#word, a long line and a pasted heading go to the model, and nothing is remembered", async () => {
+  await using chat = await openChat({ replies: [say("a"), say("b"), say("c"), say("d")] });
+  const long = `# ${"many words ".repeat(20)}end`;
+  const wait = (turns: number) => chat.until(() => turnEnds(chat).length === turns);
+  chat.say("#hotfix the flaky test");
+  await wait(1);
+  chat.say(long);
+  await wait(2);
+  chat.terminal.paste("# Release notes");
+  chat.terminal.press("enter");
+  await wait(3);
+  chat.terminal.paste("# Task\n\nDo it.");
+  chat.terminal.press("enter");
+  await wait(4);
+  const sent = chat.provider.requests.map((messages) => messages.at(-1)?.content);
+  assertEquals(sent, ["#hotfix the flaky test", long, "# Release notes", "# Task\n\nDo it."]);
+  chat.say("/memory");
+  await chat.shows("Nothing is remembered here");
 });
 
 Deno.test("//, #12 and paths are texts; an unknown command is told here and comes back", async () => {

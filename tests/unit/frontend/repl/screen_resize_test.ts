@@ -169,6 +169,24 @@ Deno.test("lines that were printed for a width that the terminal no longer has a
   assertEquals(text.filter((line) => line.startsWith("line ")).length, 3, text.join("\n"));
 });
 
+Deno.test("lines that left the screen before their width was found to be wrong follow whole", () => {
+  const terminal = new LateTerminal({ columns: 40, rows: 15 });
+  terminal.write("\x1b[?7l");
+  const screen = new Screen(terminal, { frame: () => ({ lines: ["", "> ", "status"] }) });
+  screen.open();
+  terminal.said = { columns: 40, rows: 15 };
+  terminal.resize(24, 5);
+  const lines = [1, 2, 3, 4].map((number) => `line ${number} ${"word ".repeat(5)}end${number}`);
+  screen.print([...lines, "short"]);
+  screen.draw();
+  terminal.lastTaken = "after";
+  terminal.said = undefined;
+  screen.resized();
+  const text = terminal.text().join("\n");
+  assertEquals(text.replaceAll("\n", "").match(/end\d/g), ["end1", "end2", "end3", "end4"], text);
+  assertEquals(text.match(/short/g)?.length, 1, text);
+});
+
 Deno.test("lines that wait to be printed while the terminal becomes narrower lose nothing", async () => {
   const terminal = new VirtualTerminal({ columns: 40, rows: 15 });
   const screen = new Screen(terminal, { frame: () => ({ lines: ["status"] }) });

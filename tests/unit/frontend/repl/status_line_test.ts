@@ -30,6 +30,16 @@ Deno.test("the status line shows the mode that was switched to", async () => {
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· auto"));
 });
 
+Deno.test("the status line shows plan mode as one mode, with the approvals that follow it", async () => {
+  for (const [locale, shown] of [["en", "· plan (then auto)"], ["zh-CN", "· 计划（之后 自动）"]] as const) {
+    await using chat = await openChat({ locale });
+    await chat.until(() => lastRow(chat.terminal.screen()) !== "");
+    chat.say("/mode auto");
+    chat.say("/mode plan");
+    await chat.until(() => lastRow(chat.terminal.screen()).includes(shown));
+  }
+});
+
 Deno.test("the status line says that no session is open when none could be opened, and then which is", async () => {
   let broken = true;
   await using chat = await openChat({
@@ -50,6 +60,6 @@ Deno.test("the status line does not say that a command works while its question 
   await using chat = await openChat();
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
   chat.say("/mode");
-  await chat.shows("How far may the agent go?");
+  await chat.shows("How should the agent work?");
   assert(lastRow(chat.terminal.screen()).includes("· ask"), chat.terminal.screen().join("\n"));
 });

@@ -234,6 +234,39 @@ Deno.test("calls that run together have a line each with the end of their output
   assertEquals(lines.slice(0, 3), ["✓ read_file a.txt · 120 lines", "✗ bash make · exit 2 · 3.0 s", "  bad"]);
 });
 
+Deno.test("a call that a person is asked about does not count as running, and is denied when they say no", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    const stage = await transcriptStage({ locale });
+    const request: NewEvent = {
+      type: "approval.request",
+      callId: "1",
+      tool: "bash",
+      subject: "make",
+      reason: "r",
+    };
+    stage.feed(
+      { type: "turn.start", turn: 1 },
+      start("1", "make"),
+      start("2", "a.txt", "read_file"),
+      request,
+    );
+    stage.clock.now = 9000;
+    const seconds = locale === "en" ? "s" : "秒";
+    const calls = () => stage.transcript.live(80, 20).filter((row) => /make|a\.txt/.test(row));
+    assertEquals(calls(), ["• bash make", `• read_file a.txt · 9 ${seconds}`]);
+    const decision = { type: "approval.decision", callId: "1", source: "user" } as const;
+    stage.feed({ ...decision, decision: "allow" });
+    stage.clock.now = 11_000;
+    assertEquals(calls(), [`• bash make · 2 ${seconds}`, `• read_file a.txt · 11 ${seconds}`]);
+    stage.feed(request, { ...decision, decision: "deny" });
+    const summary = 'denied, not executed: the user declined "make"';
+    stage.feed(end("1", { outcome: "blocked", denied: true, summary, durationMs: 0 }), end("2"), TURN_END);
+    const lines = await stage.printed();
+    const said = locale === "en" ? "denied, not executed" : "已拒绝，未执行";
+    assert(lines.includes(`⊘ bash make · ${said}`), lines.join("\n"));
+  }
+});
+
 Deno.test("an answer that was interrupted stays and is marked, one that broke off is said to", async () => {
   const stage = await transcriptStage();
   await warm(stage);
@@ -322,9 +355,12 @@ Deno.test("what happens beside texts and calls is a calm line each", async () =>
     "· you allowed bash make",
     "· checkpoint of 1,200 files",
     "· went back: conversation and files",
-    "· older messages were summarised: 120,000 → 8,000 tokens",
+    "· older messages were summarised: 120,000 → 8,000 tokens · Ctrl+O shows all",
     "✗ Cannot do it",
     "  never",
+  ]);
+  assertEquals(stage.transcript.folded, [
+    { kind: "summary", title: "older messages were summarised: 120,000 → 8,000 tokens", text: "d" },
   ]);
 });
 
@@ -351,6 +387,7 @@ Deno.test("a session that goes on shows its last turns, whatever its length", as
     take(user(`question ${turn}`));
     const call = { id: "1", name: "bash", arguments: '{"command":"ls \\"a b\\""}' };
     take({ type: "message.end", step: 1, model: "m", content: "", calls: [call], durationMs: 1 });
+    take({ ...start("1", "ls"), title: '$ ls "a b"' } as NewEvent);
     take(end("1", { summary: `exit ${turn}`, content: "x" }));
     take({ type: "message.end", step: 2, model: "m", content: `answer *${turn}*`, durationMs: 1 });
     take({ ...TURN_END, turn } as NewEvent);
@@ -362,7 +399,7 @@ Deno.test("a session that goes on shows its last turns, whatever its length", as
     "· … 7,988 earlier messages: /export, or reasonix session show",
     ...[1998, 1999, 2000].flatMap((turn) => [
       `> question ${turn}`,
-      `✓ bash ls "a b" · exit ${turn}`,
+      `✓ $ ls "a b" · exit ${turn}`,
       `answer ${turn}`,
     ]),
   ]);

@@ -119,7 +119,9 @@ Deno.test("nobody is asked where nobody is, and the run says so", async () => {
     open: () => false,
   });
   assertEquals(await elicit("docs", form({ name: { type: "string" } }), signal), { action: "cancel" });
-  assertEquals(told, ['MCP server docs asked "Who are you?", and this run asks nobody: it was told so']);
+  assertEquals(told, [
+    'MCP server docs asked "Who are you?", and this run has no prompt: the server was notified',
+  ]);
 });
 
 Deno.test("what servers say does not steer the terminal, and is bounded", async () => {

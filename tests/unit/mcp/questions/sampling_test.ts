@@ -67,7 +67,7 @@ Deno.test("leaving the question, and a run without a person, refuse", async () =
   await assertRejects(() => desk([undefined]).sample("docs", params, signal), Error, "The user declined");
   const nobody = desk(undefined);
   await assertRejects(() => nobody.sample("docs", params, signal), Error, "Nobody is there");
-  assertStringIncludes(nobody.told[0] ?? "", "this run asks nobody");
+  assertStringIncludes(nobody.told[0] ?? "", "this run has no prompt");
   assertEquals(nobody.events, []);
 });
 

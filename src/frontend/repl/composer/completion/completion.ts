@@ -1,4 +1,4 @@
-import { ranked } from "./ranking.ts";
+import { byScore, type Scored, scored } from "./ranking.ts";
 
 /** Something that can be put into the draft. */
 export interface CompletionItem {
@@ -35,6 +35,8 @@ export interface CompletionMatch {
 export interface CompletionList {
   readonly items: readonly CompletionItem[];
   readonly cut?: boolean;
+  /** Finds the best of a list that is too long for `items`, which is empty then. */
+  readonly search?: (query: string, most: number) => readonly Scored<CompletionItem>[];
 }
 
 /**
@@ -50,6 +52,16 @@ export interface CompletionSource {
 
 /** Items shown at once never are more. */
 const MAX_ITEMS = 200;
+
+/** The best items, each text to put in once. */
+function best(found: Scored<CompletionItem>[]): CompletionItem[] {
+  const items = new Map<string, CompletionItem>();
+  for (const { item } of byScore(found)) {
+    if (!items.has(item.insert)) items.set(item.insert, item);
+    if (items.size === MAX_ITEMS) break;
+  }
+  return [...items.values()];
+}
 
 interface Offer {
   readonly match: CompletionMatch;
@@ -102,7 +114,8 @@ export class Completion {
   get descends(): boolean {
     const { query = "" } = this.#offer?.match ?? {};
     const chosen = this.items[this.#selected]?.label ?? "";
-    return query !== "" && chosen.endsWith("/") && !this.items.some(({ label }) => label === `${query}/`);
+    const isName = chosen.indexOf("/") === chosen.length - 1;
+    return query !== "" && isName && !this.items.some(({ label }) => label === `${query}/`);
   }
 
   /** Chooses the next item, or the one before; behind the last comes the first. */
@@ -140,15 +153,18 @@ export class Completion {
     }
     this.#leftAt = undefined;
     const here = matches.filter(({ match }) => match.from === first.match.from);
-    const lists = here.map(({ source, match }) => this.#list(source, match));
-    const all = lists.flatMap((list) => list?.items ?? []);
-    const found = ranked(all, first.match.query).slice(0, MAX_ITEMS);
+    const lists = here.map(({ source, match }) => ({ match, list: this.#list(source, match) }));
+    const found = best(
+      lists.flatMap(({ match: { query }, list }) =>
+        list?.search?.(query, MAX_ITEMS) ?? scored(list?.items ?? [], query)
+      ),
+    );
     const typed = before.slice(first.match.from);
     const isWhole = found.length === 1 && found[0]?.insert.trimEnd() === typed;
     const items = isWhole ? [] : found;
     const isSame = this.#offer?.match.from === first.match.from &&
       this.#offer.match.query === first.match.query && this.#offer.match.list === first.match.list;
-    this.#offer = { match: first.match, items, cut: lists.some((list) => list?.cut) };
+    this.#offer = { match: first.match, items, cut: lists.some(({ list }) => list?.cut) };
     if (isSame && this.#selected >= 0) this.#selected = Math.min(this.#selected, items.length - 1);
     else this.#selected = first.match.preselect && items.length > 0 ? 0 : -1;
   }

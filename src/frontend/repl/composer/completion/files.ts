@@ -1,6 +1,7 @@
 import type { Assembly } from "../../../../assembly/mod.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../../path/reference_text.ts";
 import type { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
+import type { MentionParts, PathIndex } from "./tree.ts";
 
 export interface FileSourceOptions {
   readonly cwd: string;
@@ -31,6 +32,68 @@ export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
         : directory;
       const path = expanded.startsWith("/") ? expanded : `${cwd}/${expanded}`;
       return await readEntries(path, expanded, list.startsWith("."));
+    },
+  };
+}
+
+const FRESH_MS = 3_000;
+
+export interface TreeSourceOptions {
+  readonly cwd: string;
+  /** Paths that may not be seen. */
+  readonly hidden: () => Promise<(path: string) => boolean>;
+  /** Age of a listing in milliseconds from which on the next `@` makes another one; default: 3,000. */
+  readonly freshMs?: number;
+}
+
+/**
+ * Files and directories of the whole tree for `@`, without what ignore files name. The tree is listed between
+ * keys from the first `@` on; until that has ended, directories are completed one at a time.
+ */
+export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOptions): CompletionSource {
+  let tree: { readonly paths: PathIndex; readonly cut: boolean; readonly since: number } | undefined;
+  let listing: Promise<void> | undefined;
+  const list = async () => {
+    const { listTree } = await import("./tree.ts");
+    const { paths, cut } = await listTree(cwd, await hidden());
+    tree = { paths, cut, since: performance.now() };
+  };
+  return {
+    match(before) {
+      const reference = openReference(before);
+      if (!reference || /^[./~]|(?:^|\/)\.\.(?:\/|$)/.test(reference.path)) return undefined;
+      return { from: reference.at, query: reference.path, list: "", preselect: true };
+    },
+    async items() {
+      if (!tree || performance.now() - tree.since >= freshMs) {
+        listing ??= list().finally(() => listing = undefined);
+        if (!tree) await listing;
+        else listing.catch(() => {});
+      }
+      return {
+        items: [],
+        search: (query, most) =>
+          tree?.paths.search(query, most).flatMap(({ item, score }) =>
+            itemOfPath(item).map((found) => ({ item: found, score }))
+          ) ?? [],
+        cut: tree?.cut === true,
+      };
+    },
+  };
+}
+
+/** Agents and earlier sessions of the directory for `@`, next to files. */
+export function mentionSource(
+  run: () => Promise<MentionParts>,
+): CompletionSource {
+  return {
+    match(before) {
+      const reference = openReference(before);
+      if (!reference || reference.path.includes("/")) return undefined;
+      return { from: reference.at, query: reference.path, list: "", preselect: true };
+    },
+    async items() {
+      return { items: await (await import("./tree.ts")).mentionItems(await run()) };
     },
   };
 }
@@ -80,17 +143,18 @@ interface EntryPlace {
 function itemOf(entry: Deno.DirEntry, { path, directory, isIgnored }: EntryPlace): CompletionItem[] {
   const { name } = entry;
   const isDirectory = entry.isDirectory || (entry.isSymlink && leadsToDirectory(`${path}/${name}`));
-  const reference = referenceTo(`${directory}${name}${isDirectory ? "/" : ""}`);
-  if (reference === undefined) return [];
-  // What was begun with a quote goes on behind the directory.
-  const insert = isDirectory ? reference.replace(/"$/, "") : `${reference} `;
   const label = `${name}${isDirectory ? "/" : ""}`;
-  return [{
-    label,
-    insert,
-    ...(isDirectory ? { more: true } : {}),
-    ...(isIgnored(name, isDirectory) ? { last: true } : {}),
-  }];
+  const last = isIgnored(name, isDirectory) ? { last: true } : {};
+  return itemOfPath(`${directory}${label}`).map((item) => ({ ...item, label, ...last }));
+}
+
+/** A path as an item, that of a directory with a slash at its end; none where no reference can name it. */
+function itemOfPath(path: string): CompletionItem[] {
+  const reference = referenceTo(path);
+  if (reference === undefined) return [];
+  if (!path.endsWith("/")) return [{ label: path, insert: `${reference} ` }];
+  // What was begun with a quote continues behind the directory.
+  return [{ label: path, insert: reference.replace(/"$/, ""), more: true }];
 }
 
 /** What the ignore files say about the entries of a directory. */

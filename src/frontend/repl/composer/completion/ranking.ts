@@ -5,23 +5,36 @@ interface Ranked {
   readonly last?: boolean;
 }
 
-/**
- * The items that have the characters of the query in this order, best first: the same, a beginning, the
- * beginning of a word, a part, and scattered characters. Among equals shorter ones come first, then the order
- * that they came in. Case does not matter.
- */
-export function ranked<T extends Ranked>(items: readonly T[], query: string): T[] {
-  const wanted = query.toLowerCase();
-  const scored: { readonly item: T; readonly score: number }[] = [];
-  for (const item of items) {
-    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? foundBeside(item, wanted);
-    if (score !== undefined) scored.push({ item, score: item.last ? score + LAST : score });
-  }
-  return scored.sort((a, b) => a.score - b.score).map(({ item }) => item);
+/** An item that a query finds; a lower score is better. */
+export interface Scored<T> {
+  readonly item: T;
+  readonly score: number;
 }
 
-const KIND = 1000;
-const LAST = 10 * KIND;
+/** Best first; equals stay in their order. */
+export function byScore<T>(found: Scored<T>[]): Scored<T>[] {
+  return found.sort((a, b) => a.score - b.score);
+}
+
+/**
+ * The items that have the characters of the query in this order, each with its score: the same, a beginning,
+ * the beginning of a word, a part, and scattered characters. Among equals shorter ones come first. Case does
+ * not matter.
+ */
+export function scored<T extends Ranked>(items: readonly T[], query: string): Scored<T>[] {
+  const wanted = query.toLowerCase();
+  const found: Scored<T>[] = [];
+  for (const item of items) {
+    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? foundBeside(item, wanted);
+    if (score !== undefined) found.push({ item, score: item.last ? score + LAST : score });
+  }
+  return found;
+}
+
+/** Scores of one kind of match differ by less. */
+export const KIND = 1000;
+/** Scores from here on stand for what comes last. */
+export const LAST = 10 * KIND;
 
 function foundBeside({ also }: Ranked, wanted: string): number | undefined {
   return also?.toLowerCase().includes(wanted) ? LAST - 1 : undefined;
@@ -34,8 +47,7 @@ function scoreOf(label: string, wanted: string): number | undefined {
   const at = text.indexOf(wanted);
   if (at === 0) return longer === 0 ? 0 : KIND + longer;
   if (at > 0) {
-    const beginsWord = /[^\p{L}\p{N}]$/u.test(text.slice(0, at)) || isCamel(label, at);
-    return (beginsWord ? 2 : 3) * KIND + longer;
+    return (beginsWord(label, at) ? 2 : 3) * KIND + longer;
   }
   let gaps = 0;
   let from = 0;
@@ -48,6 +60,15 @@ function scoreOf(label: string, wanted: string): number | undefined {
   return 4 * KIND + Math.min(gaps * 20 + longer, KIND - 1);
 }
 
-function isCamel(label: string, at: number): boolean {
-  return /\p{Lu}/u.test(label[at] ?? "") && /\p{Ll}/u.test(label[at - 1] ?? "");
+/** Reports whether a word begins at an offset: after a sign, or with an upper-case letter. */
+export function beginsWord(label: string, at: number): boolean {
+  const [code, next] = [label.charCodeAt(at - 1), label.charCodeAt(at)];
+  // The patterns of Unicode cost too much for 100,000 paths.
+  if (code < 128 && next < 128) return !isWordCode(code) || (isUpperCode(next) && isLowerCode(code));
+  const before = label[at - 1] ?? " ";
+  return /[^\p{L}\p{N}]/u.test(before) || (/\p{Lu}/u.test(label[at] ?? "") && /\p{Ll}/u.test(before));
 }
+
+const isUpperCode = (code: number) => code >= 65 && code <= 90;
+const isLowerCode = (code: number) => code >= 97 && code <= 122;
+const isWordCode = (code: number) => isUpperCode(code) || isLowerCode(code) || (code >= 48 && code <= 57);

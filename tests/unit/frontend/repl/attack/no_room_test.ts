@@ -29,7 +29,7 @@ Deno.test("a session that no disk takes is kept, not left by mistake, and saved 
   chat.terminal.press("enter");
   await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));
   clear();
-  chat.say("#fact");
+  chat.say("# fact");
   await chat.shows("Cannot save");
   clear();
   assertEquals(chat.opened.length, 1);

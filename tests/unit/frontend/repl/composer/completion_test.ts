@@ -6,8 +6,9 @@ import {
   Completion,
   type CompletionSource,
 } from "../../../../../src/frontend/repl/composer/completion/completion.ts";
-import { fileSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
-import { ranked } from "../../../../../src/frontend/repl/composer/completion/ranking.ts";
+import { fileSource, treeSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
+import { byScore, scored } from "../../../../../src/frontend/repl/composer/completion/ranking.ts";
+import { PathIndex } from "../../../../../src/frontend/repl/composer/completion/tree.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
@@ -44,7 +45,11 @@ async function withFiles(paths: readonly string[], run: (folder: string) => Prom
   }
 }
 
-Deno.test("ranked puts beginnings before words, words before parts, and parts before scattered letters", () => {
+function ranked<T extends { readonly label: string }>(items: readonly T[], query: string): T[] {
+  return byScore(scored(items, query)).map(({ item }) => item);
+}
+
+Deno.test("a query puts beginnings before words, words before parts, and parts before scattered letters", () => {
   const items = ["xcompactx", "my-compact", "compact", "compactly", "c-o-m-p-a-c-t", "other"].map((
     label,
   ) => ({ label }));
@@ -164,7 +169,7 @@ Deno.test("Completion joins sources of one place, keeps away once left, and mind
     items: () =>
       new Promise((resolve) =>
         lists.push((labels) =>
-          resolve({ items: labels.map((each) => ({ label: name + each, insert: each })) })
+          resolve({ items: labels.map((each) => ({ label: name + each, insert: name + each })) })
         )
       ),
   });
@@ -222,4 +227,91 @@ Deno.test("referenceTo writes names that are read as they were", () => {
   }
   assertEquals(referenceTo('quo"te'), undefined);
   assertEquals(referencedNames("请看@src/a.ts，还有@b.ts。me@example.org"), ["src/a.ts", "b.ts"]);
+});
+
+const seesAll = () => Promise.resolve(() => false);
+
+Deno.test("@ finds files and directories of the whole tree by name, by path and by scattered letters", async () => {
+  const paths = [
+    "src/util/long_name_helper.ts",
+    "src/util/add.js",
+    "docs/help.md",
+    ".gitignore",
+    "made.log",
+    "deep/er/made.log",
+    "node_modules/helper/index.js",
+    ".github/workflows/ci.yml",
+    'quo"te/helper.txt',
+    "my dir/helper two.ts",
+  ];
+  await withFiles(paths, async (folder) => {
+    const sources = [fileSource({ cwd: folder, home: folder }), treeSource({ cwd: folder, hidden: seesAll })];
+    const { completion, next } = watched(...sources);
+    const wait = async (query: string) => {
+      await offered(completion, { next }, `see @${query}`);
+      const end = performance.now() + 5_000;
+      while (completion.items.length === 0 && performance.now() < end) await next();
+      return completion.items.map(({ label }) => label);
+    };
+    assertEquals(await wait("helper"), ["my dir/helper two.ts", "src/util/long_name_helper.ts"]);
+    assertEquals(completion.chosen()?.item.insert, '@"my dir/helper two.ts" ');
+    assertEquals((await wait("addjs"))[0], "src/util/add.js");
+    assertEquals((await wait("util"))[0], "src/util/");
+    assertEquals((await wait("src/hel"))[0], "src/util/long_name_helper.ts");
+    assertEquals((await wait("ci.yml"))[0], ".github/workflows/ci.yml");
+    await wait("made.lo");
+    assertEquals(
+      completion.items.map(({ label }) => label),
+      ["made.log"],
+      "only the one of the root, at the end",
+    );
+    completion.update("see @zzz");
+    assertEquals(completion.items, []);
+  });
+});
+
+Deno.test("@ lists a tree once, sees a new file with a later @, and nothing that is hidden", async () => {
+  await withFiles(["a/secret/key.pem", "a/plain.txt"], async (folder) => {
+    let looks = 0;
+    const hidden = () => {
+      looks++;
+      return Promise.resolve((path: string) => path.endsWith("/secret"));
+    };
+    const source = treeSource({ cwd: folder, hidden, freshMs: 0 });
+    const found = async (query: string) =>
+      (await source.items("")).search?.(query, 9).map(({ item }) => item.label) ?? [];
+    assertEquals(looks, 0, "nothing is listed before the first @");
+    assertEquals([await found("plain"), await found("key")], [["a/plain.txt"], []]);
+    await Deno.writeTextFile(`${folder}/a/later.txt`, "");
+    const end = performance.now() + 5_000;
+    while ((await found("later")).length === 0 && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assertEquals(await found("later"), ["a/later.txt"]);
+    assertEquals([source.match("@/etc"), source.match("@~/x"), source.match("@../x"), source.match("no")], [
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+Deno.test("PathIndex finds the same whether a query was typed letter by letter or at once", () => {
+  const words = ["src", "util", "helper", "add", "test", "index", "main", "page", "Über", "组件"];
+  const paths = Array.from(
+    { length: 3_000 },
+    (_, at) =>
+      `${words[at % 10]}/${words[(at * 7) % 9]}/${words[(at * 3) % 8]}_${at}.${at % 2 ? "ts" : "md"}`,
+  );
+  const typed = new PathIndex();
+  for (const path of paths) typed.add(path);
+  for (const query of ["helper_12", "srcutil", "pagets", "组件", "mainmd", "src/ut", "übermd"]) {
+    for (let length = 1; length < query.length; length++) typed.search(query.slice(0, length), 20);
+    const atOnce = new PathIndex();
+    for (const path of paths) atOnce.add(path);
+    const found = atOnce.search(query, 20);
+    assert(found.length > 0, query);
+    assertEquals(typed.search(query, 20), found, query);
+  }
 });

@@ -117,7 +117,7 @@ Deno.test("a rewind is chosen by its turn, with what it would change", async () 
   chat.say("/rewind");
   await chat.shows("After turn 1: first question");
   chat.terminal.press("down");
-  await chat.shows("Leaves 1 turn behind");
+  await chat.shows("Drops 1 turn");
   chat.terminal.press("enter");
   await chat.shows("Bring back what?");
   chat.terminal.press("c", "enter");

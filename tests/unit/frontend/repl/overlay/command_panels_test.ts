@@ -33,11 +33,11 @@ const CONFIG = {
 };
 
 const PANELS: Readonly<Record<string, Panel>> = {
-  rewind: { open: "/rewind", mark: /Leaves|将舍弃|不舍弃/ },
+  rewind: { open: "/rewind", mark: /Drops|将舍弃|不舍弃/ },
   permissions: { open: "/permissions", mark: /Add a rule|添加规则/ },
   settings: { open: "/settings", mark: /All settings|全部设置|▼|↓/ },
   model: { open: "/model", mark: /mock\/one/ },
-  mode: { open: "/mode", mark: /6\. write/, rows: 30 },
+  mode: { open: "/mode", mark: /8\. write/, rows: 36 },
   theme: { open: "/theme", mark: /high-contrast/ },
   lang: { open: "/lang", mark: /简体中文/ },
   effort: { open: "/effort", mark: /minimal/ },

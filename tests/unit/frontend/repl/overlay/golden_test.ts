@@ -101,10 +101,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
   approval_without_jail: {
     show: approve({ scopes: ["once"], escape: { evidence: "Read-only file system" } }),
   },
-  approval_note: { show: approve({}), keys: ["t", "enter", "u", "s", "e", "space", "p", "n", "p", "m"] },
+  approval_note: {
+    show: approve({}),
+    keys: ["tab", "t", "enter", "u", "s", "e", "space", "p", "n", "p", "m"],
+  },
   approval_rule: {
     show: approve({ checkRule: () => ({ code: "wider", widest: "Bash(npm run build:*)" }) }),
-    keys: ["e", "enter", "x", "enter"],
+    keys: ["tab", "e", "enter", "x", "enter"],
   },
   approval_long: {
     show: approve({ subject: Array.from({ length: 60 }, (_, index) => `echo line ${index + 1}`).join("\n") }),
@@ -136,18 +139,18 @@ const SCENES: Readonly<Record<string, Scene>> = {
   question_own_words: {
     show: (dialogs, signal) =>
       dialogs.ask([{ question: "Which name?", options: [{ label: "reasonix" }], multiple: false }], signal),
-    keys: ["2", "enter", "名", "字"],
+    keys: ["tab", "2", "enter", "名", "字"],
   },
   plan: {
     show: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests", file: "/h/plans/plan-1.md" }, signal),
   },
   plan_changed: {
     show: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests\n2. 修改代码" }, signal),
-    keys: ["c", "enter", "!"],
+    keys: ["tab", "c", "enter", "!"],
   },
   plan_read: {
     show: (dialogs, signal) => dialogs.plan({ plan: "# Tests\n\n1. Write **tests**\n2. 修改代码" }, signal),
-    keys: ["v", "enter"],
+    keys: ["tab", "v", "enter"],
     next: [],
   },
   trust: {

@@ -43,7 +43,7 @@ Deno.test("an approval is not answered by what somebody writes, whatever the pau
 });
 
 Deno.test("a key that comes before anybody can have read the question begins a message", async () => {
-  const { terminal, dialogs, composer, answer, shown, pass } = asked();
+  const { terminal, dialogs, composer, answer, shown, pass, choose } = asked();
   await shown();
   pass(-900);
   terminal.type("y");
@@ -54,7 +54,7 @@ Deno.test("a key that comes before anybody can have read the question begins a m
   assert(dialogs.overlays.aside);
   pass(200);
   assert(!dialogs.overlays.aside);
-  terminal.press("y", "enter");
+  choose("y");
   assertEquals(await answer, { allow: true, scope: "once" });
 });
 
@@ -97,9 +97,9 @@ Deno.test("a question is shown in one piece with what its call would do, and doe
 
 Deno.test("the answer to a question is seen with the next turn of the event loop, whatever it was about", async () => {
   const subject = Array.from({ length: 20_000 }, (_, index) => `echo line ${index} 行`).join("\n");
-  const { terminal, shown, answer } = asked({ subject });
+  const { terminal, shown, answer, choose } = asked({ subject });
   await shown();
-  terminal.press("y", "enter");
+  choose("y");
   await answer;
   await new Promise((resolve) => setTimeout(resolve, 0));
   assert(!terminal.screen().some((line) => line.includes("Run this command?")));
@@ -117,11 +117,11 @@ Deno.test("a line that was being typed is sent although a question has come up m
 });
 
 Deno.test("the key that answers one question does not answer the next", async () => {
-  const { terminal, dialogs, answer, shown, pass, composer } = asked();
+  const { terminal, dialogs, answer, shown, pass, composer, choose } = asked();
   await shown();
   const second = dialogs.approve({ ...REQUEST, callId: "2" }, new AbortController().signal);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  terminal.press("y", "enter");
+  choose("y");
   assertEquals((await answer)?.allow, true);
   await Promise.resolve();
   terminal.press("enter", "y");
@@ -129,7 +129,7 @@ Deno.test("the key that answers one question does not answer the next", async ()
   assertEquals(composer.text, "y");
   terminal.press("backspace");
   pass(1000);
-  terminal.press("n", "enter");
+  choose("n");
   assertEquals((await second)?.allow, false);
 });
 
@@ -158,17 +158,17 @@ Deno.test("every answer of an approval has its key", async () => {
     "6": { allow: false, scope: "once" },
   };
   for (const [key, expected] of Object.entries(answers)) {
-    const { terminal, answer, shown } = asked();
+    const { answer, shown, choose } = asked();
     await shown();
-    terminal.press(key, "enter");
+    choose(key);
     assertEquals(await answer, expected, key);
   }
 });
 
 Deno.test("a refusal takes a note along, written over several keys", async () => {
-  const { terminal, answer, shown } = asked();
+  const { terminal, answer, shown, choose } = asked();
   await shown();
-  terminal.press("t", "enter");
+  choose("t");
   terminal.type("not today 不行");
   terminal.press("enter");
   assertEquals(await answer, { allow: false, scope: "once", note: "not today 不行" });
@@ -187,13 +187,13 @@ Deno.test("a destructive command is neither offered for always nor run by a mere
 });
 
 Deno.test("the composer is hidden while a panel is open, and comes back as it was", async () => {
-  const { terminal, answer, shown, composer } = asked();
+  const { terminal, answer, shown, composer, choose } = asked();
   terminal.type("half a senten");
   assert(terminal.screen().some((line) => line.startsWith("> half")));
   await shown();
   terminal.press("tab");
   assert(!terminal.screen().some((line) => line.startsWith("> half")));
-  terminal.press("n", "enter");
+  choose("n");
   await answer;
   await Promise.resolve();
   assertEquals(composer.text, "half a senten");
@@ -201,7 +201,7 @@ Deno.test("the composer is hidden while a panel is open, and comes back as it wa
 });
 
 Deno.test("a panel the user called for takes the next key, and a paste answers nothing", async () => {
-  const { dialogs, terminal, composer, shown, pass } = openStage();
+  const { dialogs, terminal, composer, shown, pass, choose } = openStage();
   const answer = dialogs.confirm("Sure?");
   await shown();
   pass(-1000);
@@ -210,7 +210,7 @@ Deno.test("a panel the user called for takes the next key, and a paste answers n
   assert(dialogs.overlays.top !== undefined);
   assertEquals(composer.text, "");
   pass(1000);
-  terminal.press("y", "enter");
+  choose("y");
   assertEquals(await answer, true);
 });
 
@@ -288,14 +288,14 @@ Deno.test("nothing of a command can be hidden: every character is shown or named
 });
 
 Deno.test("the rule of always can be edited: what is refused stays to be mended, what is shown is answered", async () => {
-  const { terminal, answer, shown } = asked({
+  const { terminal, answer, shown, choose } = asked({
     rule: "Bash(npm run build)",
     scopes: ["once", "session", "always"],
     checkRule: (rule) =>
       rule === "Bash(npm:*)" ? { code: "wider", widest: "Bash(npm run build:*)" } : undefined,
   });
   await shown();
-  terminal.press("e", "enter");
+  choose("e");
   assert(
     terminal.screen().some((line) => line.includes("Bash(npm run build)")),
     terminal.screen().join("\n"),
@@ -313,7 +313,7 @@ Deno.test("the rule of always can be edited: what is refused stays to be mended,
 });
 
 Deno.test("a first letter selects its row, and with the next one both are a message", async () => {
-  const { terminal, composer, dialogs, sent, shown, pass, answer } = asked();
+  const { terminal, composer, dialogs, sent, shown, pass, answer, choose } = asked();
   const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
   await shown();
   terminal.type("a");
@@ -326,8 +326,65 @@ Deno.test("a first letter selects its row, and with the next one both are a mess
   terminal.press("enter");
   assert(dialogs.overlays.top !== undefined, "Enter answered");
   pass(1000);
-  terminal.press("s", "enter");
+  choose("s");
   assertEquals(await answer, { allow: true, scope: "session" });
+});
+
+Deno.test("a letter and Enter in one go answer nothing, and what follows them is a message", async () => {
+  const { terminal, composer, dialogs, sent, shown, pass, answer } = asked();
+  const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
+  await shown();
+  terminal.type("a");
+  pass(299);
+  terminal.press("enter");
+  assert(dialogs.overlays.top !== undefined, "Enter right behind a letter answered");
+  assertEquals([selected(), sent, composer.text], ["4.", [], ""]);
+  pass(200);
+  terminal.type("b\r");
+  assertEquals([dialogs.overlays.top !== undefined, sent], [true, ["b"]]);
+  pass(1000);
+  // A letter that is taken back takes its selection along.
+  terminal.type("n");
+  terminal.press("backspace");
+  assertEquals([selected(), composer.text], ["4.", ""]);
+  pass(1300);
+  terminal.type("y");
+  terminal.press("down", "enter");
+  assertEquals(await answer, { allow: true, scope: "session" });
+});
+
+Deno.test("a blank marks an option, and begins a message when text follows it", async () => {
+  const { dialogs, terminal, composer, shown, pass } = openStage();
+  const question = { question: "Which?", options: [{ label: "a" }, { label: "b" }], multiple: true };
+  const answer = dialogs.ask([question], new AbortController().signal);
+  await shown();
+  terminal.type(" ");
+  assert(terminal.screen().some((line) => line.includes("[x] a")));
+  terminal.type("2");
+  assertEquals(composer.text, " 2");
+  assert(!terminal.screen().some((line) => line.includes("[x]")));
+  terminal.press("backspace", "backspace");
+  pass(1000);
+  terminal.type(" ");
+  terminal.press("down", "space", "enter");
+  assertEquals(await answer, [["a", "b"]]);
+});
+
+Deno.test("a panel the user called for takes no text of a message that was begun meanwhile", async () => {
+  for (const typed of ["also\x7f", "also\r", "also\rthen\x7f"]) {
+    const { dialogs, terminal, composer, sent, shown, pass } = openStage();
+    dialogs.overlays.called();
+    terminal.type(typed);
+    const answer = dialogs.choose("Which?", [{ label: "add", value: 1 }], { filter: true });
+    await shown();
+    pass(-1000);
+    terminal.type("add it\r");
+    assert(dialogs.overlays.top !== undefined, `${JSON.stringify(typed)} and more chose an entry`);
+    assertEquals([composer.text, sent.at(-1)?.endsWith("add it")], ["", true]);
+    pass(1000);
+    terminal.type("add\r");
+    assertEquals(await answer, 1);
+  }
 });
 
 Deno.test("Enter refuses while the end of a call has not been in view", async () => {
@@ -413,6 +470,7 @@ Deno.test("a view that a key has opened has the keyboard, although a message was
   const { dialogs, terminal, composer, shown } = openStage();
   terminal.type("half a senten");
   terminal.press("ctrl+o");
+  dialogs.overlays.called();
   const left = dialogs.show("Notes", "text");
   await shown();
   assert(!dialogs.overlays.aside);

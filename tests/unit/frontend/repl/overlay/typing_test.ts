@@ -41,6 +41,11 @@ const PUSH: ApprovalRequest = {
 };
 const OPTIONS = [{ label: "Allow once" }, { label: "Allow for this session" }, { label: "Decline" }];
 
+const WORDS = (
+  "also yes you so she how please no the echo wait and 2 12 3 things a I y s test bash -m push 请 先 看 日志 " +
+  "type next every skip pay key why keep have always new again edit"
+).split(" ");
+
 type Ask = (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
 const ask = (multiple: boolean, written = false): Ask => (dialogs, signal) =>
   dialogs.ask([{ question: "Which?", options: OPTIONS, multiple, written }], signal);
@@ -64,50 +69,62 @@ const QUESTIONS: Readonly<Record<string, Ask>> = {
       { label: "Files", key: "f", value: 2 },
       { label: "Conversation", key: "c", value: 3 },
     ]),
+  filtered: (dialogs) =>
+    dialogs.choose("Which session?", WORDS.map((label) => ({ label, value: label })), { filter: true }),
+  prompted: (dialogs) => dialogs.prompt("Which rule?", "Bash(npm:*)"),
 };
 
-const WORDS = (
-  "also yes you so she how please no the echo wait and 2 12 3 things a I test bash -m push 请 先 看 日志 type next " +
-  "every skip pay key why keep have always new again edit"
-).split(" ");
+/** They take text once the user has written nothing for a second: they were called for. */
+const TAKE_TEXT = ["filtered", "prompted"];
 
 Deno.test(`ten thousand texts at the speed of a person answer nothing and are all kept (seed ${SEED})`, async () => {
   const random = randomFrom(1);
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1));
-  const message = () => {
-    const words = Array.from({ length: between(1, 4) }, () => WORDS[between(0, WORDS.length - 1)] ?? "");
-    const text = words.join(" ");
-    return text.length === 1 ? `${text} it` : text;
-  };
-  const stage = openStage({ columns: 40, rows: 12, blind: true });
+  const message = () =>
+    Array.from({ length: between(1, 4) }, () => WORDS[between(0, WORDS.length - 1)] ?? "").join(" ");
+  /** The keys of a text, with some slips that are taken back. */
+  const keysOf = (text: string) =>
+    [...text].flatMap((character) => random() < 0.03 ? ["x", "\x7f", character] : [character]);
+  const stage = openStage({ columns: 40, rows: 12 });
   const { dialogs, terminal, composer, sent, pass } = stage;
   const kinds = Object.entries(QUESTIONS);
   for (let round = 0; round < TEXTS; round++) {
     const [kind, question] = kinds[round % kinds.length] ?? ["", undefined];
     const messages = Array.from({ length: between(1, 2) }, message);
     const isSent = random() < 0.5;
-    const typed = messages.join("\r") + (isSent ? "\r" : "");
+    const keys = messages.flatMap((text, index) => [
+      ...keysOf(text),
+      // Now and then a key bounces.
+      ...(index < messages.length - 1 || isSent ? random() < 0.05 ? ["\r", "\r"] : ["\r"] : []),
+    ]);
     // Before the first key, among the others, or after a while.
-    const opens = between(0, typed.length - 1);
+    const opens = between(0, keys.length - 1);
     const abort = new AbortController();
     let answered: unknown;
     let asking: Promise<unknown> = Promise.resolve();
-    for (const [at, character] of [...typed].entries()) {
-      pass(random() < 0.1 ? between(400, 2000) : between(80, 400));
+    let top: unknown;
+    for (const [at, key] of keys.entries()) {
+      const longest = TAKE_TEXT.includes(kind) && composer.empty ? 900 : 2000;
+      const before = keys[at - 1] ?? "\r";
+      if (key === "\r" && (before === "\r" || (keys[at - 2] ?? "\r") === "\r")) pass(between(80, 299));
+      else pass(random() < 0.1 ? between(400, longest) : between(80, 400));
       if (at === opens) {
         asking = question?.(dialogs, abort.signal).then((answer) => answered = answer, () => {}) ?? asking;
         // A panel that is loaded comes without a timer.
         for (let turn = 0; !dialogs.overlays.top; turn++) {
           await new Promise<void>((resolve) => turn % 100 === 99 ? setTimeout(resolve, 0) : resolve());
         }
-        pass(between(0, 2000));
+        top = dialogs.overlays.top;
+        if (key !== "\r") pass(between(0, longest));
       }
-      terminal.type(character);
+      terminal.type(key);
     }
-    const where = `seed ${SEED}, round ${round}: ${kind}, ${JSON.stringify(typed)} at ${opens}`;
-    assert(dialogs.overlays.top !== undefined, `typing answered: ${where}`);
+    const where = `seed ${SEED}, round ${round}: ${kind}, ${JSON.stringify(keys.join(""))} at ${opens}`;
+    assert(dialogs.overlays.top === top, `typing answered: ${where}`);
     const kept = [...sent.splice(0), ...(composer.empty ? [] : [composer.text])];
-    assertEquals(kept, messages, where);
+    // A single letter may have selected a row.
+    const longer = (texts: readonly string[]) => texts.filter((text) => text.length > 1);
+    assertEquals(longer(kept), longer(messages), where);
     dialogs.overlays.cancel();
     abort.abort();
     await asking;
