@@ -19,7 +19,6 @@ import {
   type FileUse,
   type Invocation,
   isDiscardDevice,
-  type Nested,
   type SimpleCommand,
   type VariableAssignment,
 } from "./types.ts";
@@ -30,29 +29,13 @@ const MAX_RUNS = 256;
 /** The most characters that the programs of one command are compared with rules by. */
 const MAX_RUN_TEXT = 512 * 1024;
 
+type Gathered<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
+
 /** Effects while they are gathered. */
-interface Draft {
-  readonly command: SimpleCommand;
+interface Draft extends Gathered<Omit<Effects, "cwds">> {
   readonly environment: Environment;
-  readonly runs: Invocation[];
-  readonly via: string[];
-  readonly reads: FileUse[];
-  readonly writes: FileUse[];
-  readonly nested: Nested[];
-  readonly scripts: string[];
-  readonly destructive: Destruction[];
-  network: boolean;
-  wrapper: boolean;
-  noOp: boolean;
   /** A wrapper changes the directory. */
   moved: boolean;
-  /** What the program's table says of it. */
-  readOnly: boolean;
-  dynamic?: string | undefined;
-  unseen?: true | undefined;
-  code?: string | undefined;
-  guarded?: string | undefined;
-  risk?: string | undefined;
 }
 
 /**
@@ -191,6 +174,7 @@ function callOf({ argv, at }: Pick<Running, "argv" | "at">, draft: Draft): Call 
     input,
     supply,
     ownScript: (path) => ownScript(path, draft),
+    named: programNamed,
   };
 }
 

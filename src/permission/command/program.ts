@@ -15,6 +15,8 @@ export interface Program extends Grammar {
     readonly options: string;
     readonly operands?: RegExp | undefined;
     readonly most?: number | undefined;
+    /** The first operand of a subcommand of git. */
+    readonly first?: RegExp | undefined;
   } | undefined;
   /** Words that alone make it print something about itself. */
   readonly prints?: string | undefined;
@@ -106,6 +108,8 @@ export interface Call {
   readonly at: number;
   readonly supply?: Supply | undefined;
   readonly ownScript: (path: string) => string | undefined;
+  /** Returns what is known of another program. */
+  readonly named: (name: string) => Program | undefined;
 }
 
 export function dynamic(reason: string): Found {

@@ -1,8 +1,10 @@
-import type { Grammar, Program, Wrapper } from "./program.ts";
+import type { DeedCode } from "../../core/mod.ts";
+import type { Call, Grammar, Program, Wrapper } from "./program.ts";
 import { FILES } from "./programs/files.ts";
 import { GIT } from "./programs/git.ts";
 import { interpreter, SHELLS } from "./programs/shells.ts";
 import { TOOLS } from "./programs/tools.ts";
+import type { Destruction } from "./types.ts";
 import table from "./programs.txt" with { type: "text" };
 
 const GRAMMARS: Readonly<Record<string, Grammar>> = { ...FILES, ...GIT, ...SHELLS, ...TOOLS };
@@ -62,7 +64,9 @@ function toProgram(
     names,
     sub: text("sub"),
     readOnly: flag("reads") ??
-      (options === undefined ? undefined : { options, operands: pattern("operands"), most: number("most") }),
+      (options === undefined
+        ? undefined
+        : { options, operands: pattern("operands"), most: number("most"), first: pattern("first") }),
     prints: text("prints"),
     files: text("files"),
     deep: flag("deep"),
@@ -76,7 +80,7 @@ function toProgram(
     network: text("network") ? pattern("network") : flag("network"),
     offers: text("offers"),
     read: interprets?.read ?? grammar?.read,
-    destroys: grammar?.destroys,
+    destroys: grammar?.destroys ?? deedOf(text("deed"), pattern("when"), pattern("unless")),
     remote: deletes
       ? {
         words: text("deletes"),
@@ -85,6 +89,17 @@ function toProgram(
         text: pattern("text"),
       }
       : undefined,
+  };
+}
+
+/** What a program destroys with a word that matches `when`, and none that matches `unless`. */
+function deedOf(deed: string | undefined, when: RegExp | undefined, unless: RegExp | undefined) {
+  if (deed === undefined) return undefined;
+  const [code = "", ...details] = deed.split(" ");
+  return ({ name, args }: Call): Destruction[] => {
+    const happens = (!when || args.some((arg) => when.test(arg))) && !args.some((arg) => unless?.test(arg));
+    const what = details.includes("first") ? `${name} ${args[0]}` : name;
+    return happens ? [{ deed: [code as DeedCode, ...(details.length > 0 ? [what] : [])] }] : [];
   };
 }
 

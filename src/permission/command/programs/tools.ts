@@ -10,7 +10,6 @@ import {
   operands,
   reads,
 } from "../program.ts";
-import type { Destruction } from "../types.ts";
 
 const AWK_CODE = ["file", "include", "load", "exec", "source"];
 /** Options of awk that only say how to read; others of gawk write files or load code. */
@@ -222,18 +221,6 @@ const XXD = /^-(?:a|autoskip|b|bits|C|e|E|EBCDIC|i|include|p|ps|plain|postscript
 const OPENSSL =
   /^(?!-)|^-(?:in|inform|noout|text|subject|issuer|dates|enddate|startdate|fingerprint|serial|pubkey|purpose|checkend|nameopt|ext|hex|r|binary|a|v|sha\d+|md5)$/;
 
-const ASKS = /^(?:-l|--list|list|info|-n|--version|--help|status|luksDump)$/;
-
-function changesDisk({ name, args }: Call): Destruction[] {
-  return args.some((arg) => ASKS.test(arg)) ? [] : [{ deed: ["changesDisk", name] }];
-}
-
-function stops({ name, args }: Call): Destruction[] {
-  return args.some((arg) => /^(?:--help|--version|-c)$/.test(arg)) ? [] : [{ deed: ["stopsComputer", name] }];
-}
-
-const STOP_VERBS = /^(?:poweroff|reboot|halt|kexec|soft-reboot|suspend|hibernate|emergency|rescue)$/;
-
 /** Grammars of text tools, build tools, clients of databases, and programs that change the running system. */
 export const TOOLS: Grammars = {
   awk: { read: awk },
@@ -276,39 +263,11 @@ export const TOOLS: Grammars = {
     read: ({ name, input }) =>
       input.kind === "inherited" ? undefined : dynamic(`${name} runs what it is given as input`),
   },
-  mkfs: { destroys: changesDisk },
-  hdparm: {
-    destroys: ({ args }) =>
-      args.some((arg) => /^--(?:security-erase|trim-sector|write-sector|make-bad-sector)/.test(arg))
-        ? [{ deed: ["erasesDisk", "hdparm"] }]
+  init: {
+    destroys: ({ name, args: [level = "", ...others] }) =>
+      /^[016sS]$/.test(level) && !others.some((arg) => /^(?:--help|--version|-c)$/.test(arg))
+        ? [{ deed: ["stopsComputer", name] }]
         : [],
   },
-  nvme: {
-    destroys: ({ args }) =>
-      args.some((arg) => /^(?:format|sanitize|delete-ns|write-zeroes|dsm)$/.test(arg))
-        ? [{ deed: ["erasesDisk", `nvme ${args[0]}`] }]
-        : [],
-  },
-  badblocks: {
-    destroys: ({ args }) =>
-      args.some((arg) => /^-[A-Za-z]*[wn]/.test(arg)) ? [{ deed: ["overwritesDisk", "badblocks"] }] : [],
-  },
-  zpool: {
-    destroys: ({ name, args }) =>
-      args.some((arg) => /^(?:destroy|labelclear|rollback)$/.test(arg))
-        ? [{ deed: ["erasesPool", `${name} ${args[0]}`] }]
-        : [],
-  },
-  shutdown: { destroys: stops },
-  init: { destroys: (call) => /^[016sS]$/.test(call.args[0] ?? "") ? stops(call) : [] },
-  systemctl: {
-    destroys: ({ name, args }) =>
-      args.some((arg) => STOP_VERBS.test(arg)) ? [{ deed: ["stopsComputer", name] }] : [],
-  },
-  pkill: {
-    destroys: ({ name, args }) =>
-      args.some((arg) => /^-[A-Za-z]*[uU]|^--e?u/.test(arg)) ? [{ deed: ["killsOfUser", name] }] : [],
-  },
-  killall5: { destroys: () => [{ deed: ["killsEverything"] }] },
   kill: { destroys: ({ args }) => args.slice(1).some((arg) => arg === "-1") ? [{ deed: ["killsOwn"] }] : [] },
 };
