@@ -42,6 +42,9 @@ export interface Program extends Grammar {
   readonly obeys?: RegExp | undefined;
   /** It talks to other machines: always, or with one of these words. */
   readonly network?: true | RegExp | undefined;
+  /** Package registries that it contacts, by the names of `REGISTRIES`, and hosts of its service. */
+  readonly registries?: string | undefined;
+  readonly hosts?: string | undefined;
   /** Prefix rules that may be offered: subcommands (`+` takes one more word), or `.`, the name alone. */
   readonly offers?: string | undefined;
   /** How it deletes on another machine: a question while the network is open. */
