@@ -1,6 +1,6 @@
 import type { Word, WordPart } from "unbash";
-import { ANY, ONE, STAR } from "../../../rule/mod.ts";
-import { PROCESS_FILE } from "../types.ts";
+import { ANY, ONE, STAR } from "../../rule/mod.ts";
+import { PROCESS_FILE } from "./types.ts";
 
 /** Variables as they are known at a place of a script. */
 export interface Variables {

@@ -1,10 +1,17 @@
-import { baseName } from "../../../path/lexical.ts";
-import { ANY, isKnown } from "../../../rule/mod.ts";
-import { fileUses } from "./file_uses.ts";
-import { type Call, type Found, getopt, isLong, type Program } from "../program.ts";
-import { programNamed } from "../programs.ts";
-import { embeddedCode, languageOf } from "../languages/embedded_code.ts";
-import { remoteDeletion } from "./remote_deletion.ts";
+import { baseName } from "../../path/lexical.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
+import { inputText, scriptCode } from "./embedded_code.ts";
+import { Unparsable } from "./parse.ts";
+import {
+  type Call,
+  type Found,
+  getopt,
+  isLong,
+  operands,
+  type Program,
+  type RemoteDeletion,
+} from "./program.ts";
+import { programNamed } from "./programs.ts";
 import {
   type Destruction,
   type Effects,
@@ -12,41 +19,23 @@ import {
   type FileUse,
   type Invocation,
   isDiscardDevice,
-  type Nested,
   type SimpleCommand,
-} from "../types.ts";
-import { Unparsable } from "../parse.ts";
-import { unwrap, type Unwrapped } from "./unwrap.ts";
-import { codeReason, namesProgram, riskyAssignment, riskyPrefix, setsCode } from "../variables.ts";
+  type VariableAssignment,
+} from "./types.ts";
+import { codeReason, namesProgram, riskyAssignment, riskyPrefix, setsCode } from "./variables.ts";
 
 /** The most programs that the words of one command may be looked at as: each is compared with every rule. */
 const MAX_RUNS = 256;
 /** The most characters that the programs of one command are compared with rules by. */
 const MAX_RUN_TEXT = 512 * 1024;
 
+type Gathered<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
+
 /** Effects while they are gathered. */
-interface Draft {
-  readonly command: SimpleCommand;
+interface Draft extends Gathered<Omit<Effects, "cwds">> {
   readonly environment: Environment;
-  readonly runs: Invocation[];
-  readonly via: string[];
-  readonly reads: FileUse[];
-  readonly writes: FileUse[];
-  readonly nested: Nested[];
-  readonly scripts: string[];
-  readonly destructive: Destruction[];
-  network: boolean;
-  wrapper: boolean;
-  noOp: boolean;
   /** A wrapper changes the directory. */
   moved: boolean;
-  /** What the program's table says of it. */
-  readOnly: boolean;
-  dynamic?: string | undefined;
-  unseen?: true | undefined;
-  code?: string | undefined;
-  guarded?: string | undefined;
-  risk?: string | undefined;
 }
 
 /**
@@ -186,6 +175,7 @@ function callOf({ argv, at }: Pick<Running, "argv" | "at">, draft: Draft): Call 
     input,
     supply,
     ownScript: (path) => ownScript(path, draft),
+    named: programNamed,
   };
 }
 
@@ -207,7 +197,7 @@ function readProgram(running: Running, row: Program | undefined, draft: Draft): 
     if (real !== undefined) draft.runs.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
     const content = row ? undefined : ownScript(word, draft);
     if (content !== undefined) {
-      apply(embeddedCode(languageOf(content), content, (path) => ownScript(path, draft)), draft);
+      apply(scriptCode(content, (path) => ownScript(path, draft)), draft);
     }
   }
   if (!row) return;
@@ -281,4 +271,188 @@ function onlyReads({ args }: Call, row: Program): boolean {
   const count = parsed.operands.reduce((sum, word) => sum + (isKnown(word) ? 1 : 2), 0);
   return parsed.unknown === undefined && count <= most &&
     (allowed === undefined || parsed.operands.every((word) => isKnown(word) && allowed.test(word)));
+}
+
+/** What a wrapper's words say about the command it runs. */
+type Unwrapped =
+  | {
+    readonly kind: "inner";
+    readonly at: number;
+    readonly assigns: readonly VariableAssignment[];
+    readonly writes: readonly string[];
+    readonly guarded?: string | undefined;
+  }
+  /** It runs nothing. */
+  | { readonly kind: "none"; readonly prints: boolean }
+  | { readonly kind: "dynamic"; readonly reason: string };
+
+/** Looks through one wrapper. Undefined when the words are no wrapper's. */
+function unwrap(
+  argv: readonly string[],
+  name: string,
+  row: Program | undefined,
+): Unwrapped | undefined {
+  const two = programNamed(`${name} ${argv[1] ?? ""}`);
+  const wraps = row?.wraps ?? two?.wraps;
+  const unknown: Unwrapped = { kind: "dynamic", reason: `${name} is used in a way that is not known here` };
+  if (!wraps) {
+    const behind = argv[1]?.startsWith("-") === true &&
+      argv.slice(2).some((word) => programNamed(`${name} ${word}`)?.wraps !== undefined);
+    if (behind || two?.runs) return unknown;
+    return row?.runs && argv.length > 1 &&
+        !(argv.length === 2 && row.prints?.split(" ").includes(argv[1] ?? ""))
+      ? { kind: "dynamic", reason: `${name} runs what its arguments say` }
+      : undefined;
+  }
+  const start = row?.wraps ? 1 : 2;
+  const spec = wraps.options ?? "";
+  let parsed = getopt(argv.slice(start), spec, true);
+  let at = start + parsed.end;
+  if (wraps.dash && argv[at] === "-") {
+    parsed = getopt(argv.slice(at + 1), spec, true);
+    at += 1 + parsed.end;
+  }
+  if (parsed.unknown !== undefined) return unknown;
+  if (parsed.options.some((each) => wraps.queries?.includes(each.name))) {
+    return { kind: "none", prints: true };
+  }
+  const assigns: VariableAssignment[] = [];
+  for (; wraps.assigns && argv[at]?.includes("="); at++) {
+    const [variable = "", value = ""] = (argv[at] ?? "").split(/=(.*)/s, 2);
+    if (!isKnown(variable)) return unknown;
+    assigns.push({ name: variable, value });
+  }
+  const named = wraps.writes?.split(" ") ?? [];
+  const writes = parsed.options.flatMap((each) => named.includes(each.name) ? [each.value ?? ""] : []);
+  if (named.includes("operand")) writes.push(...argv.slice(at, at + 1));
+  at += wraps.operands ?? 0;
+  if (wraps.operands) {
+    if (argv[at] === "--") at++;
+    else if (/^-/.test(argv[at] ?? "")) return unknown;
+  }
+  if (at >= argv.length) {
+    return wraps.bare === "shell" ? unknown : { kind: "none", prints: wraps.bare === "prints" };
+  }
+  return {
+    kind: "inner",
+    at,
+    assigns,
+    writes: writes.map((path) => isKnown(path) ? path : ANY),
+    guarded: wraps.guarded,
+  };
+}
+
+interface FileUses {
+  readonly reads: readonly FileUse[];
+  readonly writes: readonly FileUse[];
+}
+
+/** Options that give the pattern or the program, so that every plain word is a file. */
+const PATTERN = /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression))/;
+const EVERYTHING_BELOW = /^(?:-[A-Za-z]*[rRa][A-Za-z]*|--recursive|--archive)$/;
+
+/**
+ * Returns the files that a program names in its words, as far as its row tells; used to refuse, never to
+ * allow.
+ */
+function fileUses({ args }: Call, row: Program): FileUses {
+  const deep = row.deep || args.some((word) => EVERYTHING_BELOW.test(word)) ? { deep: true } as const : {};
+  const words = operands(args);
+  const uses = (paths: readonly string[]): FileUse[] => paths.map((path) => ({ path, ...deep }));
+  const written = row.outputs ? outputs(args, row.outputs.split(" ")).map((path) => ({ path })) : [];
+  switch (row.files) {
+    case "reads":
+      return { reads: uses(words), writes: written };
+    case "searches":
+      return {
+        reads: uses(args.some((word) => PATTERN.test(word)) ? words : words.slice(1)),
+        writes: written,
+      };
+    case "writes":
+      return { reads: [], writes: uses(words) };
+    case "writes rest":
+      return { reads: [], writes: uses(words.slice(1)) };
+    case "copies":
+    case "moves":
+      return copies(args, { words, moves: row.files === "moves", uses });
+    default:
+      return { reads: [], writes: written };
+  }
+}
+
+/** Returns the files named by output options. */
+function outputs(args: readonly string[], names: readonly string[]): string[] {
+  return args.flatMap((word, i) =>
+    names.flatMap((name) => {
+      if (word === name) return [args[i + 1] ?? ANY];
+      const head = name.startsWith("--") ? `${name}=` : name;
+      return word.startsWith(head) && !word.startsWith(`${head}-`) ? [word.slice(head.length)] : [];
+    })
+  );
+}
+
+function copies(
+  args: readonly string[],
+  { words, moves, uses }: {
+    words: readonly string[];
+    moves: boolean;
+    uses: (paths: readonly string[]) => FileUse[];
+  },
+): FileUses {
+  const [target] = outputs(args, ["-t", "--target-directory"]);
+  const named = target === undefined ? words.slice(0, -1) : words.filter((word) => word !== target);
+  const sources = uses(named);
+  const last = target ?? words.at(-1);
+  // Into a directory, a file keeps its name; `from/.` and, for some, `from/` give what is in them.
+  const inside = uses(named.map((path) => `${last}/${path.slice(path.lastIndexOf("/") + 1)}`));
+  const whole = args.some((word) => /^(?:-[A-Za-z]*T[A-Za-z]*|--no-target-directory)$/.test(word));
+  return {
+    reads: moves ? sources.map((use) => ({ ...use, moved: true })) : sources,
+    writes: [
+      ...moves ? sources : [],
+      ...last === undefined ? [] : [...whole ? uses([last]) : [{ path: last }], ...inside],
+    ],
+  };
+}
+
+/** Nothing is deleted with one of these, and `help` in front. */
+const HARMLESS = /^--(?:help|version|dry-run(?:=(?!none$|false$).*)?)$/;
+
+/** Returns what a client of a service deletes there, by its table. It takes an open network to happen. */
+function remoteDeletion({ name, args, input }: Call, row: RemoteDeletion): Destruction[] {
+  if (args[0] === "help" || args.some((word) => HARMLESS.test(word))) return [];
+  const found = deletingWord(args, row) ?? deletingOption(args, row) ??
+    (row.text ? [args.join(" "), inputText(input) ?? ""].map((text) => row.text?.exec(text)?.[0]) : [])
+      .find((text) => text !== undefined);
+  return found === undefined ? [] : [{ deed: ["deletesRemote", name, found.trim()], elsewhere: true }];
+}
+
+/** A subcommand among the first plain words, whether or not the options in front of it take a word each. */
+function deletingWord(
+  args: readonly string[],
+  { words = "", depth = 1 }: RemoteDeletion,
+): string | undefined {
+  const plain = args.filter((word) => !word.startsWith("-"));
+  const valued = args.filter((word, i) => !word.startsWith("-") && !/^-[^=]*$/.test(args[i - 1] ?? ""));
+  const [first] = valued;
+  if (words !== "" && first !== undefined && !isKnown(first)) return "…";
+  const wanted = words.split(" ").map(toExpression);
+  return [...valued.slice(0, depth), ...plain.slice(0, depth)].find((word) =>
+    wanted.some((each) => each.test(word))
+  );
+}
+
+function deletingOption(args: readonly string[], { options = "" }: RemoteDeletion): string | undefined {
+  const wanted = options.split(" ").map(toExpression);
+  const joined = args.flatMap((word, i) => {
+    const short = /^-[A-Za-z]([A-Za-z].*)$/.exec(word)?.[1];
+    return [word, `${word}=${args[i + 1] ?? ""}`, ...(short ? [`${word.slice(0, 2)}=${short}`] : [])];
+  });
+  return joined.find((word) => word.startsWith("-") && wanted.some((each) => each.test(word)));
+}
+
+function toExpression(pattern: string): RegExp {
+  return pattern === ""
+    ? /(?!)/
+    : new RegExp(`^${pattern.replace(/[.+?^$()|[\]{}\\]/g, "\\$&").replaceAll("*", ".*")}$`, "i");
 }

@@ -1,8 +1,7 @@
-import type { Decision, HookWord } from "../contract.ts";
-import type { PreparedCall } from "../../core/mod.ts";
-import type { Ruling } from "../../rule/mod.ts";
-import type { ApprovalMode, GateOptions, PermissionMode } from "../types.ts";
+import type { PreparedCall } from "../core/mod.ts";
+import type { Ruling } from "../rule/mod.ts";
 import { type Evaluation, exactKey } from "./evaluate.ts";
+import type { ApprovalMode, Decision, GateOptions, HookWord, PermissionMode } from "./types.ts";
 
 /** The circumstances besides the evaluation of a call that decide whether it runs. */
 export interface DecisionContext {

@@ -1,12 +1,12 @@
-import { isKnown, type PathContext, type Rule } from "../../rule/mod.ts";
-import { absolutePath, baseName } from "../../path/lexical.ts";
-import { concerns } from "../command/evaluate/match_rule.ts";
-import { type Effects, isDiscardDevice, type Line, program } from "../command/types.ts";
 import type { Deed } from "../../core/mod.ts";
+import { absolutePath, baseName } from "../../path/lexical.ts";
+import { isFile } from "../../path/probe.ts";
+import { isKnown, type PathContext, type Rule } from "../../rule/mod.ts";
 import type { CommandSurroundings, DestructiveFinding } from "../types.ts";
 import { deedText, placeText } from "./deeds.ts";
+import { concerns } from "./match_rule.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
-import { isFile } from "../../path/probe.ts";
+import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
 
 export interface DestructiveScene extends CommandSurroundings {
   readonly places: PathContext;

@@ -1,4 +1,4 @@
-import type { RuleSet } from "../../rule/mod.ts";
+import type { RuleSet } from "../rule/mod.ts";
 
 /** An allow rule that was granted or taken back while running. */
 interface GrantChange {

@@ -1,29 +1,32 @@
-import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../../core/mod.ts";
-import type { Decision, Failure, HookWord } from "../contract.ts";
-import type {
-  ApprovalMode,
-  ApprovalRequest,
-  CallPreview,
-  Confirmation,
-  Explanation,
-  GateOptions,
-  NetworkNeed,
-  PermissionGate,
-  PermissionMode,
-} from "../types.ts";
+import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../core/mod.ts";
 import {
   askPerson,
   confirmOnce,
   questionOf,
   recordDecision,
+  refuseRule,
   restOf,
   sessionRuleOf,
   type Suggested,
+  suggestRules,
 } from "./approval.ts";
-import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { SessionGrants } from "./grants.ts";
+import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { type DecisionContext, goesToServer, resolveDecision } from "./resolve.ts";
-import { refuseRule, suggestRules } from "./suggest_rule.ts";
+import type {
+  ApprovalMode,
+  ApprovalRequest,
+  CallPreview,
+  Confirmation,
+  Decision,
+  Explanation,
+  Failure,
+  GateOptions,
+  HookWord,
+  NetworkNeed,
+  PermissionGate,
+  PermissionMode,
+} from "./types.ts";
 
 /** Modes that bind whoever works for a session, the strictest first. */
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];

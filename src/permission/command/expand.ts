@@ -1,11 +1,17 @@
-import { forEachChild, type Statement, type SyntaxNode } from "unbash";
-import { ANY } from "../../../rule/mod.ts";
-import { type Script, Unparsable } from "../parse.ts";
-import { readRedirects } from "./redirects.ts";
-import { changeDirectory, child, join, type Scope } from "./scope.ts";
-import { type Environment, INHERITED, type Input, type SimpleCommand } from "../types.ts";
-import { affectsProgramLookup } from "../variables.ts";
-import { expandWhole, expandWord, type Variables } from "./words.ts";
+import { forEachChild, type Redirection, type Statement, type SyntaxNode } from "unbash";
+import { absolutePath, normalize } from "../../path/lexical.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
+import { type Script, Unparsable } from "./parse.ts";
+import {
+  type Environment,
+  type FileUse,
+  INHERITED,
+  type Input,
+  PROCESS_FILE,
+  type SimpleCommand,
+} from "./types.ts";
+import { affectsProgramLookup } from "./variables.ts";
+import { expandWhole, expandWord, MKTEMP_NAME, type Variables } from "./words.ts";
 
 /** What a script finds when it starts: the session's shell, or a command that hands it on. */
 export interface Start {
@@ -296,4 +302,105 @@ class Expander {
     const once = this.#script.writes.get(name) === 1 && this.#start.written === undefined;
     this.#values.set(name, once ? value : undefined);
   }
+}
+
+/** Where in a script the second pass is. `cwds` changes as it goes on. */
+interface Scope {
+  cwds: readonly string[] | undefined;
+  /** Where the `cd` that was just expanded leads if it succeeds. */
+  arrived?: readonly string[] | undefined;
+  readonly input: Input;
+  /** This runs exactly once, in order. */
+  readonly straight: boolean;
+  readonly inFunction: boolean;
+  /** The text in which node positions count. */
+  readonly source: string;
+}
+
+function child(scope: Scope): Scope {
+  return { ...scope, straight: false };
+}
+
+/** The most directories that are followed: each move that may fail doubles them. */
+const MAX_CWDS = 32;
+
+/** Returns all directories of both; undefined as soon as one is unknown, or when they are too many. */
+function join(a: Scope["cwds"], b: Scope["cwds"]): Scope["cwds"] {
+  const all = a && b ? [...new Set([...a, ...b])] : undefined;
+  return all && all.length <= MAX_CWDS ? all : undefined;
+}
+
+interface Surroundings {
+  readonly environment: Environment;
+  readonly variables: Variables;
+  /** The script sets `CDPATH`. */
+  readonly cdPath: boolean;
+}
+
+/**
+ * Follows `cd`. When the directory does not exist yet, the move may fail and both directories are possible.
+ */
+function changeDirectory(argv: readonly string[], scope: Scope, around: Surroundings): void {
+  const { env, home, isDirectory } = around.environment;
+  const words = /^(?:builtin|command)$/.test(argv[0] ?? "") ? argv.slice(1) : argv;
+  const name = words[0];
+  const evaluated = name === "eval" &&
+    words.some((word) => !isKnown(word) || /\b(?:cd|pushd|popd)\b/.test(word));
+  if (name === "popd" || name === "pushd" || evaluated) scope.cwds = undefined;
+  if (name !== "cd" || !scope.cwds) return;
+  const target = words.slice(1).find((word) => !/^-[LPe@]+$/.test(word) && word !== "--") ??
+    around.variables.get("HOME");
+  const temporary = target?.endsWith(`/${MKTEMP_NAME}`);
+  const searched = around.cdPath || "CDPATH" in env;
+  if (
+    target === undefined || target === "-" || (!temporary && !isKnown(target)) ||
+    (searched && !/^[./~]/.test(target))
+  ) {
+    scope.cwds = undefined;
+    return;
+  }
+  scope.arrived = [...new Set(scope.cwds.map((cwd) => normalize(absolutePath(target, { cwd, home }))))];
+  scope.cwds = scope.arrived.every(isDirectory) ? scope.arrived : join(scope.arrived, scope.cwds);
+}
+
+interface Redirects {
+  readonly reads: FileUse[];
+  readonly writes: FileUse[];
+  readonly input?: Input;
+}
+
+/** Returns the files that the shell opens for a command, and what becomes its standard input. */
+function readRedirects(redirects: readonly Redirection[], variables: Variables): Redirects {
+  const reads: FileUse[] = [];
+  const writes: FileUse[] = [];
+  let input: Input | undefined;
+  for (const redirect of redirects) {
+    if (redirect.type === "HereDoc") {
+      input = { kind: "text", text: hereDocument(redirect) };
+      continue;
+    }
+    const { operator } = redirect;
+    const path = redirect.target ? expandWhole(redirect.target, variables) : ANY;
+    if (redirect.type === "HereString") {
+      input = { kind: "text", text: isKnown(path) ? `${path}\n` : undefined };
+      continue;
+    }
+    if (/^[<>]&$/.test(operator) && /^(?:\d+-?|-)$/.test(path)) continue;
+    if (operator.startsWith("<")) {
+      input = path === PROCESS_FILE ? { kind: "pipe", from: [] } : { kind: "file" };
+    }
+    if (operator !== "<" && operator !== "<&") {
+      const append = operator.endsWith(">>") ? { append: true } as const : {};
+      writes.push({ path, redirect: true, ...append });
+    }
+    if (operator === "<" || operator === "<>") reads.push({ path, redirect: true });
+  }
+  return input ? { reads, writes, input } : { reads, writes };
+}
+
+/** Returns the text of a here-document, undefined where the shell expands parts of it. */
+function hereDocument({ body, delimiter, operator }: Extract<Redirection, { type: "HereDoc" }>) {
+  if (!(body.parts ?? []).every((part) => part.type === "Literal")) return undefined;
+  const text = operator === "<<-" ? body.text.replace(/^\t+/gm, "") : body.text;
+  return delimiter?.quoted || !/[\\$`]/.test(text) ? text : undefined;
 }

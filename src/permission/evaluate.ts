@@ -1,8 +1,8 @@
-import { type PreparedCall, subjectOf } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
-import { absolutePath, normalize } from "../../path/lexical.ts";
-import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
-import { RealPathCache } from "../../path/real_path.ts";
+import { type PreparedCall, subjectOf } from "../core/mod.ts";
+import { contains } from "../path/contains.ts";
+import { absolutePath, normalize } from "../path/lexical.ts";
+import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../path/protected.ts";
+import { RealPathCache } from "../path/real_path.ts";
 import {
   createPathMatcher,
   judgeCall,
@@ -12,9 +12,9 @@ import {
   RuleSet,
   type Ruling,
   type ToolRules,
-} from "../../rule/mod.ts";
-import type { CommandJudge, CommandReport, CommandScene } from "../command/evaluate/evaluate.ts";
-import type { GateOptions } from "../types.ts";
+} from "../rule/mod.ts";
+import type { CommandJudge, CommandReport, CommandScene } from "./command/judge.ts";
+import type { GateOptions } from "./types.ts";
 
 /** Everything known about one call before anybody is asked. */
 export interface Evaluation {
@@ -114,7 +114,7 @@ export class Evaluator {
   }
 
   async #load(): Promise<CommandJudge> {
-    this.#loading ??= import("../command/evaluate/evaluate.ts").then(async (module) => {
+    this.#loading ??= import("./command/judge.ts").then(async (module) => {
       this.unconfined = await this.#options.unconfined?.();
       const online = this.#online;
       const { privateDirectories = [], network = true } = await this.#options.surroundings?.() ?? {};

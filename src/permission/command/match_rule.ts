@@ -1,7 +1,6 @@
-import { baseName } from "../../../path/lexical.ts";
-import { ANY, isKnown, type Match, matchPattern, SEP, toPattern } from "../../../rule/mod.ts";
-import type { Rule } from "../../../rule/mod.ts";
-import type { Effects, Invocation } from "../types.ts";
+import { baseName } from "../../path/lexical.ts";
+import { ANY, isKnown, type Match, matchPattern, type Rule, SEP, toPattern } from "../../rule/mod.ts";
+import type { Effects, Invocation } from "./types.ts";
 
 type CommandSpec = Extract<NonNullable<Rule["spec"]>, { kind: "command" }>;
 

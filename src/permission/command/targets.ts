@@ -1,10 +1,10 @@
+import type { HitPlace, KnownPlace } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
-import { ANY, firstMark, isKnown, matchPattern, ONE, type PathContext, STAR } from "../../rule/mod.ts";
-import type { HitPlace, KnownPlace } from "../../core/mod.ts";
-import type { DestructiveTarget } from "../types.ts";
-import { MKTEMP_NAME } from "../command/expand/words.ts";
 import { exists } from "../../path/probe.ts";
+import { ANY, firstMark, isKnown, matchPattern, ONE, type PathContext, STAR } from "../../rule/mod.ts";
+import type { DestructiveTarget } from "../types.ts";
+import { MKTEMP_NAME } from "./words.ts";
 
 /**
  * How many files are counted, and how many names a glob may become, before it is only said that there are
