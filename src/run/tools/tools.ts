@@ -53,8 +53,6 @@ export interface RunTools {
   prepareShell(): Promise<void>;
   /** Loads what checks the first edit. */
   openChecks(): Promise<unknown>;
-  /** Returns the errors of edits that no result has named; absent: nothing checks edits. */
-  reviewEdits?(answer: string, signal: AbortSignal): Promise<string | undefined>;
   /** Finds out what a call would do, and changes nothing. */
   preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
   /** The parts of the sandbox that a person can open. */
@@ -99,6 +97,7 @@ function buildTools(parts: ToolParts): RunTools {
   });
   const { guard } = services.shell ?? {};
   const lsp = lspDesk({ paths, loaded, scope, recorder, guard, openJail: jail.open });
+  if (lsp.review) parts.extensions.add({ reviewAnswer: lsp.review });
   const context: SharedContext = {
     cwd: paths.cwd,
     paths: workspace,
@@ -127,7 +126,6 @@ function buildTools(parts: ToolParts): RunTools {
     openJail: jail.open,
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
-    ...(lsp.review ? { reviewEdits: lsp.review } : {}),
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
       missing: jail.missing,
