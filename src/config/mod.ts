@@ -44,7 +44,6 @@ export {
 export { addOwnRule, ownRulesFile, removeOwnRule } from "./project/own_rules.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
-export type { TrustItem } from "./project/project_policy.ts";
 export type { ConfiguredHook } from "./hooks/hooks.ts";
 export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
 export type { PluginEntry } from "./schema/plugin_schema.ts";

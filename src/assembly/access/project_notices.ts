@@ -1,7 +1,8 @@
-import { cacheDirectory, type LoadedConfig, type TrustItem } from "../../config/mod.ts";
+import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import { formatPlace } from "../../core/mod.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { projectDir } from "../../session/mod.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 /** What projects bring for other agents and this version does not use. */
@@ -14,7 +15,7 @@ export function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] 
   const unused = unusedFilesNotice(paths.cwd, loaded.unused);
   return [
     oncePerProject(paths, "providers", providersNotice(loaded)),
-    oncePerProject(paths, "widening", wideningNotice(loaded)),
+    oncePerProject(paths, "widening", grantsNotice(loaded)),
     oncePerProject(paths, "hooks", hooksNotice(paths.cwd, loaded)),
     oncePerProject(paths, "unused", unused),
     oncePerProject(paths, "servers", serversNotice(paths.cwd, loaded)),
@@ -53,12 +54,12 @@ function providersNotice({ projectProviders }: LoadedConfig): string | undefined
 }
 
 /** Says what the project would allow and nobody has trusted; undefined when there is nothing. */
-function wideningNotice(loaded: LoadedConfig): string | undefined {
+function grantsNotice(loaded: LoadedConfig): string | undefined {
   const items = loaded.needsTrust.filter(({ kind }) => kind === "widening");
-  const widens = items.flatMap((item) => item.widens ?? []);
-  if (widens.length === 0) return undefined;
-  const shown = widens.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
-  const more = widens.length - shown.length;
+  const grants = items.flatMap((item) => item.grants ?? []);
+  if (grants.length === 0) return undefined;
+  const shown = grants.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  const more = grants.length - shown.length;
   return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
     `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;
 }

@@ -15,7 +15,7 @@ import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { readOwnRules } from "../project/own_rules.ts";
 import type { LeftOutServer } from "../plugins/left_out.ts";
-import type { TrustItem } from "../project/project_policy.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 import type { ClaudeSettings } from "../project/claude_settings.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
