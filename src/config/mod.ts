@@ -52,7 +52,7 @@ export { isLoopback } from "./project/provider_trust.ts";
 export type { Config, ConfigInput } from "./schema/schema.ts";
 export type { ProviderTable } from "./edit/provider.ts";
 /** The settings of other agents. Loaded when somebody imports them. */
-export const loadImport = lazy(() => import("./import/import.ts"));
+export const loadImport = lazy(() => import("./foreign/import.ts"));
 /** The hooks of the configuration. Loaded where there are some. */
 export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
 /** Changes of the files that describe MCP servers. Loaded when somebody makes one. */

@@ -6,7 +6,7 @@ import type { HookEntry } from "../schema/hook_schema.ts";
 import { CONFIG_SCHEMA, isTable } from "../schema/json_schema.ts";
 import { hookEntry } from "../plugins/plugin_trust.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { SETTINGS_KEYS } from "./settings_hooks.ts";
+import { SETTINGS_KEYS } from "../foreign/claude.ts";
 import type { EnvLookup } from "../config_paths.ts";
 
 /** A hook that the files describe and that counts. */

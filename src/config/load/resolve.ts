@@ -8,7 +8,7 @@ import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
 import type { TrustItem } from "../../trust/mod.ts";
-import { restrictProjectConfig, type Withholdable } from "../project/project_policy.ts";
+import type { Withholdable } from "../project/project_policy.ts";
 import { holderOf, isReservedVariable } from "../project/provider_trust.ts";
 import {
   childSchema,
@@ -154,6 +154,7 @@ export class LayerResolver {
       directory: cwd,
       cwd,
     });
+    const { restrictProjectConfig } = await import("../project/project_policy.ts");
     const restricted = restrictProjectConfig({
       layer,
       expanded: moveAliases(expanded),

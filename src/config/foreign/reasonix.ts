@@ -1,16 +1,15 @@
-import { lazyDotenv } from "../../load/read_text.ts";
-import { parentOf } from "../../../path/lexical.ts";
-import { formatKey, type KeyPath } from "../../problem.ts";
+import { lazyDotenv } from "../load/read_text.ts";
+import { parentOf } from "../../path/lexical.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
   isTable,
   type JsonSchema,
   type TomlTable,
-} from "../../schema/json_schema.ts";
-import { type ForeignDocument, originOf } from "../document.ts";
-import type { ImportPlan } from "../plan.ts";
-import { safeArguments, safeEnvironment, safeHeaders, safeText } from "../secrets.ts";
+} from "../schema/json_schema.ts";
+import { type ForeignDocument, originOf } from "./document.ts";
+import { type ImportPlan, safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
 
 /** Plans the copy of a configuration of the Go Reasonix that lies elsewhere: its keys are ours. */
 export function planReasonix(documents: readonly ForeignDocument[], plan: ImportPlan): void {

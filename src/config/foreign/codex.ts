@@ -1,13 +1,17 @@
-import { isTable, type TomlTable } from "../../schema/json_schema.ts";
-import { vendorEntry, VENDORS } from "../../vendors.ts";
-import { planCodexPolicy, planCodexRules } from "./codex_policy.ts";
-import { fromEnvironment, planCodexServers } from "./codex_servers.ts";
-import { type ForeignDocument, leaveMistyped, originOf } from "../document.ts";
-import type { ImportPlan, Origin } from "../plan.ts";
-import { safeHeaders, safeText, variableName } from "../secrets.ts";
-import type { ProviderTable } from "../../edit/provider.ts";
+import type { ProviderTable } from "../edit/provider.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
+import {
+  type ForeignDocument,
+  leaveMistyped,
+  leaveOthers,
+  originOf,
+  takeServers,
+  textsOf,
+} from "./document.ts";
+import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
-/** Settings that are looked at one by one, here or in what they are handed to. */
+/** Settings with a plan. */
 const KNOWN = [
   "model",
   "model_provider",
@@ -46,7 +50,6 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Plans what codex's settings become. */
 export function planCodex(documents: readonly ForeignDocument[], plan: ImportPlan): void {
   for (const document of documents) {
-    const { table } = document;
     if (document.path.endsWith(".rules")) {
       planCodexRules(plan, document);
       continue;
@@ -55,14 +58,7 @@ export function planCodex(documents: readonly ForeignDocument[], plan: ImportPla
     planModels(plan, document);
     planCodexServers(plan, document);
     planCodexPolicy(plan, document);
-    for (const key of Object.keys(table)) {
-      if (!KNOWN.includes(key)) {
-        plan.leave(
-          originOf(document, [key]),
-          REASONS[key] ?? "it has no counterpart",
-        );
-      }
-    }
+    leaveOthers(plan, document, KNOWN, REASONS);
   }
 }
 
@@ -232,4 +228,159 @@ function limits(table: TomlTable, models: readonly string[]): TomlTable {
     ...(typeof output === "number" ? { max_output_tokens: output } : {}),
     ...(typeof effort === "string" ? { effort } : {}),
   };
+}
+
+/** Headers whose values are in variables. */
+function fromEnvironment(names: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(isTable(names) ? names : {}).map(([header, name]) => [header, `\${${String(name)}}`]),
+  );
+}
+
+const SERVER_KEYS = [
+  "command",
+  "args",
+  "env",
+  "env_vars",
+  "url",
+  "bearer_token_env_var",
+  "http_headers",
+  "env_http_headers",
+  "enabled",
+  "cwd",
+  "startup_timeout_sec",
+  "startup_timeout_ms",
+  "tool_timeout_sec",
+  "enabled_tools",
+  "disabled_tools",
+];
+
+/** Plans what codex's MCP servers become. */
+function planCodexServers(plan: ImportPlan, document: ForeignDocument): void {
+  takeServers(plan, document, { path: ["mcp_servers"] }, (server, name) => {
+    const texts = (key: string) =>
+      textsOf(plan, document, ["mcp_servers", name, key], server[key]).map(({ text }) => text);
+    const passed = Object.fromEntries(texts("env_vars").map((text) => [text, `\${${text}:-}`]));
+    const { command, args, url, cwd, bearer_token_env_var: bearer, tool_timeout_sec: timeout } = server;
+    const { startup_timeout_sec: seconds, startup_timeout_ms: milliseconds } = server;
+    const enabledTools = texts("enabled_tools");
+    return {
+      ...{ command, args, url, cwd, enabledTools, disabledTools: texts("disabled_tools") },
+      env: { ...passed, ...(isTable(server.env) ? server.env : {}) },
+      headers: {
+        ...(typeof bearer === "string" ? { Authorization: `Bearer \${${bearer}}` } : {}),
+        ...(isTable(server.http_headers) ? server.http_headers : {}),
+        ...fromEnvironment(server.env_http_headers),
+      },
+      // An empty list means every tool here, and none there.
+      enabled: server.enabled !== false &&
+        !(Array.isArray(server.enabled_tools) && enabledTools.length === 0),
+      ...(typeof seconds === "number"
+        ? { startupSeconds: seconds }
+        : typeof milliseconds === "number"
+        ? { startupSeconds: milliseconds / 1000 }
+        : {}),
+      ...(typeof timeout === "number" ? { timeoutSeconds: timeout } : {}),
+      notes: Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
+    };
+  });
+}
+
+/** Plans what codex's sandbox and approvals become: never more than they allow. */
+function planCodexPolicy(plan: ImportPlan, document: ForeignDocument): void {
+  const { approval_policy: approval, sandbox_mode: mode } = document.table;
+  const set = (path: string, value: unknown, ours: readonly [key: string, value: unknown], note?: string) =>
+    plan.take(originOf(document, [path], value), { kind: "set", key: ours[0], value: ours[1] }, note);
+  if (mode === "read-only") {
+    set("sandbox_mode", mode, ["permissions.mode", "deny"], "nothing writes unless a rule allows it");
+  } else if (mode === "workspace-write") set("sandbox_mode", mode, ["sandbox.bash", "enforce"]);
+  else if (mode !== undefined) {
+    plan.leave(
+      originOf(document, ["sandbox_mode"], mode),
+      "no file lifts the jail; --permission-mode does for one run",
+    );
+  }
+  if (approval === "untrusted" || approval === "on-request") {
+    if (mode !== "read-only") {
+      set(
+        "approval_policy",
+        approval,
+        ["permissions.mode", "ask"],
+        "every writer without a rule is asked about",
+      );
+    }
+  } else if (approval !== undefined) {
+    const shown = isTable(approval) ? undefined : approval;
+    plan.leave(
+      originOf(document, ["approval_policy"], shown),
+      "no file lifts every question; --on-ask allow does for one run",
+    );
+  }
+  planWorkspace(plan, document);
+}
+
+function planWorkspace(plan: ImportPlan, document: ForeignDocument): void {
+  const section = "sandbox_workspace_write";
+  const workspace = document.table[section];
+  for (const [key, value] of Object.entries(isTable(workspace) ? workspace : {})) {
+    const path = [section, key];
+    if (key === "network_access") {
+      plan.take(originOf(document, path, value), {
+        kind: "set",
+        key: "sandbox.network",
+        value: value === true,
+      });
+    } else if (key === "writable_roots") {
+      for (const { path: at, text } of textsOf(plan, document, path, value)) {
+        plan.take(originOf(document, at, text), { kind: "item", key: "sandbox.allow_write", item: text });
+      }
+    } else plan.leave(originOf(document, path, value), "commands have a /tmp of their own in the jail");
+  }
+}
+
+const LISTS: Readonly<Record<string, string>> = { allow: "allow", prompt: "ask", forbidden: "deny" };
+/** More alternatives than anybody writes by hand. */
+const MOST_RULES = 64;
+
+/** Plans what the rules of a `.rules` file become: each names the first words of a command. */
+function planCodexRules(plan: ImportPlan, document: ForeignDocument): void {
+  const { rules } = document.table;
+  for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
+    const { pattern, decision } = rule as { pattern: unknown; decision: string };
+    const commands = commandsOf(pattern);
+    const list = LISTS[decision];
+    const shown = commands?.length === 1 ? commands[0] : undefined;
+    const origin = { ...originOf(document, ["rules", index], shown), text: `${decision} ${shown ?? "rule"}` };
+    if (!commands || list === undefined) {
+      plan.leave(
+        origin,
+        commands ? "it is none of allow, prompt and forbidden" : "its pattern is no plain list of words",
+      );
+      continue;
+    }
+    for (const command of commands) {
+      if (list === "allow" && /[*?]/.test(command)) {
+        plan.leave(origin, "a * or ? is any text here, so it would allow more");
+      } else plan.take(origin, { kind: "item", key: `permissions.${list}`, item: `Bash(${command}:*)` });
+    }
+  }
+}
+
+/** The beginnings of commands that a pattern names; a list in it is a choice of words. */
+function commandsOf(pattern: unknown): readonly string[] | undefined {
+  if (!Array.isArray(pattern) || pattern.length === 0) return undefined;
+  let commands = [""];
+  for (const part of pattern) {
+    const words: unknown[] = Array.isArray(part) ? part : [part];
+    if (!words.every((word) => typeof word === "string" && word !== "" && !/['"\\]/.test(word))) {
+      return undefined;
+    }
+    commands = commands.flatMap((begun) => words.map((word) => `${begun} ${quoted(String(word))}`.trim()));
+    if (commands.length > MOST_RULES) return undefined;
+  }
+  return commands;
+}
+
+function quoted(word: string): string {
+  return /^[\w./:=@%+,*?-]+$/.test(word) ? word : `'${word}'`;
 }

@@ -5,7 +5,14 @@ import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { parseJson } from "../../util/json.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import type { AgentName, ImportPlan, Origin, Scope } from "./plan.ts";
+import {
+  type AgentName,
+  type ForeignServer,
+  type ImportPlan,
+  type Origin,
+  type Scope,
+  takeServer,
+} from "./plan.ts";
 
 /** A file of another agent. */
 export interface ForeignFile {
@@ -194,5 +201,37 @@ export function leaveMistyped(
     const value = document.table[key];
     if (value === undefined || (type === "table" ? isTable(value) : typeof value === "string")) continue;
     plan.leave(originOf(document, [key]), `it is no ${type}`);
+  }
+}
+
+/** Names the settings of the top of a file that are not `known`, each with its reason. */
+export function leaveOthers(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  known: readonly string[],
+  reasons: Readonly<Record<string, string>>,
+): void {
+  for (const key of Object.keys(document.table)) {
+    if (known.includes(key)) continue;
+    plan.leave(originOf(document, [key]), reasons[key] ?? "it has no counterpart");
+  }
+}
+
+/** Takes over the servers of a table; `describe` turns one into our words, undefined when it is none. */
+export function takeServers(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  { path, shown = path }: { readonly path: KeyPath; readonly shown?: KeyPath },
+  describe: (server: TomlTable, name: string) => Omit<ForeignServer, "name" | "origin"> | undefined,
+): void {
+  const servers = path.reduce<unknown>(
+    (value, part) => isTable(value) ? value[part] : undefined,
+    document.table,
+  );
+  for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
+    const origin = { ...originOf(document, [...shown, name]), place: document.place([...path, name]) };
+    const described = isTable(server) ? describe(server, name) : undefined;
+    if (described) takeServer(plan, { ...described, name, origin });
+    else plan.leave(origin, "it is no description of a server");
   }
 }

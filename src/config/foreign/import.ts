@@ -1,18 +1,17 @@
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import type { ConfigProblem } from "../problem.ts";
-import { planClaude } from "./agents/claude.ts";
-import { planCodex } from "./agents/codex.ts";
+import { planClaude } from "./claude_import.ts";
+import { planCodex } from "./codex.ts";
 import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
 import { lazyDotenv, readText } from "../load/read_text.ts";
-import { planOpencode } from "./agents/opencode.ts";
-import type { Surroundings } from "./places.ts";
-import { type AgentName, type FoundKey, ImportPlan, type Left } from "./plan.ts";
-import { planReasonix } from "./agents/reasonix.ts";
-import { serversOf } from "./servers.ts";
+import { planOpencode } from "./opencode.ts";
+import type { Surroundings } from "./foreign_files.ts";
+import { type AgentName, type FoundKey, ImportPlan, type Left, serversOf } from "./plan.ts";
+import { planReasonix } from "./reasonix.ts";
 import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
 
 export { writeConfig } from "../edit/edit.ts";
-export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./places.ts";
+export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./foreign_files.ts";
 
 /** Everything that an import would do, and what it cannot do. */
 export interface ImportPreview {

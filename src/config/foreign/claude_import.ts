@@ -1,14 +1,19 @@
-import { slashed } from "../../../path/lexical.ts";
-import { mcpJsonFile } from "../../config_paths.ts";
-import { readSettingsHooks } from "../../hooks/settings_hooks.ts";
-import type { ConfigProblem, KeyPath } from "../../problem.ts";
-import { readOauth } from "../../plugins/mcp_json.ts";
-import { isTable, type TomlTable } from "../../schema/json_schema.ts";
-import { vendorEntry, VENDORS } from "../../vendors.ts";
-import { claudeRule } from "./claude_rules.ts";
-import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "../document.ts";
-import type { ImportPlan } from "../plan.ts";
-import { takeServer } from "../servers.ts";
+import { slashed } from "../../path/lexical.ts";
+import { mcpJsonFile } from "../config_paths.ts";
+import { readOauth } from "../plugins/mcp_json.ts";
+import type { ConfigProblem, KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
+import { claudeRule, readSettingsHooks, type RuleListName } from "./claude.ts";
+import {
+  type ForeignDocument,
+  leaveMistyped,
+  leaveOthers,
+  originOf,
+  takeServers,
+  textsOf,
+} from "./document.ts";
+import type { ImportPlan } from "./plan.ts";
 
 /** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
 export async function planClaude(
@@ -48,41 +53,20 @@ function planServers(
   path: KeyPath,
   switchedOff: ReadonlySet<string> = new Set(),
 ): void {
-  const servers = path.reduce<unknown>(
-    (value, part) => isTable(value) ? value[part] : undefined,
-    document.table,
-  );
-  for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
-    const origin = originOf(document, [...path.slice(-1), name]);
-    const place = document.place([...path, name]);
-    const at = { ...origin, place };
-    if (!isTable(server)) {
-      plan.leave(at, "it is no description of a server");
-      continue;
-    }
-    const { type, command, args, env, url, headers, timeout } = server;
+  takeServers(plan, document, { path, shown: path.slice(-1) }, (server, name) => {
+    const { type, command, args, env, url, headers, cwd, headersHelper, timeout } = server;
     const oauth = readOauth(server.oauth);
-    takeServer(plan, {
-      name,
-      origin: at,
-      type,
-      command,
-      args,
-      env,
-      url,
-      headers,
+    return {
+      ...{ type, command, args, env, url, headers, cwd, headersHelper, oauth },
       enabled: server.disabled !== true && !switchedOff.has(name),
-      cwd: server.cwd,
-      headersHelper: server.headersHelper,
-      oauth,
       ...(typeof timeout === "number" ? { timeoutSeconds: timeout / 1000 } : {}),
       notes: [...(oauth ? [] : ["oauth"]), "alwaysAllow"].filter((key) => server[key] !== undefined)
         .map((key) => `without ${key}`),
-    });
-  }
+    };
+  });
 }
 
-/** Settings that are looked at one by one. */
+/** Settings with a plan. */
 const KNOWN = [
   "$schema",
   "permissions",
@@ -123,10 +107,7 @@ async function planSettings(plan: ImportPlan, document: ForeignDocument, cwd: st
   if (isTable(table.sandbox)) planSandbox(plan, document, table.sandbox);
   if (typeof table.model === "string") planModel(plan, document, table.model);
   if (isTable(table.env)) planEnvironment(plan, document, table.env);
-  for (const key of Object.keys(table)) {
-    if (KNOWN.includes(key)) continue;
-    plan.leave(originOf(document, [key]), REASONS[key] ?? "it has no counterpart");
-  }
+  leaveOthers(plan, document, KNOWN, REASONS);
 }
 
 /** Plans the hooks as entries of `[[hooks]]`; the reader is the one of the files that are read in place. */
@@ -169,7 +150,7 @@ function takeRule(
   plan: ImportPlan,
   document: ForeignDocument,
   path: KeyPath,
-  { rule, list }: { readonly rule: string; readonly list: "allow" | "ask" | "deny" },
+  { rule, list }: { readonly rule: string; readonly list: RuleListName },
 ): void {
   const origin = originOf(document, path, rule);
   const result = claudeRule(rule, list, document.scope);
@@ -181,13 +162,17 @@ function takeRule(
     );}
 }
 
+/** Values of `permissions.mode` by the modes of Claude Code. */
+const MODES: Readonly<Record<string, readonly [mode: string, note?: string]>> = {
+  default: ["ask"],
+  dontAsk: ["deny"],
+  plan: ["deny", "stricter; --permission-mode plan is a choice of each run"],
+};
+
 function planMode(plan: ImportPlan, document: ForeignDocument, mode: string): void {
   const origin = originOf(document, ["permissions", "defaultMode"], mode);
-  const set = (value: string, note?: string) =>
-    plan.take(origin, { kind: "set", key: "permissions.mode", value }, note);
-  if (mode === "default") set("ask");
-  else if (mode === "dontAsk") set("deny");
-  else if (mode === "plan") set("deny", "stricter; --permission-mode plan is a choice of each run");
+  const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
+  if (value !== undefined) plan.take(origin, { kind: "set", key: "permissions.mode", value }, note);
   else if (mode === "acceptEdits") {
     plan.take(origin, { kind: "item", key: "permissions.allow", item: "Edit" });
   } else {
