@@ -10,6 +10,7 @@ import {
   leaveMistyped,
   leaveOthers,
   originOf,
+  takeItems,
   takeServers,
   textsOf,
 } from "./document.ts";
@@ -138,10 +139,7 @@ function planPermissions(plan: ImportPlan, document: ForeignDocument, permission
       }
     } else if (key === "defaultMode") planMode(plan, document, String(value));
     else if (key === "additionalDirectories") {
-      for (const { path: here, text } of textsOf(plan, document, path, value)) {
-        const origin = originOf(document, here, text);
-        plan.take(origin, { kind: "item", key: "sandbox.allow_write", item: text });
-      }
+      takeItems(plan, document, path, { value, key: "sandbox.allow_write" });
     } else plan.leave(originOf(document, path, value), "it has no counterpart");
   }
 }
@@ -203,12 +201,12 @@ function planSandbox(plan: ImportPlan, document: ForeignDocument, sandbox: TomlT
         plan.leave(originOf(document, [...path, name]), "it has no counterpart");
         continue;
       }
-      for (const { path: here, text } of textsOf(plan, document, [...path, name], list)) {
-        const origin = originOf(document, here, text);
-        if (target === "sandbox.network_hosts" && text.includes("*")) {
-          plan.leave(origin, "a * would allow other hosts here");
-        } else plan.take(origin, { kind: "item", key: target, item: text });
-      }
+      const tooWide = { why: "a * would allow other hosts here" };
+      takeItems(plan, document, [...path, name], {
+        value: list,
+        key: target,
+        refuse: (text) => target === "sandbox.network_hosts" && text.includes("*") ? tooWide : undefined,
+      });
     }
     if (!isTable(value)) plan.leave(originOf(document, path, value), "it has no counterpart");
   }

@@ -6,6 +6,7 @@ import {
   leaveMistyped,
   leaveOthers,
   originOf,
+  takeItems,
   takeServers,
   textsOf,
 } from "./document.ts";
@@ -125,7 +126,7 @@ const LOCAL: Readonly<Record<string, string>> = {
   lmstudio: "http://127.0.0.1:1234/v1",
 };
 
-/** Returns whether there is such a provider afterwards. */
+/** Plans a provider; false when it is left. */
 function planProvider(
   plan: ImportPlan,
   document: ForeignDocument,
@@ -218,7 +219,7 @@ function described(plan: ImportPlan, origin: Origin, name: string, settings: Tom
   };
 }
 
-/** What the file says of its model holds for its provider, when that has no other. */
+/** Returns the limits of the model of the file, for its provider when that has no other model. */
 function limits(table: TomlTable, models: readonly string[]): TomlTable {
   if (models.length !== 1 || models[0] !== table.model) return {};
   const { model_context_window: window, model_max_output_tokens: output, model_reasoning_effort: effort } =
@@ -331,9 +332,7 @@ function planWorkspace(plan: ImportPlan, document: ForeignDocument): void {
         value: value === true,
       });
     } else if (key === "writable_roots") {
-      for (const { path: at, text } of textsOf(plan, document, path, value)) {
-        plan.take(originOf(document, at, text), { kind: "item", key: "sandbox.allow_write", item: text });
-      }
+      takeItems(plan, document, path, { value, key: "sandbox.allow_write" });
     } else plan.leave(originOf(document, path, value), "commands have a /tmp of their own in the jail");
   }
 }

@@ -171,7 +171,7 @@ function plain(value: unknown): string {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** The texts of a list with their paths; what is none of these is named. */
+/** Returns the texts of a list with their paths, and leaves the other items. */
 export function textsOf(
   plan: ImportPlan,
   document: ForeignDocument,
@@ -214,6 +214,25 @@ export function leaveOthers(
   for (const key of Object.keys(document.table)) {
     if (known.includes(key)) continue;
     plan.leave(originOf(document, [key]), reasons[key] ?? "it has no counterpart");
+  }
+}
+
+/** Takes over the texts of a list as items of our setting `key`, unless `refuse` gives a reason. */
+export function takeItems(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  path: KeyPath,
+  { value, key, refuse = () => undefined }: {
+    readonly value: unknown;
+    readonly key: string;
+    readonly refuse?: (text: string) => { readonly why: string } | undefined;
+  },
+): void {
+  for (const { path: here, text } of textsOf(plan, document, path, value)) {
+    const origin = originOf(document, here, text);
+    const refused = refuse(text);
+    if (refused) plan.leave(origin, refused.why);
+    else plan.take(origin, { kind: "item", key, item: text });
   }
 }
 

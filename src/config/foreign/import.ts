@@ -18,7 +18,7 @@ export interface ImportPreview {
   readonly outcomes: readonly Outcome[];
   readonly left: readonly Left[];
   readonly keys: readonly (FoundKey & {
-    /** Where the user has a value of this name. */
+    /** Source of a value that the user has under this name. */
     readonly known: "saved" | "environment" | undefined;
   })[];
   readonly notices: readonly string[];

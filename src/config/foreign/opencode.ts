@@ -8,8 +8,8 @@ import {
   leaveMistyped,
   leaveOthers,
   originOf,
+  takeItems,
   takeServers,
-  textsOf,
 } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
@@ -192,13 +192,16 @@ function planServers(plan: ImportPlan, document: ForeignDocument): void {
 }
 
 function planInstructions(plan: ImportPlan, document: ForeignDocument): void {
-  for (const { path, text } of textsOf(plan, document, ["instructions"], document.table.instructions)) {
-    const origin = originOf(document, path, text);
-    if (/^https?:/.test(text)) plan.leave(origin, "instructions are files, not addresses");
-    else if (document.scope === "user" && !/^[~/]/.test(text)) {
-      plan.leave(origin, "it counts from each project");
-    } else plan.take(origin, { kind: "item", key: "instructions", item: text });
-  }
+  const refuse = (text: string) => {
+    if (/^https?:/.test(text)) return { why: "instructions are files, not addresses" };
+    const isRelative = document.scope === "user" && !/^[~/]/.test(text);
+    return isRelative ? { why: "it counts from each project" } : undefined;
+  };
+  takeItems(plan, document, ["instructions"], {
+    value: document.table.instructions,
+    key: "instructions",
+    refuse,
+  });
 }
 
 /** `{env:NAME}` in our words. */
@@ -258,7 +261,7 @@ function planOpencodeRules(plan: ImportPlan, document: ForeignDocument): void {
   planTools(plan, document);
 }
 
-/** What is said of one family: the answer for everything, and the exceptions that follow it. */
+/** The answer of a family for everything, and the exceptions that follow it. */
 interface Family {
   readonly subject: string;
   readonly base: Answer;
@@ -316,7 +319,7 @@ function planAnswers(plan: ImportPlan, families: readonly Family[], general: Lin
   if (said) keepSilent(plan, families, { said, mode, base: general?.answer ?? "ask" });
 }
 
-/** What the mode would answer for a family that nothing is said of has to be what it was. */
+/** Keeps the answer of families without a line, where the mode would give another one. */
 function keepSilent(
   plan: ImportPlan,
   families: readonly Family[],
@@ -525,7 +528,7 @@ interface Rights {
 const FAMILIES = ["edit", "bash", "read", "task"];
 const CHANGES = ["write", "edit", "patch"];
 
-/** What the agent may not do, never less than there: what cannot be said leaves the agent out. */
+/** Returns the restrictions of an agent, never fewer than there; a reason when one has no counterpart. */
 function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: string } {
   const switches = Object.entries(tools).map(([name, on]) => [name, String(on) !== "false"] as const);
   const rules: TomlTable = isTable(given) ? given : given === undefined ? {} : { "*": given };

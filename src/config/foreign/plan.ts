@@ -18,7 +18,7 @@ export interface Origin {
   readonly scope: Scope;
 }
 
-/** A setting of our own file, or a file of its own. */
+/** A setting of our own file, or a separate file. */
 export type Change =
   | { readonly kind: "set"; readonly key: string; readonly value: unknown }
   | { readonly kind: "item"; readonly key: string; readonly item: string | TomlTable }
@@ -29,7 +29,7 @@ export type Change =
 export interface Step {
   readonly origin: Origin;
   readonly change: Change;
-  /** How it differs from what it was there. */
+  /** Difference from its effect there. */
   readonly note?: string;
 }
 
@@ -39,7 +39,7 @@ export interface Left {
   readonly why: string;
 }
 
-/** A key that stands in a file. Its value is never shown and never written into a configuration. */
+/** A key found in a file. Its value is never shown and never written into a configuration. */
 export interface FoundKey {
   readonly name: string;
   readonly value: string;
@@ -190,7 +190,7 @@ export interface ForeignServer {
   readonly startupSeconds?: number;
   readonly enabledTools?: readonly string[];
   readonly disabledTools?: readonly string[];
-  /** What of it has no counterpart. */
+  /** Parts without a counterpart. */
   readonly notes: readonly string[];
 }
 

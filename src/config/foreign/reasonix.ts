@@ -11,7 +11,7 @@ import {
 import { type ForeignDocument, originOf } from "./document.ts";
 import { type ImportPlan, safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
 
-/** Plans the copy of a configuration of the Go Reasonix that lies elsewhere: its keys are ours. */
+/** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
 export function planReasonix(documents: readonly ForeignDocument[], plan: ImportPlan): void {
   for (const document of documents) {
     planTable(plan, document, document.table, []);
@@ -56,7 +56,7 @@ function planValue(
   );
 }
 
-/** What nothing reads is copied all the same, so that a later version finds it. */
+/** Returns the note of an ignored setting, which is copied for a later version. */
 function idleNote(path: KeyPath): string | undefined {
   const idle = path.map((_, index) => schemaOf(path.slice(0, index + 1))?.idle).find((note) =>
     note !== undefined
@@ -86,7 +86,7 @@ function planEntries(plan: ImportPlan, document: ForeignDocument, list: "provide
   });
 }
 
-/** Keys are kept in a file beside the configuration. */
+/** Plans the keys of the file next to the configuration. */
 function planKeys(plan: ImportPlan, document: ForeignDocument): void {
   const file = `${parentOf(document.path)}/.env`;
   const saved = lazyDotenv(() => {

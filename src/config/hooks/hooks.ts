@@ -15,9 +15,9 @@ export interface ConfiguredHook extends HookEntry {
   readonly place?: SourcePlace;
   /** Paths that its line names, absolute, whether or not there are such files. */
   readonly paths: readonly string[];
-  /** Why it must not run: it says something that has no meaning, and may be meant for fewer calls. */
+  /** The fault that keeps it from running: an unknown key may restrict it to fewer calls. */
   readonly fault?: { readonly message: string; readonly remedy: string };
-  /** What the user's decision is about, of a hook that the project brings. */
+  /** The trust item of a hook of the project. */
   readonly item?: TrustItem;
 }
 

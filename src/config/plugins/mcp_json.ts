@@ -16,7 +16,7 @@ const KEY = "mcpServers";
 /** Names under which other programs keep the same. */
 const OTHER_KEYS = ["servers", "mcp", "mcp_servers", "mcp-servers", "mcpservers", "context_servers"];
 
-/** What a server says, by our name: its name there, and what it has to be. */
+/** The fields of a server by our name: the name there, and the form of the value. */
 const FIELDS = {
   type: ["type", "text"],
   command: ["command", "text"],
@@ -74,11 +74,11 @@ export async function readMcpJson(
 export interface McpJsonFile {
   readonly source: "user" | "project";
   readonly file: string;
-  /** Where our own files describe a server, by its name: they win. */
+  /** Places of servers in our own files, by name: they win. */
   readonly stronger: ReadonlyMap<string, SourcePlace>;
 }
 
-/** Where our own files describe servers. */
+/** Finds the places of servers in our own files. */
 export function pluginPlaces(layers: readonly (Layer | undefined)[]): Map<string, SourcePlace> {
   const places = new Map<string, SourcePlace>();
   for (const layer of layers) {

@@ -16,9 +16,9 @@ interface AboutPlugin {
   readonly env: EnvLookup;
   /** The user has a server of that name, whose place it would take. */
   readonly replaces: boolean;
-  /** Says what the user has a variable for; see `KnownKeys`. */
+  /** Finds the owner of a variable; see `KnownKeys`. */
   readonly holder: (name: string) => string | undefined;
-  /** What it takes from the project's `.env`. */
+  /** Values that it takes from the project's `.env`. */
   readonly used: TomlTable | undefined;
 }
 
@@ -177,7 +177,7 @@ export function hookEntry(
   };
 }
 
-/** The variable that stands for the project in a line, in the forms of a shell. */
+/** The variable of the project directory in a line, in the forms of a shell. */
 const PROJECT =
   /"?\$(?:\{(?:CLAUDE|REASONIX)_PROJECT_DIR(?::[-?=][^}]*)?\}|(?:CLAUDE|REASONIX)_PROJECT_DIR\b)"?/g;
 

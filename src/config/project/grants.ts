@@ -121,7 +121,7 @@ const FAMILY_WORDS = {
   Task: "let every agent work on parts of a task",
 } as const;
 
-/** What an allow rule allows, in plain words. */
+/** Describes an allow rule in plain words. */
 function ruleWords(text: string): string {
   const rule = parseRule({ text }, "allow");
   if (isProblem(rule)) return text;

@@ -20,7 +20,7 @@ export interface ProjectInput {
   readonly cwd: string;
   readonly env: EnvLookup;
   readonly userFile: string;
-  /** What entries of `[[plugins]]` take from the project's `.env`, by index. */
+  /** Values that entries of `[[plugins]]` take from the project's `.env`, by index. */
   readonly fromDotenv: ReadonlyMap<number, TomlTable>;
 }
 
@@ -48,10 +48,10 @@ export interface ProjectResult {
 /** A list that a project may extend as far as the user trusts it. */
 export interface GrantList {
   readonly path: KeyPath;
-  /** The table that the list stands in, under the last name of its path. */
+  /** The table of the list, which has the last name of its path. */
   readonly table: TomlTable;
   readonly values: readonly string[];
-  /** Says in a warning that an item never counts. */
+  /** Warns that an item never counts. */
   refuse(index: number, message: string): void;
 }
 
@@ -76,7 +76,7 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
 
 interface Scope {
   readonly path: KeyPath;
-  /** The table that the value stands in. */
+  /** The table of the value. */
   readonly table: TomlTable;
   /** The same table without the project. */
   readonly base: TomlTable;
