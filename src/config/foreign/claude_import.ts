@@ -5,56 +5,45 @@ import type { ConfigProblem, KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { claudeRule, readSettingsHooks, type RuleListName } from "./claude.ts";
-import {
-  type ForeignDocument,
-  leaveMistyped,
-  leaveOthers,
-  originOf,
-  takeItems,
-  takeServers,
-  textsOf,
-} from "./document.ts";
-import type { ImportPlan } from "./plan.ts";
+import type { ForeignDocument } from "./document.ts";
 
 /** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
 export async function planClaude(
   documents: readonly ForeignDocument[],
-  plan: ImportPlan,
   cwd: string,
 ): Promise<void> {
   const switchedOff = new Set(
     documents.flatMap((document) =>
-      textsOf(plan, document, ["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
+      document.texts(["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
     ).map(({ text }) => text),
   );
   for (const document of documents) {
     if (slashed(document.path) === slashed(mcpJsonFile(cwd))) {
-      plan.leave(originOf(document, ["mcpServers"]), SERVERS_READ_THERE);
-    } else if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
-    else if (document.path.endsWith(".claude.json")) planState(plan, document, cwd);
-    else await planSettings(plan, document, cwd);
+      document.leave(["mcpServers"], SERVERS_READ_THERE);
+    } else if (document.path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
+    else if (document.path.endsWith(".claude.json")) planState(document, cwd);
+    else await planSettings(document, cwd);
   }
 }
 
-function planState(plan: ImportPlan, document: ForeignDocument, cwd: string): void {
-  planServers(plan, document, ["mcpServers"]);
+function planState(document: ForeignDocument, cwd: string): void {
+  planServers(document, ["mcpServers"]);
   const projects = isTable(document.table.projects) ? document.table.projects : {};
   const project = projects[cwd];
   if (!isTable(project)) return;
-  const own: ForeignDocument = { ...document, scope: "project" };
-  planServers(plan, own, ["projects", cwd, "mcpServers"]);
-  for (const { path, text } of textsOf(plan, own, ["projects", cwd, "allowedTools"], project.allowedTools)) {
-    takeRule(plan, own, path, { rule: text, list: "allow" });
+  const own: ForeignDocument = document.withScope("project");
+  planServers(own, ["projects", cwd, "mcpServers"]);
+  for (const { path, text } of own.texts(["projects", cwd, "allowedTools"], project.allowedTools)) {
+    takeRule(own, path, { rule: text, list: "allow" });
   }
 }
 
 function planServers(
-  plan: ImportPlan,
   document: ForeignDocument,
   path: KeyPath,
   switchedOff: ReadonlySet<string> = new Set(),
 ): void {
-  takeServers(plan, document, { path, shown: path.slice(-1) }, (server, name) => {
+  document.servers({ path, shown: path.slice(-1) }, (server, name) => {
     const { type, command, args, env, url, headers, cwd, headersHelper, timeout } = server;
     const oauth = readOauth(server.oauth);
     return {
@@ -92,68 +81,67 @@ const REASONS: Readonly<Record<string, string>> = {
   enableAllProjectMcpServers: "`reasonix trust` decides about the servers of a project",
 };
 
-async function planSettings(plan: ImportPlan, document: ForeignDocument, cwd: string): Promise<void> {
+async function planSettings(document: ForeignDocument, cwd: string): Promise<void> {
   const { table } = document;
-  leaveMistyped(plan, document, { permissions: "table", sandbox: "table", model: "text", env: "table" });
+  document.leaveMistyped({ permissions: "table", sandbox: "table", model: "text", env: "table" });
   // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
   const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
     slashed(document.path).replace(slashed(cwd), ""),
   );
-  if (table.hooks !== undefined && isRead) plan.leave(originOf(document, ["hooks"]), HOOKS_READ_THERE);
-  else if (table.hooks !== undefined) await planHooks(plan, document);
+  if (table.hooks !== undefined && isRead) document.leave(["hooks"], HOOKS_READ_THERE);
+  else if (table.hooks !== undefined) await planHooks(document);
   if (isTable(table.permissions)) {
-    if (isRead) plan.leave(originOf(document, ["permissions"]), READ_THERE);
-    else planPermissions(plan, document, table.permissions);
+    if (isRead) document.leave(["permissions"], READ_THERE);
+    else planPermissions(document, table.permissions);
   }
-  if (isTable(table.sandbox)) planSandbox(plan, document, table.sandbox);
-  if (typeof table.model === "string") planModel(plan, document, table.model);
-  if (isTable(table.env)) planEnvironment(plan, document, table.env);
-  leaveOthers(plan, document, KNOWN, REASONS);
+  if (isTable(table.sandbox)) planSandbox(document, table.sandbox);
+  if (typeof table.model === "string") planModel(document, table.model);
+  if (isTable(table.env)) planEnvironment(document, table.env);
+  document.leaveOthers(KNOWN, REASONS);
 }
 
 /** Plans the hooks as entries of `[[hooks]]`; the reader is the one of the files that are read in place. */
-async function planHooks(plan: ImportPlan, document: ForeignDocument): Promise<void> {
+async function planHooks(document: ForeignDocument): Promise<void> {
   const { path: file, scope, table } = document;
   if (table.disableAllHooks === true) {
-    return plan.leave(originOf(document, ["hooks"]), "disableAllHooks switches them off");
+    return document.leave(["hooks"], "disableAllHooks switches them off");
   }
   const problems: ConfigProblem[] = [];
   const layer = await readSettingsHooks({ source: scope, file }, problems);
   for (const { message, place = { file } } of problems) {
-    plan.leave({ text: "hooks", place, scope }, message.charAt(0).toLowerCase() + message.slice(1));
+    document.plan.leave({ text: "hooks", place, scope }, message.charAt(0).toLowerCase() + message.slice(1));
   }
   const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
   entries.forEach((item, index) => {
     const place = { file, ...layer?.find?.(["hooks", index]) };
     const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
-    plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
+    document.plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
   });
 }
 
-function planPermissions(plan: ImportPlan, document: ForeignDocument, permissions: TomlTable): void {
+function planPermissions(document: ForeignDocument, permissions: TomlTable): void {
   for (const [key, value] of Object.entries(permissions)) {
     const path = ["permissions", key];
     if (key === "allow" || key === "ask" || key === "deny") {
-      for (const { path: here, text } of textsOf(plan, document, path, value)) {
-        takeRule(plan, document, here, { rule: text, list: key });
+      for (const { path: here, text } of document.texts(path, value)) {
+        takeRule(document, here, { rule: text, list: key });
       }
-    } else if (key === "defaultMode") planMode(plan, document, String(value));
+    } else if (key === "defaultMode") planMode(document, String(value));
     else if (key === "additionalDirectories") {
-      takeItems(plan, document, path, { value, key: "sandbox.allow_write" });
-    } else plan.leave(originOf(document, path, value), "it has no counterpart");
+      document.items(path, { value, key: "sandbox.allow_write" });
+    } else document.leave(path, "it has no counterpart", value);
   }
 }
 
 function takeRule(
-  plan: ImportPlan,
   document: ForeignDocument,
   path: KeyPath,
   { rule, list }: { readonly rule: string; readonly list: RuleListName },
 ): void {
-  const origin = originOf(document, path, rule);
+  const origin = document.origin(path, rule);
   const result = claudeRule(rule, list, document.scope);
-  if ("why" in result) plan.leave(origin, result.why);
-  else {plan.take(
+  if ("why" in result) document.plan.leave(origin, result.why);
+  else {document.plan.take(
       origin,
       { kind: "item", key: `permissions.${list}`, item: result.rule },
       result.note || undefined,
@@ -167,21 +155,21 @@ const MODES: Readonly<Record<string, readonly [mode: string, note?: string]>> = 
   plan: ["deny", "stricter; --permission-mode plan is a choice of each run"],
 };
 
-function planMode(plan: ImportPlan, document: ForeignDocument, mode: string): void {
-  const origin = originOf(document, ["permissions", "defaultMode"], mode);
+function planMode(document: ForeignDocument, mode: string): void {
+  const origin = document.origin(["permissions", "defaultMode"], mode);
   const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
-  if (value !== undefined) plan.take(origin, { kind: "set", key: "permissions.mode", value }, note);
+  if (value !== undefined) document.plan.take(origin, { kind: "set", key: "permissions.mode", value }, note);
   else if (mode === "acceptEdits") {
-    plan.take(origin, { kind: "item", key: "permissions.allow", item: "Edit" });
+    document.plan.take(origin, { kind: "item", key: "permissions.allow", item: "Edit" });
   } else {
-    plan.leave(
+    document.plan.leave(
       origin,
       "no file lifts every question; --permission-mode danger-full-access does for one run",
     );
   }
 }
 
-function planSandbox(plan: ImportPlan, document: ForeignDocument, sandbox: TomlTable): void {
+function planSandbox(document: ForeignDocument, sandbox: TomlTable): void {
   const targets: Readonly<Record<string, string>> = {
     "network.allowedDomains": "sandbox.network_hosts",
     "filesystem.allowWrite": "sandbox.allow_write",
@@ -191,56 +179,59 @@ function planSandbox(plan: ImportPlan, document: ForeignDocument, sandbox: TomlT
     const path = ["sandbox", key];
     if (key === "enabled") {
       if (value === true) {
-        plan.take(originOf(document, path, value), { kind: "set", key: "sandbox.bash", value: "enforce" });
-      } else plan.leave(originOf(document, path, value), "the jail stays on");
+        document.set(path, "sandbox.bash", "enforce", { shown: value });
+      } else document.leave(path, "the jail stays on", value);
       continue;
     }
     for (const [name, list] of isTable(value) ? Object.entries(value) : []) {
       const target = targets[`${key}.${name}`];
       if (target === undefined || !Array.isArray(list)) {
-        plan.leave(originOf(document, [...path, name]), "it has no counterpart");
+        document.leave([...path, name], "it has no counterpart");
         continue;
       }
       const tooWide = { why: "a * would allow other hosts here" };
-      takeItems(plan, document, [...path, name], {
+      document.items([...path, name], {
         value: list,
         key: target,
         refuse: (text) => target === "sandbox.network_hosts" && text.includes("*") ? tooWide : undefined,
       });
     }
-    if (!isTable(value)) plan.leave(originOf(document, path, value), "it has no counterpart");
+    if (!isTable(value)) document.leave(path, "it has no counterpart", value);
   }
 }
 
-function planModel(plan: ImportPlan, document: ForeignDocument, written: string): void {
-  const origin = originOf(document, ["model"], written);
+function planModel(document: ForeignDocument, written: string): void {
+  const origin = document.origin(["model"], written);
   const model = written.replace(/\[\w+\]$/, "");
   const vendor = VENDORS.find(({ name }) => name === "anthropic");
   if (!vendor || !model.startsWith("claude-")) {
-    return plan.leave(
+    return document.plan.leave(
       origin,
       "it is a name of Claude Code's own; `reasonix setup` lists the models of a vendor",
     );
   }
   const entry = { ...vendorEntry(vendor), models: [model], default: model };
-  plan.take(
+  document.plan.take(
     origin,
     { kind: "entry", list: "providers", entry },
     `its key is ${vendor.keyName}; a subscription cannot be used`,
   );
-  plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
+  document.plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
 }
 
-function planEnvironment(plan: ImportPlan, document: ForeignDocument, env: TomlTable): void {
+function planEnvironment(document: ForeignDocument, env: TomlTable): void {
   for (const [name, value] of Object.entries(env)) {
-    const origin = originOf(document, ["env", name]);
+    const origin = document.origin(["env", name]);
     if (name === "ANTHROPIC_API_KEY" && typeof value === "string" && value !== "") {
-      plan.key({ name, value, origin }, name);
+      document.plan.key({ name, value, origin }, name);
     } else if (name === "ANTHROPIC_BASE_URL") {
-      plan.leave(
+      document.plan.leave(
         origin,
         "it speaks Anthropic's own wire; `reasonix setup` takes an OpenAI-compatible address",
       );
-    } else plan.leave(origin, "a variable of that program; export it in your shell where commands need it");
+    } else {document.plan.leave(
+        origin,
+        "a variable of that program; export it in your shell where commands need it",
+      );}
   }
 }

@@ -1,15 +1,7 @@
 import type { ProviderTable } from "../edit/provider.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import {
-  type ForeignDocument,
-  leaveMistyped,
-  leaveOthers,
-  originOf,
-  takeItems,
-  takeServers,
-  textsOf,
-} from "./document.ts";
+import type { ForeignDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
 /** Settings with a plan. */
@@ -49,17 +41,17 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Plans what codex's settings become. */
-export function planCodex(documents: readonly ForeignDocument[], plan: ImportPlan): void {
+export function planCodex(documents: readonly ForeignDocument[]): void {
   for (const document of documents) {
     if (document.path.endsWith(".rules")) {
-      planCodexRules(plan, document);
+      planCodexRules(document);
       continue;
     }
-    leaveMistyped(plan, document, TYPES);
-    planModels(plan, document);
-    planCodexServers(plan, document);
-    planCodexPolicy(plan, document);
-    leaveOthers(plan, document, KNOWN, REASONS);
+    document.leaveMistyped(TYPES);
+    planModels(document);
+    planCodexServers(document);
+    planCodexPolicy(document);
+    document.leaveOthers(KNOWN, REASONS);
   }
 }
 
@@ -71,49 +63,46 @@ interface Choice {
   readonly profile?: string;
 }
 
-function planModels(plan: ImportPlan, document: ForeignDocument): void {
+function planModels(document: ForeignDocument): void {
   const { table } = document;
-  const choices = choicesOf(plan, document);
+  const choices = choicesOf(document);
   const configured = isTable(table.model_providers) ? table.model_providers : {};
   const names = new Set([...Object.keys(configured), ...choices.map(({ provider }) => provider)]);
-  const written = new Set([...names].filter((name) => planProvider(plan, document, name, choices)));
+  const written = new Set([...names].filter((name) => planProvider(document, name, choices)));
   const chosen = choices.find(({ profile }) => profile !== undefined && profile === table.profile) ??
     choices.find(({ profile }) => profile === undefined);
   for (const { profile, provider, model, origin } of choices) {
     if (profile === undefined || !written.has(provider)) continue;
-    plan.notices.push(`Profile ${profile} is --model ${provider}/${model} (${origin.text})`);
+    document.plan.notices.push(`Profile ${profile} is --model ${provider}/${model} (${origin.text})`);
   }
   if (!chosen || !written.has(chosen.provider)) return;
-  plan.take(chosen.origin, {
+  document.plan.take(chosen.origin, {
     kind: "set",
     key: "default_model",
     value: `${chosen.provider}/${chosen.model}`,
   });
 }
 
-function choicesOf(plan: ImportPlan, document: ForeignDocument): Choice[] {
+function choicesOf(document: ForeignDocument): Choice[] {
   const { table } = document;
   const provider = typeof table.model_provider === "string" ? table.model_provider : "openai";
   const own = typeof table.model === "string"
-    ? [{ model: table.model, provider, origin: originOf(document, ["model"], table.model) }]
+    ? [{ model: table.model, provider, origin: document.origin(["model"], table.model) }]
     : [];
   const profiles = Object.entries(isTable(table.profiles) ? table.profiles : {}).flatMap(
     ([profile, settings]) => {
       if (!isTable(settings)) {
-        plan.leave(originOf(document, ["profiles", profile]), "it is no table");
+        document.leave(["profiles", profile], "it is no table");
         return [];
       }
       for (const key of Object.keys(settings)) {
         if (key === "model" || key === "model_provider") continue;
-        plan.leave(
-          originOf(document, ["profiles", profile, key]),
-          "a profile is only a model here; give the rest as flags",
-        );
+        document.leave(["profiles", profile, key], "a profile is only a model here; give the rest as flags");
       }
       const model = settings.model ?? table.model;
       if (typeof model !== "string") return [];
       const its = typeof settings.model_provider === "string" ? settings.model_provider : provider;
-      return [{ model, provider: its, profile, origin: originOf(document, ["profiles", profile]) }];
+      return [{ model, provider: its, profile, origin: document.origin(["profiles", profile]) }];
     },
   );
   return [...own, ...profiles];
@@ -127,30 +116,23 @@ const LOCAL: Readonly<Record<string, string>> = {
 };
 
 /** Plans a provider; false when it is left. */
-function planProvider(
-  plan: ImportPlan,
-  document: ForeignDocument,
-  name: string,
-  choices: readonly Choice[],
-): boolean {
+function planProvider(document: ForeignDocument, name: string, choices: readonly Choice[]): boolean {
   const models = [...new Set(choices.filter(({ provider }) => provider === name).map(({ model }) => model))];
   const path = ["model_providers", name];
   const tables = document.table.model_providers;
   const settings = isTable(tables) && isTable(tables[name]) ? tables[name] : undefined;
-  const origin = settings
-    ? originOf(document, path)
-    : choices.find(({ provider }) => provider === name)?.origin;
+  const origin = settings ? document.origin(path) : choices.find(({ provider }) => provider === name)?.origin;
   if (!origin) {
-    plan.leave(originOf(document, path), "it is no table");
+    document.leave(path, "it is no table");
     return false;
   }
   if (models.length === 0) {
-    plan.leave(origin, "no model of it is named; `reasonix setup` lists them");
+    document.plan.leave(origin, "no model of it is named; `reasonix setup` lists them");
     return false;
   }
-  const base = settings ? described(plan, origin, name, settings) : wellKnown(name);
+  const base = settings ? described(document.plan, origin, name, settings) : wellKnown(name);
   if (!base) {
-    plan.leave(origin, `the provider ${JSON.stringify(name)} has no address`);
+    document.plan.leave(origin, `the provider ${JSON.stringify(name)} has no address`);
     return false;
   }
   const { notes, ...address } = base;
@@ -164,7 +146,7 @@ function planProvider(
     ...window,
     ...limits(document.table, models),
   };
-  plan.take(origin, { kind: "entry", list: "providers", entry }, notes);
+  document.plan.take(origin, { kind: "entry", list: "providers", entry }, notes);
   return true;
 }
 
@@ -257,10 +239,10 @@ const SERVER_KEYS = [
 ];
 
 /** Plans what codex's MCP servers become. */
-function planCodexServers(plan: ImportPlan, document: ForeignDocument): void {
-  takeServers(plan, document, { path: ["mcp_servers"] }, (server, name) => {
+function planCodexServers(document: ForeignDocument): void {
+  document.servers({ path: ["mcp_servers"] }, (server, name) => {
     const texts = (key: string) =>
-      textsOf(plan, document, ["mcp_servers", name, key], server[key]).map(({ text }) => text);
+      document.texts(["mcp_servers", name, key], server[key]).map(({ text }) => text);
     const passed = Object.fromEntries(texts("env_vars").map((text) => [text, `\${${text}:-}`]));
     const { command, args, url, cwd, bearer_token_env_var: bearer, tool_timeout_sec: timeout } = server;
     const { startup_timeout_sec: seconds, startup_timeout_ms: milliseconds } = server;
@@ -288,18 +270,15 @@ function planCodexServers(plan: ImportPlan, document: ForeignDocument): void {
 }
 
 /** Plans what codex's sandbox and approvals become: never more than they allow. */
-function planCodexPolicy(plan: ImportPlan, document: ForeignDocument): void {
+function planCodexPolicy(document: ForeignDocument): void {
   const { approval_policy: approval, sandbox_mode: mode } = document.table;
   const set = (path: string, value: unknown, ours: readonly [key: string, value: unknown], note?: string) =>
-    plan.take(originOf(document, [path], value), { kind: "set", key: ours[0], value: ours[1] }, note);
+    document.set([path], ours[0], ours[1], { shown: value, note });
   if (mode === "read-only") {
     set("sandbox_mode", mode, ["permissions.mode", "deny"], "nothing writes unless a rule allows it");
   } else if (mode === "workspace-write") set("sandbox_mode", mode, ["sandbox.bash", "enforce"]);
   else if (mode !== undefined) {
-    plan.leave(
-      originOf(document, ["sandbox_mode"], mode),
-      "no file lifts the jail; --permission-mode does for one run",
-    );
+    document.leave(["sandbox_mode"], "no file lifts the jail; --permission-mode does for one run", mode);
   }
   if (approval === "untrusted" || approval === "on-request") {
     if (mode !== "read-only") {
@@ -312,28 +291,25 @@ function planCodexPolicy(plan: ImportPlan, document: ForeignDocument): void {
     }
   } else if (approval !== undefined) {
     const shown = isTable(approval) ? undefined : approval;
-    plan.leave(
-      originOf(document, ["approval_policy"], shown),
+    document.leave(
+      ["approval_policy"],
       "no file lifts every question; --on-ask allow does for one run",
+      shown,
     );
   }
-  planWorkspace(plan, document);
+  planWorkspace(document);
 }
 
-function planWorkspace(plan: ImportPlan, document: ForeignDocument): void {
+function planWorkspace(document: ForeignDocument): void {
   const section = "sandbox_workspace_write";
   const workspace = document.table[section];
   for (const [key, value] of Object.entries(isTable(workspace) ? workspace : {})) {
     const path = [section, key];
     if (key === "network_access") {
-      plan.take(originOf(document, path, value), {
-        kind: "set",
-        key: "sandbox.network",
-        value: value === true,
-      });
+      document.set(path, "sandbox.network", value === true, { shown: value });
     } else if (key === "writable_roots") {
-      takeItems(plan, document, path, { value, key: "sandbox.allow_write" });
-    } else plan.leave(originOf(document, path, value), "commands have a /tmp of their own in the jail");
+      document.items(path, { value, key: "sandbox.allow_write" });
+    } else document.leave(path, "commands have a /tmp of their own in the jail", value);
   }
 }
 
@@ -342,16 +318,16 @@ const LISTS: Readonly<Record<string, string>> = { allow: "allow", prompt: "ask",
 const MOST_RULES = 64;
 
 /** Plans what the rules of a `.rules` file become: each names the first words of a command. */
-function planCodexRules(plan: ImportPlan, document: ForeignDocument): void {
+function planCodexRules(document: ForeignDocument): void {
   const { rules } = document.table;
   for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
     const { pattern, decision } = rule as { pattern: unknown; decision: string };
     const commands = commandsOf(pattern);
     const list = LISTS[decision];
     const shown = commands?.length === 1 ? commands[0] : undefined;
-    const origin = { ...originOf(document, ["rules", index], shown), text: `${decision} ${shown ?? "rule"}` };
+    const origin = { ...document.origin(["rules", index], shown), text: `${decision} ${shown ?? "rule"}` };
     if (!commands || list === undefined) {
-      plan.leave(
+      document.plan.leave(
         origin,
         commands ? "it is none of allow, prompt and forbidden" : "its pattern is no plain list of words",
       );
@@ -359,8 +335,12 @@ function planCodexRules(plan: ImportPlan, document: ForeignDocument): void {
     }
     for (const command of commands) {
       if (list === "allow" && /[*?]/.test(command)) {
-        plan.leave(origin, "a * or ? is any text here, so it would allow more");
-      } else plan.take(origin, { kind: "item", key: `permissions.${list}`, item: `Bash(${command}:*)` });
+        document.plan.leave(origin, "a * or ? is any text here, so it would allow more");
+      } else {document.plan.take(origin, {
+          kind: "item",
+          key: `permissions.${list}`,
+          item: `Bash(${command}:*)`,
+        });}
     }
   }
 }

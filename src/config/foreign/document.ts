@@ -21,10 +21,123 @@ export interface ForeignFile {
   readonly scope: Scope;
 }
 
-/** A file that was read. */
-export interface ForeignDocument extends ForeignFile {
+/** A file that was read, and the plan that takes its settings. */
+export class ForeignDocument implements ForeignFile {
+  readonly agent: AgentName;
+  readonly path: string;
+  readonly scope: Scope;
   readonly table: TomlTable;
   readonly place: (path: KeyPath) => SourcePlace;
+  readonly plan: ImportPlan;
+
+  constructor(
+    { agent, path, scope }: ForeignFile,
+    { table, place, plan }: Pick<ForeignDocument, "table" | "place" | "plan">,
+  ) {
+    this.agent = agent;
+    this.path = path;
+    this.scope = scope;
+    this.table = table;
+    this.place = place;
+    this.plan = plan;
+  }
+
+  withScope(scope: Scope): ForeignDocument {
+    return new ForeignDocument({ ...this, scope }, this);
+  }
+
+  /** Makes the origin of a setting; `value` is added where it may be shown. */
+  origin(path: KeyPath, value?: unknown): Origin {
+    const named = path.filter((part, index) => typeof part === "string" || index < path.length - 1);
+    const shown = value === undefined
+      ? ""
+      : ` ${typeof value === "string" ? JSON.stringify(value) : plain(value)}`;
+    return { text: `${formatKey(named)}${shown}`, place: this.place(path), scope: this.scope };
+  }
+
+  /** Leaves a setting for a reason. */
+  leave(path: KeyPath, why: string, value?: unknown): void {
+    this.plan.leave(this.origin(path, value), why);
+  }
+
+  /** Takes over a setting as our setting `key`; `shown` is its value there. */
+  set(path: KeyPath, key: string, value: unknown, { shown, note }: Shown = {}): void {
+    this.plan.take(this.origin(path, shown), { kind: "set", key, value }, note);
+  }
+
+  /** Takes over a setting as an item of our list `key`. */
+  add(path: KeyPath, key: string, item: string | TomlTable, { shown, note }: Shown = {}): void {
+    this.plan.take(this.origin(path, shown), { kind: "item", key, item }, note);
+  }
+
+  /** Returns the texts of a list with their paths, and leaves the other items. */
+  texts(path: KeyPath, value: unknown): { readonly path: KeyPath; readonly text: string }[] {
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.leave(path, "it is no list");
+      return [];
+    }
+    return value.flatMap((text: unknown, index) => {
+      const here = [...path, index];
+      if (typeof text === "string") return [{ path: here, text }];
+      this.leave(here, "it is no text");
+      return [];
+    });
+  }
+
+  /** Takes over the texts of a list as items of our list `key`, unless `refuse` gives a reason. */
+  items(
+    path: KeyPath,
+    { value, key, refuse = () => undefined }: {
+      readonly value: unknown;
+      readonly key: string;
+      readonly refuse?: (text: string) => { readonly why: string } | undefined;
+    },
+  ): void {
+    for (const { path: here, text } of this.texts(path, value)) {
+      const refused = refuse(text);
+      if (refused) this.leave(here, refused.why, text);
+      else this.add(here, key, text, { shown: text });
+    }
+  }
+
+  /** Takes over the servers of a table; `describe` turns one into our words, undefined when it is none. */
+  servers(
+    { path, shown = path }: { readonly path: KeyPath; readonly shown?: KeyPath },
+    describe: (server: TomlTable, name: string) => Omit<ForeignServer, "name" | "origin"> | undefined,
+  ): void {
+    const servers = path.reduce<unknown>(
+      (value, part) => isTable(value) ? value[part] : undefined,
+      this.table,
+    );
+    for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
+      const origin = { ...this.origin([...shown, name]), place: this.place([...path, name]) };
+      const described = isTable(server) ? describe(server, name) : undefined;
+      if (described) takeServer(this.plan, { ...described, name, origin });
+      else this.plan.leave(origin, "it is no description of a server");
+    }
+  }
+
+  /** Leaves the settings of the top whose values are of another type than they have to be. */
+  leaveMistyped(types: Readonly<Record<string, "table" | "text">>): void {
+    for (const [key, type] of Object.entries(types)) {
+      const value = this.table[key];
+      if (value === undefined || (type === "table" ? isTable(value) : typeof value === "string")) continue;
+      this.leave([key], `it is no ${type}`);
+    }
+  }
+
+  /** Leaves the settings of the top that are not `known`, each with its reason. */
+  leaveOthers(known: readonly string[], reasons: Readonly<Record<string, string>>): void {
+    for (const key of Object.keys(this.table)) {
+      if (!known.includes(key)) this.leave([key], reasons[key] ?? "it has no counterpart");
+    }
+  }
+}
+
+interface Shown {
+  readonly shown?: unknown;
+  readonly note?: string | undefined;
 }
 
 /** State files of other agents hold whole histories. */
@@ -36,14 +149,23 @@ const MAX_BYTES = 64 << 20;
  */
 export async function readForeign(
   file: ForeignFile,
-  problems: ConfigProblem[],
+  plan: ImportPlan,
 ): Promise<ForeignDocument | undefined> {
-  const text = readText(file.path, problems);
+  const { path } = file;
+  const { problems } = plan;
+  const text = readText(path, problems);
   if (text === undefined) return undefined;
-  if (file.path.endsWith(".rules")) return fromRules(file, text);
-  if (file.path.endsWith(".md")) return fromMarkdown(file, text, problems);
-  return file.path.endsWith(".toml") ? fromToml(file, text, problems) : await fromJson(file, text, problems);
+  const contents = path.endsWith(".rules")
+    ? fromRules(path, text)
+    : path.endsWith(".md")
+    ? fromMarkdown(path, text, problems)
+    : path.endsWith(".toml")
+    ? fromToml(path, text, problems)
+    : await fromJson(path, text, problems);
+  return contents && new ForeignDocument(file, { ...contents, plan });
 }
+
+type Contents = Pick<ForeignDocument, "table" | "place">;
 
 const STRING = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 const CALL = new RegExp(String.raw`\bprefix_rule\s*\((?<body>(?:${STRING}|[^)"'])*)\)`, "g");
@@ -54,7 +176,7 @@ const PATTERN = new RegExp(String.raw`\bpattern\s*=\s*(\[(?:${ITEM}|\[(?:${ITEM}
  * Reads the rules of codex, which are calls in a small language: `rules` holds `pattern` (undefined when it
  * is no plain list) and `decision` of each.
  */
-function fromRules(file: ForeignFile, text: string): ForeignDocument {
+function fromRules(file: string, text: string): Contents {
   const plain = text.replace(/^[ \t]*#.*$/gm, (comment) => " ".repeat(comment.length));
   const calls = [...plain.matchAll(CALL)];
   const rules = calls.map(({ groups: { body = "" } = {} }) => ({
@@ -63,29 +185,25 @@ function fromRules(file: ForeignFile, text: string): ForeignDocument {
   }));
   const place = ([, index]: KeyPath): SourcePlace => {
     const offset = typeof index === "number" ? calls[index]?.index : undefined;
-    return { file: file.path, ...(offset === undefined ? {} : lineAndColumn(text, offset)) };
+    return { file, ...(offset === undefined ? {} : lineAndColumn(text, offset)) };
   };
-  return { ...file, table: { rules }, place };
+  return { table: { rules }, place };
 }
 
 /** Reads an agent or a command of opencode, by the directory it is in, as its settings would hold it. */
-function fromMarkdown(
-  file: ForeignFile,
-  text: string,
-  problems: ConfigProblem[],
-): ForeignDocument | undefined {
+function fromMarkdown(file: string, text: string, problems: ConfigProblem[]): Contents | undefined {
   const { fields, body, problems: notes } = parseFrontmatter(text);
   // A text with a colon that should be in quotes is understood all the same.
   const problem = notes.find(({ text }) => !text.includes("colon"));
   if (problem) {
-    problems.push({ ...unusable(file.path, problem.text), place: { file: file.path, line: problem.line } });
+    problems.push({ ...unusable(file, problem.text), place: { file, line: problem.line } });
     return undefined;
   }
-  const [, directory, name = ""] = /(agent|command)s?[\\/]([^\\/]+)\.md$/.exec(file.path) ?? [];
+  const [, directory, name = ""] = /(agent|command)s?[\\/]([^\\/]+)\.md$/.exec(file) ?? [];
   const table = directory === "command"
     ? { command: { [name]: { ...fields, template: body } } }
     : { agent: { [name]: { ...fields, prompt: body } } };
-  return { ...file, table, place: () => ({ file: file.path, line: 1, column: 1 }) };
+  return { table, place: () => ({ file, line: 1, column: 1 }) };
 }
 
 function jsonList(text: string): string {
@@ -96,22 +214,22 @@ function jsonList(text: string): string {
     .replace(/,(\s*\])/g, "$1");
 }
 
-function fromToml(file: ForeignFile, text: string, problems: ConfigProblem[]): ForeignDocument | undefined {
+function fromToml(file: string, text: string, problems: ConfigProblem[]): Contents | undefined {
   const found: ConfigProblem[] = [];
-  const table = parseToml(text, file.path, found);
+  const table = parseToml(text, file, found);
   problems.push(
     ...found.map((problem) => ({ ...problem, remedy: `${problem.remedy}; nothing is imported from it` })),
   );
   if (!table) return undefined;
-  const layer: Layer = { source: "user", table, file: file.path, text };
-  return { ...file, table, place: (path) => placeOf(layer, path) ?? { file: file.path } };
+  const layer: Layer = { source: "user", table, file, text };
+  return { table, place: (path) => placeOf(layer, path) ?? { file } };
 }
 
 async function fromJson(
-  file: ForeignFile,
+  file: string,
   text: string,
   problems: ConfigProblem[],
-): Promise<ForeignDocument | undefined> {
+): Promise<Contents | undefined> {
   const json = await parseJsonc(text);
   if ("fault" in json) {
     const { fault, ...position } = json;
@@ -119,15 +237,15 @@ async function fromJson(
       level: "error",
       message: `Cannot read the JSON here: ${fault}`,
       remedy: "Correct it; nothing is imported from this file",
-      place: { file: file.path, ...position },
+      place: { file, ...position },
     });
     return undefined;
   }
   if (!isTable(json.value)) {
-    problems.push(unusable(file.path, "it holds no JSON object"));
+    problems.push(unusable(file, "it holds no JSON object"));
     return undefined;
   }
-  return { ...file, table: json.value, place: (path) => ({ file: file.path, ...json.find(path) }) };
+  return { table: json.value, place: (path) => ({ file, ...json.find(path) }) };
 }
 
 function readText(path: string, problems: ConfigProblem[]): string | undefined {
@@ -158,99 +276,6 @@ function unusable(file: string, reason: string): ConfigProblem {
   };
 }
 
-/** The origin of a setting; `value` is added where it may be shown. */
-export function originOf(document: ForeignDocument, path: KeyPath, value?: unknown): Origin {
-  const named = path.filter((part, index) => typeof part === "string" || index < path.length - 1);
-  const shown = value === undefined
-    ? ""
-    : ` ${typeof value === "string" ? JSON.stringify(value) : plain(value)}`;
-  return { text: `${formatKey(named)}${shown}`, place: document.place(path), scope: document.scope };
-}
-
 function plain(value: unknown): string {
   return JSON.stringify(value) ?? String(value);
-}
-
-/** Returns the texts of a list with their paths, and leaves the other items. */
-export function textsOf(
-  plan: ImportPlan,
-  document: ForeignDocument,
-  path: KeyPath,
-  value: unknown,
-): { readonly path: KeyPath; readonly text: string }[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) {
-    plan.leave(originOf(document, path), "it is no list");
-    return [];
-  }
-  return value.flatMap((text: unknown, index) => {
-    const here = [...path, index];
-    if (typeof text === "string") return [{ path: here, text }];
-    plan.leave(originOf(document, here), "it is no text");
-    return [];
-  });
-}
-
-/** Names the settings of the top of a file whose values are of another type than they have to be. */
-export function leaveMistyped(
-  plan: ImportPlan,
-  document: ForeignDocument,
-  types: Readonly<Record<string, "table" | "text">>,
-): void {
-  for (const [key, type] of Object.entries(types)) {
-    const value = document.table[key];
-    if (value === undefined || (type === "table" ? isTable(value) : typeof value === "string")) continue;
-    plan.leave(originOf(document, [key]), `it is no ${type}`);
-  }
-}
-
-/** Names the settings of the top of a file that are not `known`, each with its reason. */
-export function leaveOthers(
-  plan: ImportPlan,
-  document: ForeignDocument,
-  known: readonly string[],
-  reasons: Readonly<Record<string, string>>,
-): void {
-  for (const key of Object.keys(document.table)) {
-    if (known.includes(key)) continue;
-    plan.leave(originOf(document, [key]), reasons[key] ?? "it has no counterpart");
-  }
-}
-
-/** Takes over the texts of a list as items of our setting `key`, unless `refuse` gives a reason. */
-export function takeItems(
-  plan: ImportPlan,
-  document: ForeignDocument,
-  path: KeyPath,
-  { value, key, refuse = () => undefined }: {
-    readonly value: unknown;
-    readonly key: string;
-    readonly refuse?: (text: string) => { readonly why: string } | undefined;
-  },
-): void {
-  for (const { path: here, text } of textsOf(plan, document, path, value)) {
-    const origin = originOf(document, here, text);
-    const refused = refuse(text);
-    if (refused) plan.leave(origin, refused.why);
-    else plan.take(origin, { kind: "item", key, item: text });
-  }
-}
-
-/** Takes over the servers of a table; `describe` turns one into our words, undefined when it is none. */
-export function takeServers(
-  plan: ImportPlan,
-  document: ForeignDocument,
-  { path, shown = path }: { readonly path: KeyPath; readonly shown?: KeyPath },
-  describe: (server: TomlTable, name: string) => Omit<ForeignServer, "name" | "origin"> | undefined,
-): void {
-  const servers = path.reduce<unknown>(
-    (value, part) => isTable(value) ? value[part] : undefined,
-    document.table,
-  );
-  for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
-    const origin = { ...originOf(document, [...shown, name]), place: document.place([...path, name]) };
-    const described = isTable(server) ? describe(server, name) : undefined;
-    if (described) takeServer(plan, { ...described, name, origin });
-    else plan.leave(origin, "it is no description of a server");
-  }
 }

@@ -28,7 +28,7 @@ export interface ImportPreview {
   readonly files: readonly TargetFile[];
 }
 
-type Planner = (documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string) => void | Promise<void>;
+type Planner = (documents: readonly ForeignDocument[], cwd: string) => void | Promise<void>;
 
 const PLANNERS: Readonly<Record<AgentName, Planner>> = {
   claude: planClaude,
@@ -51,11 +51,11 @@ export async function previewImport(
   const whole = new ImportPlan();
   const documents: ForeignDocument[] = [];
   for (const source of sources) {
-    const document = await readForeign(source, whole.problems);
+    const document = await readForeign(source, whole);
     if (document) documents.push(document);
   }
   for (const agent of Object.keys(PLANNERS) as AgentName[]) {
-    await PLANNERS[agent](documents.filter((document) => document.agent === agent), whole, cwd);
+    await PLANNERS[agent](documents.filter((document) => document.agent === agent), cwd);
   }
   const plan = only === "servers" ? serversOf(whole) : whole;
   const user = await resolveSteps(plan, {

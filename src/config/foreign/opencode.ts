@@ -3,14 +3,7 @@ import { isFault, readRule } from "../../rule/mod.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import {
-  type ForeignDocument,
-  leaveMistyped,
-  leaveOthers,
-  originOf,
-  takeItems,
-  takeServers,
-} from "./document.ts";
+import type { ForeignDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
 const KNOWN = [
@@ -36,19 +29,19 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Plans what opencode's settings become, those of version 1 and of version 2. */
-export function planOpencode(documents: readonly ForeignDocument[], plan: ImportPlan): void {
+export function planOpencode(documents: readonly ForeignDocument[]): void {
   for (const document of documents) {
-    leaveMistyped(plan, document, { provider: "table", providers: "table", mcp: "table", tools: "table" });
-    planModels(plan, document);
-    planServers(plan, document);
-    planOpencodeRules(plan, document);
-    planInstructions(plan, document);
-    planOpencodeFiles(plan, document);
-    leaveOthers(plan, document, KNOWN, REASONS);
+    document.leaveMistyped({ provider: "table", providers: "table", mcp: "table", tools: "table" });
+    planModels(document);
+    planServers(document);
+    planOpencodeRules(document);
+    planInstructions(document);
+    planOpencodeFiles(document);
+    document.leaveOthers(KNOWN, REASONS);
   }
 }
 
-function planModels(plan: ImportPlan, document: ForeignDocument): void {
+function planModels(document: ForeignDocument): void {
   const { table } = document;
   const section = isTable(table.providers) ? "providers" : "provider";
   const tables = isTable(table[section]) ? table[section] : {};
@@ -56,18 +49,16 @@ function planModels(plan: ImportPlan, document: ForeignDocument): void {
   const written = new Set<string>();
   for (const name of new Set([...Object.keys(tables), ...(chosen === "" ? [] : [chosen])])) {
     const settings = isTable(tables[name]) ? tables[name] : undefined;
-    const origin = settings
-      ? originOf(document, [section, name])
-      : originOf(document, ["model"], table.model);
-    const entry = providerEntry(plan, origin, {
+    const origin = settings ? document.origin([section, name]) : document.origin(["model"], table.model);
+    const entry = providerEntry(document.plan, origin, {
       name,
       settings: settings ?? {},
       model: name === chosen ? model : "",
     });
-    if ("why" in entry) plan.leave(origin, String(entry.why));
+    if ("why" in entry) document.plan.leave(origin, String(entry.why));
     else {
       const { note, ...rest } = entry;
-      plan.take(
+      document.plan.take(
         origin,
         { kind: "entry", list: "providers", entry: rest as ProviderTable },
         note as string | undefined,
@@ -76,9 +67,10 @@ function planModels(plan: ImportPlan, document: ForeignDocument): void {
     }
   }
   if (table.model === undefined) return;
-  const origin = originOf(document, ["model"], table.model);
-  if (written.has(chosen)) plan.take(origin, { kind: "set", key: "default_model", value: table.model });
-  else plan.leave(origin, "its provider is not taken over");
+  const origin = document.origin(["model"], table.model);
+  if (written.has(chosen)) {
+    document.plan.take(origin, { kind: "set", key: "default_model", value: table.model });
+  } else document.plan.leave(origin, "its provider is not taken over");
 }
 
 interface Described {
@@ -170,10 +162,10 @@ function windowOf(described: TomlTable, models: readonly string[]): TomlTable {
   return windows.length > 0 ? { context_window: Math.min(...windows) } : {};
 }
 
-function planServers(plan: ImportPlan, document: ForeignDocument): void {
+function planServers(document: ForeignDocument): void {
   const mcp = isTable(document.table.mcp) ? document.table.mcp : {};
   const nested = isTable(mcp.servers) && !("type" in mcp.servers) && !("command" in mcp.servers);
-  takeServers(plan, document, { path: nested ? ["mcp", "servers"] : ["mcp"] }, (server) => {
+  document.servers({ path: nested ? ["mcp", "servers"] : ["mcp"] }, (server) => {
     const { type, url, cwd } = server;
     if ([type, server.command, url].every((value) => value === undefined)) return undefined;
     const [command, ...args] = Array.isArray(server.command) ? server.command.map(variables) : [];
@@ -191,13 +183,13 @@ function planServers(plan: ImportPlan, document: ForeignDocument): void {
   });
 }
 
-function planInstructions(plan: ImportPlan, document: ForeignDocument): void {
+function planInstructions(document: ForeignDocument): void {
   const refuse = (text: string) => {
     if (/^https?:/.test(text)) return { why: "instructions are files, not addresses" };
     const isRelative = document.scope === "user" && !/^[~/]/.test(text);
     return isRelative ? { why: "it counts from each project" } : undefined;
   };
-  takeItems(plan, document, ["instructions"], {
+  document.items(["instructions"], {
     value: document.table.instructions,
     key: "instructions",
     refuse,
@@ -246,19 +238,19 @@ const SUBJECTS: Readonly<Record<string, string>> = {
 const STRICTNESS: readonly Answer[] = ["allow", "ask", "deny"];
 
 /** Plans what opencode's permissions become: here deny goes before ask, and ask before allow. */
-function planOpencodeRules(plan: ImportPlan, document: ForeignDocument): void {
-  const lines = linesOf(plan, document);
+function planOpencodeRules(document: ForeignDocument): void {
+  const lines = linesOf(document);
   const general = lines.findLast(({ tool }) => tool === "*");
   const families = new Map<string, Line[]>();
   for (const line of lines) {
     if (line.tool === "*") continue;
     const subject = SUBJECTS[line.tool];
-    if (subject === undefined) plan.leave(line.origin, "it has no counterpart");
+    if (subject === undefined) document.plan.leave(line.origin, "it has no counterpart");
     else families.set(subject, [...families.get(subject) ?? [], line]);
   }
   const live = [...families].map(([subject, all]) => familyOf(subject, all, general?.answer));
-  planAnswers(plan, live, general);
-  planTools(plan, document);
+  planAnswers(document.plan, live, general);
+  planTools(document);
 }
 
 /** The answer of a family for everything, and the exceptions that follow it. */
@@ -360,45 +352,44 @@ function takeRule(plan: ImportPlan, { answer, origin }: Line, item: string, note
   plan.take(origin, { kind: "item", key: `permissions.${answer}`, item }, note);
 }
 
-function linesOf(plan: ImportPlan, document: ForeignDocument): Line[] {
+function linesOf(document: ForeignDocument): Line[] {
   const { permission, permissions } = document.table;
   if (Array.isArray(permissions)) {
-    return permissions.flatMap((item, index) => versionTwo(plan, document, item, index));
+    return permissions.flatMap((item, index) => versionTwo(document, item, index));
   }
   const answer = answerOf(permission);
   if (answer) {
-    return [{ tool: "*", pattern: "*", answer, origin: originOf(document, ["permission"], permission) }];
+    return [{ tool: "*", pattern: "*", answer, origin: document.origin(["permission"], permission) }];
   }
   return Object.entries(isTable(permission) ? permission : {}).flatMap(([tool, value]) => {
     const path = ["permission", tool];
-    if (!isTable(value)) return lineOf(plan, document, path, { tool, pattern: "*", value });
+    if (!isTable(value)) return lineOf(document, path, { tool, pattern: "*", value });
     return Object.entries(value).flatMap(([pattern, answer]) =>
-      lineOf(plan, document, [...path, pattern], { tool, pattern, value: answer })
+      lineOf(document, [...path, pattern], { tool, pattern, value: answer })
     );
   });
 }
 
-function versionTwo(plan: ImportPlan, document: ForeignDocument, item: unknown, index: number): Line[] {
+function versionTwo(document: ForeignDocument, item: unknown, index: number): Line[] {
   const path = ["permissions", index];
   if (!isTable(item)) {
-    plan.leave(originOf(document, path, item), "it is no permission");
+    document.leave(path, "it is no permission", item);
     return [];
   }
   const tool = String(item.action ?? item.permission ?? "*");
   const pattern = String(item.resource ?? item.pattern ?? "*");
-  return lineOf(plan, document, path, { tool, pattern, value: item.effect });
+  return lineOf(document, path, { tool, pattern, value: item.effect });
 }
 
 function lineOf(
-  plan: ImportPlan,
   document: ForeignDocument,
   path: KeyPath,
   { tool, pattern, value }: { readonly tool: string; readonly pattern: string; readonly value: unknown },
 ): Line[] {
   const answer = answerOf(value);
-  const origin = originOf(document, path, answer ?? value);
+  const origin = document.origin(path, answer ?? value);
   if (answer && (tool !== "*" || pattern === "*")) return [{ tool, pattern, answer, origin }];
-  plan.leave(origin, answer ? "it has no counterpart" : "it is none of allow, ask and deny");
+  document.plan.leave(origin, answer ? "it has no counterpart" : "it is none of allow, ask and deny");
   return [];
 }
 
@@ -429,14 +420,14 @@ function strictest(answers: readonly unknown[]): Answer {
 }
 
 /** The older switches of single tools. */
-function planTools(plan: ImportPlan, document: ForeignDocument): void {
+function planTools(document: ForeignDocument): void {
   const { tools } = document.table;
   for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
-    const origin = originOf(document, ["tools", name], on);
+    const origin = document.origin(["tools", name], on);
     const own = TOOLS[name];
-    if (on !== false) plan.leave(origin, "usual tools are on");
-    else if (!own) plan.leave(origin, "there is no such tool");
-    else own.forEach((item) => plan.take(origin, { kind: "item", key: "tools.disabled", item }));
+    if (on !== false) document.plan.leave(origin, "usual tools are on");
+    else if (!own) document.plan.leave(origin, "there is no such tool");
+    else own.forEach((item) => document.plan.take(origin, { kind: "item", key: "tools.disabled", item }));
   }
 }
 
@@ -444,7 +435,7 @@ function planTools(plan: ImportPlan, document: ForeignDocument): void {
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
 
 /** Plans the agents and commands of opencode as Markdown files. */
-function planOpencodeFiles(plan: ImportPlan, document: ForeignDocument): void {
+function planOpencodeFiles(document: ForeignDocument): void {
   const { table } = document;
   const sections = [["agent", agentFile], ["agents", agentFile], ["command", commandFile], [
     "commands",
@@ -453,17 +444,17 @@ function planOpencodeFiles(plan: ImportPlan, document: ForeignDocument): void {
   for (const [section, describe] of sections) {
     const entries = table[section];
     for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {
-      const origin = originOf(document, [section, name]);
+      const origin = document.origin([section, name]);
       const made = !NAME.test(name)
         ? { why: "its name is no name of a file" }
         : isTable(entry)
         ? describe(entry)
         : { why: "it is no table" };
-      if ("why" in made) plan.leave(origin, made.why);
+      if ("why" in made) document.plan.leave(origin, made.why);
       else {
         const path = `${describe === agentFile ? "agents" : "commands"}/${name}.md`;
         const note = made.notes.length > 0 ? made.notes.join("; ") : undefined;
-        plan.take(origin, { kind: "file", path, text: made.text }, note);
+        document.plan.take(origin, { kind: "file", path, text: made.text }, note);
       }
     }
   }
