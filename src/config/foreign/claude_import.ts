@@ -138,14 +138,9 @@ function takeRule(
   path: KeyPath,
   { rule, list }: { readonly rule: string; readonly list: RuleListName },
 ): void {
-  const origin = document.origin(path, rule);
   const result = claudeRule(rule, list, document.scope);
-  if ("why" in result) document.plan.leave(origin, result.why);
-  else {document.plan.take(
-      origin,
-      { kind: "item", key: `permissions.${list}`, item: result.rule },
-      result.note || undefined,
-    );}
+  if ("why" in result) return document.leave(path, result.why, rule);
+  document.add(path, `permissions.${list}`, result.rule, { shown: rule, note: result.note || undefined });
 }
 
 /** Values of `permissions.mode` by the modes of Claude Code. */
@@ -156,17 +151,12 @@ const MODES: Readonly<Record<string, readonly [mode: string, note?: string]>> = 
 };
 
 function planMode(document: ForeignDocument, mode: string): void {
-  const origin = document.origin(["permissions", "defaultMode"], mode);
+  const path = ["permissions", "defaultMode"];
   const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
-  if (value !== undefined) document.plan.take(origin, { kind: "set", key: "permissions.mode", value }, note);
-  else if (mode === "acceptEdits") {
-    document.plan.take(origin, { kind: "item", key: "permissions.allow", item: "Edit" });
-  } else {
-    document.plan.leave(
-      origin,
-      "no file lifts every question; --permission-mode danger-full-access does for one run",
-    );
-  }
+  if (value !== undefined) return document.set(path, "permissions.mode", value, { shown: mode, note });
+  if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
+  const why = "no file lifts every question; --permission-mode danger-full-access does for one run";
+  document.leave(path, why, mode);
 }
 
 function planSandbox(document: ForeignDocument, sandbox: TomlTable): void {
@@ -221,17 +211,14 @@ function planModel(document: ForeignDocument, written: string): void {
 
 function planEnvironment(document: ForeignDocument, env: TomlTable): void {
   for (const [name, value] of Object.entries(env)) {
-    const origin = document.origin(["env", name]);
+    const path = ["env", name];
     if (name === "ANTHROPIC_API_KEY" && typeof value === "string" && value !== "") {
-      document.plan.key({ name, value, origin }, name);
-    } else if (name === "ANTHROPIC_BASE_URL") {
-      document.plan.leave(
-        origin,
-        "it speaks Anthropic's own wire; `reasonix setup` takes an OpenAI-compatible address",
-      );
-    } else {document.plan.leave(
-        origin,
-        "a variable of that program; export it in your shell where commands need it",
-      );}
+      document.plan.key({ name, value, origin: document.origin(path) }, name);
+      continue;
+    }
+    const why = name === "ANTHROPIC_BASE_URL"
+      ? "it speaks Anthropic's own wire; `reasonix setup` takes an OpenAI-compatible address"
+      : "a variable of that program; export it in your shell where commands need it";
+    document.leave(path, why);
   }
 }

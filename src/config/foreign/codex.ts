@@ -269,33 +269,32 @@ function planCodexServers(document: ForeignDocument): void {
   });
 }
 
+type Setting = readonly [key: string, value: string, note?: string];
+
+/** Our settings by the values of `sandbox_mode`. */
+const SANDBOXES: Readonly<Record<string, Setting>> = {
+  "read-only": ["permissions.mode", "deny", "nothing writes unless a rule allows it"],
+  "workspace-write": ["sandbox.bash", "enforce"],
+};
+const ASK: Setting = ["permissions.mode", "ask", "every writer without a rule is asked about"];
+/** Our settings by the values of `approval_policy`. */
+const APPROVALS: Readonly<Record<string, Setting>> = { untrusted: ASK, "on-request": ASK };
+
 /** Plans what codex's sandbox and approvals become: never more than they allow. */
 function planCodexPolicy(document: ForeignDocument): void {
   const { approval_policy: approval, sandbox_mode: mode } = document.table;
-  const set = (path: string, value: unknown, ours: readonly [key: string, value: unknown], note?: string) =>
-    document.set([path], ours[0], ours[1], { shown: value, note });
-  if (mode === "read-only") {
-    set("sandbox_mode", mode, ["permissions.mode", "deny"], "nothing writes unless a rule allows it");
-  } else if (mode === "workspace-write") set("sandbox_mode", mode, ["sandbox.bash", "enforce"]);
-  else if (mode !== undefined) {
-    document.leave(["sandbox_mode"], "no file lifts the jail; --permission-mode does for one run", mode);
-  }
-  if (approval === "untrusted" || approval === "on-request") {
-    if (mode !== "read-only") {
-      set(
-        "approval_policy",
-        approval,
-        ["permissions.mode", "ask"],
-        "every writer without a rule is asked about",
-      );
-    }
-  } else if (approval !== undefined) {
-    const shown = isTable(approval) ? undefined : approval;
-    document.leave(
-      ["approval_policy"],
-      "no file lifts every question; --on-ask allow does for one run",
-      shown,
-    );
+  const plan = (name: string, settings: Readonly<Record<string, Setting>>, why: string) => {
+    const shown = document.table[name];
+    if (shown === undefined) return;
+    const [key, value, note] = typeof shown === "string" && Object.hasOwn(settings, shown)
+      ? settings[shown] ?? []
+      : [];
+    if (key !== undefined) document.set([name], key, value, { shown, note });
+    else document.leave([name], why, isTable(shown) ? undefined : shown);
+  };
+  plan("sandbox_mode", SANDBOXES, "no file lifts the jail; --permission-mode does for one run");
+  if (mode !== "read-only" || !Object.hasOwn(APPROVALS, String(approval))) {
+    plan("approval_policy", APPROVALS, "no file lifts every question; --on-ask allow does for one run");
   }
   planWorkspace(document);
 }

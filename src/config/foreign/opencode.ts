@@ -423,11 +423,11 @@ function strictest(answers: readonly unknown[]): Answer {
 function planTools(document: ForeignDocument): void {
   const { tools } = document.table;
   for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
-    const origin = document.origin(["tools", name], on);
+    const path = ["tools", name];
     const own = TOOLS[name];
-    if (on !== false) document.plan.leave(origin, "usual tools are on");
-    else if (!own) document.plan.leave(origin, "there is no such tool");
-    else own.forEach((item) => document.plan.take(origin, { kind: "item", key: "tools.disabled", item }));
+    if (on !== false) document.leave(path, "usual tools are on", on);
+    else if (!own) document.leave(path, "there is no such tool", on);
+    else own.forEach((item) => document.add(path, "tools.disabled", item, { shown: on }));
   }
 }
 
@@ -437,11 +437,8 @@ const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
 /** Plans the agents and commands of opencode as Markdown files. */
 function planOpencodeFiles(document: ForeignDocument): void {
   const { table } = document;
-  const sections = [["agent", agentFile], ["agents", agentFile], ["command", commandFile], [
-    "commands",
-    commandFile,
-  ]] as const;
-  for (const [section, describe] of sections) {
+  const sections = { agent: agentFile, agents: agentFile, command: commandFile, commands: commandFile };
+  for (const [section, describe] of Object.entries(sections)) {
     const entries = table[section];
     for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {
       const origin = document.origin([section, name]);
