@@ -18,11 +18,8 @@ export async function loadTrustedConfig(
   load: Omit<LoadOptions, "trust"> & RunPaths,
   options: TrustOptions,
 ): Promise<LoadedConfig> {
-  const store = new TrustStore({ home: load.home, project: load.cwd });
-  const loaded = await loadConfig({
-    ...load,
-    trust: (item) => options.trustProject || store.isTrusted(item),
-  });
+  const store = new TrustStore({ home: load.home, project: load.cwd, trustAll: options.trustProject });
+  const loaded = await loadConfig({ ...load, trust: (item) => store.isTrusted(item) });
   const refused = loaded.needsTrust.filter(({ kind }) => !WAITING.has(kind));
   const [first] = refused;
   if (!first || options.ignoreUntrusted) return loaded;

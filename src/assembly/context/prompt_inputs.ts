@@ -187,10 +187,9 @@ async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise
   });
 }
 
-function trustOf({ paths, trustProject = false }: PromptInputSources): PromptInputs["isTrusted"] {
+function trustOf({ paths: { home, cwd }, trustProject }: PromptInputSources): PromptInputs["isTrusted"] {
   // Read again for each item: the user may decide in another terminal.
-  return async (item) =>
-    trustProject || await new TrustStore({ home: paths.home, project: paths.cwd }).isTrusted(item);
+  return (item) => new TrustStore({ home, project: cwd, trustAll: trustProject }).isTrusted(item);
 }
 
 /** Search in earlier sessions; the current one counts, since parts of it may have been folded away. */

@@ -14,6 +14,9 @@ Deno.test("TrustStore trusts nothing until the user has decided", async () => {
   await using g = await ground();
   const store = new TrustStore({ home: g.home, project: g.ws });
   assertEquals(await store.inspect([SERVER]), { trusted: [], untrusted: [SERVER] });
+  const forThisRun = new TrustStore({ home: g.home, project: g.ws, trustAll: true });
+  assertEquals([await forThisRun.isTrusted(SERVER), await store.isTrusted(SERVER)], [true, false]);
+  assertEquals(await forThisRun.list(), []);
   await store.trust([SERVER], new Date(0));
   assertEquals(await store.inspect([SERVER]), { trusted: [SERVER], untrusted: [] });
   assertEquals(await store.list(), [{
