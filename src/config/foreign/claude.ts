@@ -10,7 +10,7 @@ import { suggestNames } from "../../util/suggest.ts";
 import { checkLayer, type Layer } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
-import { JsonFile } from "./json_file.ts";
+import { JsonFile } from "../load/jsonc.ts";
 import type { Scope } from "./plan.ts";
 
 /** The weaker first. */

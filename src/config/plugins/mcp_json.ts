@@ -5,7 +5,7 @@
 import { formatPlace, type SourcePlace } from "../../core/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { JsonFile } from "../foreign/json_file.ts";
+import { JsonFile } from "../load/jsonc.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
