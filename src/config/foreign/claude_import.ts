@@ -56,17 +56,17 @@ function planServers(
   });
 }
 
-/** Settings with a plan. */
-const KNOWN = [
-  "$schema",
-  "permissions",
-  "hooks",
-  "disableAllHooks",
-  "model",
-  "env",
-  "sandbox",
-  "disabledMcpjsonServers",
-];
+/** Settings with a plan, and their types. */
+const SETTINGS = {
+  permissions: "table",
+  sandbox: "table",
+  model: "text",
+  env: "table",
+  $schema: "any",
+  hooks: "any",
+  disableAllHooks: "any",
+  disabledMcpjsonServers: "any",
+} as const;
 
 const SERVERS_READ_THERE = "they are read from this file; see `reasonix mcp list` and `reasonix trust`";
 
@@ -83,7 +83,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 async function planSettings(document: ForeignDocument, cwd: string): Promise<void> {
   const { table } = document;
-  document.leaveMistyped({ permissions: "table", sandbox: "table", model: "text", env: "table" });
+  document.leaveMistyped(SETTINGS);
   // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
   const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
     slashed(document.path).replace(slashed(cwd), ""),
@@ -97,7 +97,7 @@ async function planSettings(document: ForeignDocument, cwd: string): Promise<voi
   if (isTable(table.sandbox)) planSandbox(document, table.sandbox);
   if (typeof table.model === "string") planModel(document, table.model);
   if (isTable(table.env)) planEnvironment(document, table.env);
-  document.leaveOthers(KNOWN, REASONS);
+  document.leaveOthers(SETTINGS, REASONS);
 }
 
 /** Plans the hooks as entries of `[[hooks]]`; the reader is the one of the files that are read in place. */

@@ -4,23 +4,8 @@ import { vendorEntry, VENDORS } from "../vendors.ts";
 import type { ForeignDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
-/** Settings with a plan. */
-const KNOWN = [
-  "model",
-  "model_provider",
-  "model_providers",
-  "model_context_window",
-  "model_max_output_tokens",
-  "model_reasoning_effort",
-  "mcp_servers",
-  "profile",
-  "profiles",
-  "approval_policy",
-  "sandbox_mode",
-  "sandbox_workspace_write",
-];
-
-const TYPES = {
+/** Settings with a plan, and their types. */
+const SETTINGS = {
   model: "text",
   model_provider: "text",
   model_providers: "table",
@@ -29,6 +14,10 @@ const TYPES = {
   profile: "text",
   sandbox_mode: "text",
   sandbox_workspace_write: "table",
+  approval_policy: "any",
+  model_context_window: "any",
+  model_max_output_tokens: "any",
+  model_reasoning_effort: "any",
 } as const;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -47,11 +36,11 @@ export function planCodex(documents: readonly ForeignDocument[]): void {
       planCodexRules(document);
       continue;
     }
-    document.leaveMistyped(TYPES);
+    document.leaveMistyped(SETTINGS);
     planModels(document);
     planCodexServers(document);
     planCodexPolicy(document);
-    document.leaveOthers(KNOWN, REASONS);
+    document.leaveOthers(SETTINGS, REASONS);
   }
 }
 
@@ -283,11 +272,11 @@ const APPROVALS: Readonly<Record<string, Setting>> = { untrusted: ASK, "on-reque
 /** Plans what codex's sandbox and approvals become: never more than they allow. */
 function planCodexPolicy(document: ForeignDocument): void {
   const { approval_policy: approval, sandbox_mode: mode } = document.table;
-  const plan = (name: string, settings: Readonly<Record<string, Setting>>, why: string) => {
+  const plan = (name: string, values: Readonly<Record<string, Setting>>, why: string) => {
     const shown = document.table[name];
     if (shown === undefined) return;
-    const [key, value, note] = typeof shown === "string" && Object.hasOwn(settings, shown)
-      ? settings[shown] ?? []
+    const [key, value, note] = typeof shown === "string" && Object.hasOwn(values, shown)
+      ? values[shown] ?? []
       : [];
     if (key !== undefined) document.set([name], key, value, { shown, note });
     else document.leave([name], why, isTable(shown) ? undefined : shown);

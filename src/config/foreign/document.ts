@@ -119,18 +119,19 @@ export class ForeignDocument implements ForeignFile {
   }
 
   /** Leaves the settings of the top whose values are of another type than they have to be. */
-  leaveMistyped(types: Readonly<Record<string, "table" | "text">>): void {
+  leaveMistyped(types: Readonly<Record<string, "table" | "text" | "any">>): void {
     for (const [key, type] of Object.entries(types)) {
       const value = this.table[key];
-      if (value === undefined || (type === "table" ? isTable(value) : typeof value === "string")) continue;
+      const fits = type === "any" || (type === "table" ? isTable(value) : typeof value === "string");
+      if (value === undefined || fits) continue;
       this.leave([key], `it is no ${type}`);
     }
   }
 
-  /** Leaves the settings of the top that are not `known`, each with its reason. */
-  leaveOthers(known: readonly string[], reasons: Readonly<Record<string, string>>): void {
+  /** Leaves the settings of the top without a plan, each with its reason. */
+  leaveOthers(planned: Readonly<Record<string, unknown>>, reasons: Readonly<Record<string, string>>): void {
     for (const key of Object.keys(this.table)) {
-      if (!known.includes(key)) this.leave([key], reasons[key] ?? "it has no counterpart");
+      if (!Object.hasOwn(planned, key)) this.leave([key], reasons[key] ?? "it has no counterpart");
     }
   }
 }

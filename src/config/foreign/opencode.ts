@@ -6,21 +6,22 @@ import { vendorEntry, VENDORS } from "../vendors.ts";
 import type { ForeignDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
-const KNOWN = [
-  "$schema",
-  "model",
-  "provider",
-  "providers",
-  "mcp",
-  "permission",
-  "permissions",
-  "instructions",
-  "tools",
-  "agent",
-  "agents",
-  "command",
-  "commands",
-];
+/** Settings with a plan, and their types. */
+const SETTINGS = {
+  provider: "table",
+  providers: "table",
+  mcp: "table",
+  tools: "table",
+  $schema: "any",
+  model: "any",
+  permission: "any",
+  permissions: "any",
+  instructions: "any",
+  agent: "any",
+  agents: "any",
+  command: "any",
+  commands: "any",
+} as const;
 
 const REASONS: Readonly<Record<string, string>> = {
   plugin: "programs for opencode do not run here",
@@ -31,13 +32,13 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Plans what opencode's settings become, those of version 1 and of version 2. */
 export function planOpencode(documents: readonly ForeignDocument[]): void {
   for (const document of documents) {
-    document.leaveMistyped({ provider: "table", providers: "table", mcp: "table", tools: "table" });
+    document.leaveMistyped(SETTINGS);
     planModels(document);
     planServers(document);
     planOpencodeRules(document);
     planInstructions(document);
     planOpencodeFiles(document);
-    document.leaveOthers(KNOWN, REASONS);
+    document.leaveOthers(SETTINGS, REASONS);
   }
 }
 
