@@ -47,7 +47,7 @@ export { buildRegistry } from "./tools/offered_tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";
 export type { GoalClock } from "./goal/goal_clock.ts";
 export type { GoalRequest } from "./goal/goal_request.ts";
-export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
+export { loadTrustedConfig, type TrustOptions } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";
 
 export type { RuleRow } from "./access/rule_rows.ts";

@@ -5,10 +5,10 @@ import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { type Jail, serverEnvironment, type Workspace } from "../../sandbox/mod.ts";
 import type { ProcessGuard, SpawnPlan } from "../../tool/mod.ts";
+import { filesOf } from "../../trust/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { shellCommand } from "../../util/process/helper_output.ts";
 import { secretsOf } from "../access/secrets.ts";
-import { trustable } from "../access/trusted_config.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 /** What hooks are started with. */
@@ -29,9 +29,7 @@ export type TrustedContents = ReadonlyMap<ConfiguredHook, Promise<ReadonlyMap<st
 
 export function trustedContents(hooks: readonly ConfiguredHook[], paths: RunPaths): TrustedContents {
   return new Map(
-    hooks.flatMap((hook) =>
-      hook.item ? [[hook, digests(trustable(paths, hook.item).files ?? [])] as const] : []
-    ),
+    hooks.flatMap((hook) => hook.item ? [[hook, digests(filesOf(hook.item, paths.cwd))] as const] : []),
   );
 }
 

@@ -9,7 +9,7 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
 import type { Change, ImportPlan, Left, Step } from "./plan.ts";
 
-/** What becomes of a step: it is written, is said already, or gives way to what is said. */
+/** The result of a step: it is written, is present already, or is overridden by our file. */
 export interface Outcome extends Step {
   readonly file: string;
   readonly state: "new" | "present" | "kept";
@@ -129,7 +129,7 @@ function isLink(path: string): boolean {
 type Setting = Exclude<Change, FileChange>;
 type SettingStep = Step & { readonly change: Setting };
 
-/** Why our file could not say this, if it could not: another program may have taken any value. */
+/** Returns the reason why our file cannot hold a change: another program may have taken any value. */
 function faultOf(change: Setting): string | undefined {
   const table: TomlTable = {};
   apply(table, change);
@@ -170,7 +170,7 @@ class Overlay {
     return { state: "kept", why: this.#yours(change) };
   }
 
-  /** Where several agents disagree about one of these settings, the strictest of them is taken. */
+  /** Finds the step of another agent with a stricter value of the same setting. */
   #stricter(change: Setting): Step | undefined {
     if (change.kind !== "set") return undefined;
     const schema = schemaAt(parseKeyPath(change.key));
@@ -181,7 +181,7 @@ class Overlay {
     );
   }
 
-  /** Whether the table says the same; undefined when it says nothing. */
+  /** Compares a change with the table; undefined when the table has no such value. */
   #present(change: Setting): boolean | undefined {
     if (change.kind === "entry") {
       const present = this.#entry(change);

@@ -1,28 +1,12 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { join, relativeTo } from "../path/lexical.ts";
+import { isFile, sortedEntries } from "../path/probe.ts";
 import { worktreeIdOf } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { FileLock } from "../util/lock.ts";
-
-/**
- * Something a repository brings that would run: one MCP server, hook, command, skill script, shell program or
- * verify command.
- */
-export interface TrustItem {
-  /** The kind, such as "mcp", "hook", "command", "skill", "verify", "shell". */
-  readonly kind: string;
-  /** The name by which the user knows it. */
-  readonly name: string;
-  /**
-   * Everything that decides what would run: command, arguments, environment, URL. Plain JSON; the order of
-   * keys does not count.
-   */
-  readonly definition: unknown;
-  /** Absolute paths of the repository's files that it runs; their contents count too. */
-  readonly files?: readonly string[];
-}
+import { filesOf, type TrustItem } from "./item.ts";
 
 /** The decisions about a set of items. */
 export interface TrustReport {
@@ -59,26 +43,40 @@ export class TrustStore {
   readonly #home: string;
   readonly #file: string;
   readonly #project: string;
+  readonly #trustAll: boolean;
   /** Read once: a store lives as long as one look at a project. */
   #known: Promise<TrustFile> | undefined;
+  readonly #isThere: (path: string) => boolean;
 
-  /** `project` is the real path of the workspace root. */
-  constructor(options: { readonly home: string; readonly project: string }) {
+  /** `project` is the real path of the workspace root; `trustAll` trusts every item for this run. */
+  constructor(options: {
+    readonly home: string;
+    readonly project: string;
+    readonly trustAll?: boolean | undefined;
+  }) {
+    this.#trustAll = options.trustAll ?? false;
     this.#home = options.home;
     this.#file = `${options.home}/trust.json`;
     this.#project = options.project;
+    this.#isThere = fileFinder(options.project);
+  }
+
+  /** Reports whether the user trusts an item as it is now, or everything for this run. */
+  async isTrusted(item: TrustItem): Promise<boolean> {
+    return this.#trustAll || (await this.inspect([item])).trusted.length > 0;
   }
 
   /**
-   * Which of these may run. Reads the store and the files the items name; an item whose file cannot be read
-   * is not trusted.
+   * Sorts items by whether they may run. Reads the store and the files the items name; an item whose file
+   * cannot be read is not trusted.
    */
   async inspect(items: readonly TrustItem[]): Promise<TrustReport> {
     if (items.length === 0) return { trusted: [], untrusted: [] };
     const { trusted: known } = await (this.#known ??= this.#read().catch(() => EMPTY));
     const parent = await this.#parent();
     const isKnown = async (item: TrustItem, project: string) => {
-      const hash = await this.#hash(item, project).catch(() => undefined);
+      const files = filesOf(item, this.#project, this.#isThere);
+      const hash = await this.#hash(item, files, project).catch(() => undefined);
       return hash !== undefined && Object.hasOwn(known, hash);
     };
     const trusted: TrustItem[] = [];
@@ -94,8 +92,9 @@ export class TrustStore {
   /** Remembers that the user trusts these as they are now. */
   async trust(items: readonly TrustItem[], now: Date = new Date()): Promise<void> {
     const added: { [hash: string]: TrustRecord } = {};
-    for (const { kind, name, ...rest } of items) {
-      const hash = await this.#hash({ kind, name, ...rest });
+    for (const item of items) {
+      const { kind, name } = item;
+      const hash = await this.#hash(item, filesOf(item, this.#project));
       added[hash] = { project: this.#project, kind, name, time: now.toISOString() };
     }
     await this.#update((known) => ({ ...known, ...added }));
@@ -121,14 +120,18 @@ export class TrustStore {
     return (await import("../worktree/mod.ts")).parentOfWorktree(home, this.#project);
   }
 
-  async #hash(item: TrustItem, project = this.#project): Promise<string> {
-    const files: [string, string][] = [];
-    for (const path of item.files ?? []) {
+  async #hash(
+    { kind, name, definition }: TrustItem,
+    files: readonly string[],
+    project = this.#project,
+  ): Promise<string> {
+    const contents: [string, string][] = [];
+    for (const path of files) {
       const below = relativeTo(path, this.#project);
       const named = below === undefined ? path : join(project, below);
-      files.push([named, await sha256(await Deno.readFile(path))]);
+      contents.push([named, await sha256(await Deno.readFile(path))]);
     }
-    const text = canonicalJson([project, item.kind, item.name, item.definition, files]);
+    const text = canonicalJson([project, kind, name, definition, contents]);
     return await sha256(new TextEncoder().encode(text));
   }
 
@@ -171,4 +174,24 @@ const EMPTY: TrustFile = { version: 1, trusted: {} };
 function isTrustFile(data: unknown): data is TrustFile {
   return typeof data === "object" && data !== null && "version" in data && data.version === 1 &&
     "trusted" in data && typeof data.trusted === "object" && data.trusted !== null;
+}
+
+/**
+ * Asks for files of a project and remembers the answers, for a look at many items. Most words of a command
+ * name none; where nothing of the project begins like them the system is not asked.
+ */
+function fileFinder(project: string): (path: string) => boolean {
+  const known = new Map<string, boolean>();
+  let first: ReadonlySet<string> | undefined;
+  const plain = (name: string) => name.normalize("NFC").toLowerCase();
+  return (path) => {
+    first ??= new Set(sortedEntries(project).map(({ name }) => plain(name)));
+    const below = path.startsWith(`${project}/`) ? path.slice(project.length + 1) : "";
+    const [segment = ""] = below.split("/");
+    // What is no plain name (`..`, an empty one) is looked at as it is.
+    if (first.size > 0 && /^[^.]|^\.[^.]/.test(segment) && !first.has(plain(segment))) return false;
+    let found = known.get(path);
+    if (found === undefined) known.set(path, found = isFile(path));
+    return found;
+  };
 }

@@ -1,25 +1,24 @@
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import type { ConfigProblem } from "../problem.ts";
-import { planClaude } from "./agents/claude.ts";
-import { planCodex } from "./agents/codex.ts";
+import { planClaude } from "./claude_import.ts";
+import { planCodex } from "./codex.ts";
 import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
 import { lazyDotenv, readText } from "../load/read_text.ts";
-import { planOpencode } from "./agents/opencode.ts";
-import type { Surroundings } from "./places.ts";
-import { type AgentName, type FoundKey, ImportPlan, type Left } from "./plan.ts";
-import { planReasonix } from "./agents/reasonix.ts";
-import { serversOf } from "./servers.ts";
+import { planOpencode } from "./opencode.ts";
+import type { Surroundings } from "./foreign_files.ts";
+import { type AgentName, type FoundKey, ImportPlan, type Left, serversOf } from "./plan.ts";
+import { planReasonix } from "./reasonix.ts";
 import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
 
 export { writeConfig } from "../edit/edit.ts";
-export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./places.ts";
+export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./foreign_files.ts";
 
 /** Everything that an import would do, and what it cannot do. */
 export interface ImportPreview {
   readonly outcomes: readonly Outcome[];
   readonly left: readonly Left[];
   readonly keys: readonly (FoundKey & {
-    /** Where the user has a value of this name. */
+    /** Source of a value that the user has under this name. */
     readonly known: "saved" | "environment" | undefined;
   })[];
   readonly notices: readonly string[];
@@ -29,7 +28,7 @@ export interface ImportPreview {
   readonly files: readonly TargetFile[];
 }
 
-type Planner = (documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string) => void | Promise<void>;
+type Planner = (documents: readonly ForeignDocument[], cwd: string) => void | Promise<void>;
 
 const PLANNERS: Readonly<Record<AgentName, Planner>> = {
   claude: planClaude,
@@ -52,11 +51,11 @@ export async function previewImport(
   const whole = new ImportPlan();
   const documents: ForeignDocument[] = [];
   for (const source of sources) {
-    const document = await readForeign(source, whole.problems);
+    const document = await readForeign(source, whole);
     if (document) documents.push(document);
   }
   for (const agent of Object.keys(PLANNERS) as AgentName[]) {
-    await PLANNERS[agent](documents.filter((document) => document.agent === agent), whole, cwd);
+    await PLANNERS[agent](documents.filter((document) => document.agent === agent), cwd);
   }
   const plan = only === "servers" ? serversOf(whole) : whole;
   const user = await resolveSteps(plan, {

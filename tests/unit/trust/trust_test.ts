@@ -1,18 +1,22 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { type TrustItem, TrustStore } from "../../../src/sandbox/mod.ts";
+import { describeItem, entryItem, type TrustItem, TrustStore } from "../../../src/trust/mod.ts";
 import { assertEquals, assertRejects } from "../../support/assert.ts";
-import { ground } from "./support.ts";
+import { ground } from "../sandbox/support.ts";
 
 const SERVER: TrustItem = {
   kind: "mcp",
   name: "db",
   definition: { command: "node", args: ["server.js"], env: { A: "1", B: "2" } },
+  place: { file: ".mcp.json" },
 };
 
 Deno.test("TrustStore trusts nothing until the user has decided", async () => {
   await using g = await ground();
   const store = new TrustStore({ home: g.home, project: g.ws });
   assertEquals(await store.inspect([SERVER]), { trusted: [], untrusted: [SERVER] });
+  const forThisRun = new TrustStore({ home: g.home, project: g.ws, trustAll: true });
+  assertEquals([await forThisRun.isTrusted(SERVER), await store.isTrusted(SERVER)], [true, false]);
+  assertEquals(await forThisRun.list(), []);
   await store.trust([SERVER], new Date(0));
   assertEquals(await store.inspect([SERVER]), { trusted: [SERVER], untrusted: [] });
   assertEquals(await store.list(), [{
@@ -77,3 +81,34 @@ Deno.test("TrustStore trusts nothing of a damaged file and does not overwrite it
   await assertRejects(() => store.trust([SERVER]), ReasonixError, "Cannot save the trust decision");
   assertEquals(await Deno.readTextFile(`${g.home}/trust.json`), '{"version": 1, "trusted"');
 });
+
+Deno.test("a decision about an entry is keyed by its canonical text and the project's files that it names", async () => {
+  await using g = await ground();
+  const written = { name: "s", command: "sh", args: ["src/a.ts", `${g.outside}/secret.txt`] };
+  const paths = [`${g.ws}/src/a.ts`, `${g.ws}/src/missing.ts`, `${g.outside}/secret.txt`];
+  const reason = "it would run it";
+  const item = entryItem(
+    { kind: "plugin", name: "s", written, paths, describe: () => ({ reason }) },
+    { cwd: g.ws, place: () => ({ file: "reasonix.toml", line: 3 }) },
+  );
+  const content = `{"args":["src/a.ts","${g.outside}/secret.txt"],"command":"sh","name":"s"}`;
+  const hash = await sha256(
+    JSON.stringify([g.ws, "plugin", "s", content, [[`${g.ws}/src/a.ts`, await sha256("inside")]]]),
+  );
+  const record = { project: g.ws, kind: "plugin", name: "s", time: "2026-01-01T00:00:00.000Z" };
+  await Deno.writeTextFile(
+    `${g.home}/trust.json`,
+    JSON.stringify({ version: 1, trusted: { [hash]: record } }),
+  );
+  const isTrusted = () => new TrustStore({ home: g.home, project: g.ws }).isTrusted(item);
+  assertEquals(await isTrusted(), true);
+  await Deno.writeTextFile(`${g.outside}/secret.txt`, "changed");
+  assertEquals(await isTrusted(), true);
+  await Deno.writeTextFile(`${g.ws}/src/missing.ts`, "appeared");
+  assertEquals(await isTrusted(), false);
+  assertEquals(describeItem(item), ["plugin s  reasonix.toml:3", reason, content]);
+});
+
+async function sha256(text: string): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+}

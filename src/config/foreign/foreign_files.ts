@@ -175,7 +175,7 @@ function unusable(from: string, reason: string, remedy: string): ReasonixError {
   return new ReasonixError(`Cannot import from ${from}: ${reason}`, { exit: "usage", remedy });
 }
 
-/** Tells whose file one is, by its name and what lies around it. */
+/** Finds the agent of a file by its name and directory. */
 function agentOf(path: string): AgentName | undefined {
   const slashed = path.replaceAll("\\", "/");
   if (/(?:^|\/)(?:\.claude\.json|\.mcp\.json|settings(?:\.local)?\.json)$/.test(slashed)) return "claude";

@@ -1,35 +1,34 @@
-import { lazyDotenv } from "../../load/read_text.ts";
-import { parentOf } from "../../../path/lexical.ts";
-import { formatKey, type KeyPath } from "../../problem.ts";
+import { lazyDotenv } from "../load/read_text.ts";
+import { parentOf } from "../../path/lexical.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
   isTable,
   type JsonSchema,
   type TomlTable,
-} from "../../schema/json_schema.ts";
-import { type ForeignDocument, originOf } from "../document.ts";
-import type { ImportPlan } from "../plan.ts";
-import { safeArguments, safeEnvironment, safeHeaders, safeText } from "../secrets.ts";
+} from "../schema/json_schema.ts";
+import type { ForeignDocument } from "./document.ts";
+import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
 
-/** Plans the copy of a configuration of the Go Reasonix that lies elsewhere: its keys are ours. */
-export function planReasonix(documents: readonly ForeignDocument[], plan: ImportPlan): void {
+/** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
+export function planReasonix(documents: readonly ForeignDocument[]): void {
   for (const document of documents) {
-    planTable(plan, document, document.table, []);
-    planKeys(plan, document);
+    planTable(document, document.table, []);
+    planKeys(document);
   }
 }
 
-function planTable(plan: ImportPlan, document: ForeignDocument, table: TomlTable, path: KeyPath): void {
+function planTable(document: ForeignDocument, table: TomlTable, path: KeyPath): void {
   for (const [name, value] of Object.entries(table)) {
     const here = [...path, name];
     const schema = schemaOf(here);
-    if (!schema) plan.leave(originOf(document, here), "there is no such setting");
+    if (!schema) document.leave(here, "there is no such setting");
     else if (here.length === 1 && (name === "providers" || name === "plugins")) {
-      planEntries(plan, document, name);
-    } else if (schema.properties && isTable(value)) planTable(plan, document, value, here);
-    else if (schema.secret) plan.leave(originOf(document, here), "a secret is not copied; set it anew");
-    else planValue(plan, document, here, { schema, value });
+      planEntries(document, name);
+    } else if (schema.properties && isTable(value)) planTable(document, value, here);
+    else if (schema.secret) document.leave(here, "a secret is not copied; set it anew");
+    else planValue(document, here, { schema, value });
   }
 }
 
@@ -38,7 +37,6 @@ function schemaOf(path: KeyPath): JsonSchema | undefined {
 }
 
 function planValue(
-  plan: ImportPlan,
   document: ForeignDocument,
   path: KeyPath,
   { schema, value }: { readonly schema: JsonSchema; readonly value: unknown },
@@ -46,18 +44,14 @@ function planValue(
   const note = idleNote(path);
   const key = formatKey(path);
   if (schema.type !== "array" || !Array.isArray(value)) {
-    return plan.take(originOf(document, path), { kind: "set", key, value }, note);
+    return document.set(path, key, value, { note });
   }
   value.forEach((item, index) =>
-    plan.take(originOf(document, [...path, index], item), {
-      kind: "item",
-      key,
-      item: isTable(item) ? item : String(item),
-    }, note)
+    document.add([...path, index], key, isTable(item) ? item : String(item), { shown: item, note })
   );
 }
 
-/** What nothing reads is copied all the same, so that a later version finds it. */
+/** Returns the note of an ignored setting, which is copied for a later version. */
 function idleNote(path: KeyPath): string | undefined {
   const idle = path.map((_, index) => schemaOf(path.slice(0, index + 1))?.idle).find((note) =>
     note !== undefined
@@ -65,30 +59,30 @@ function idleNote(path: KeyPath): string | undefined {
   return idle === undefined ? undefined : idle === "obsolete" ? "has no effect" : "has no effect yet";
 }
 
-function planEntries(plan: ImportPlan, document: ForeignDocument, list: "providers" | "plugins"): void {
+function planEntries(document: ForeignDocument, list: "providers" | "plugins"): void {
   const entries = document.table[list];
   const known = CONFIG_SCHEMA.properties?.[list]?.items?.properties ?? {};
   (Array.isArray(entries) ? entries : []).forEach((entry: unknown, index) => {
-    const origin = originOf(document, [list, index]);
+    const origin = document.origin([list, index]);
     if (!isTable(entry) || typeof entry.name !== "string" || entry.name === "") {
-      return plan.leave(origin, "the entry has no name");
+      return document.plan.leave(origin, "the entry has no name");
     }
     const { name } = entry;
-    const owner = { plan, origin: { ...origin, text: `${list}.${name}` }, name };
+    const owner = { plan: document.plan, origin: { ...origin, text: `${list}.${name}` }, name };
     const unknown = Object.keys(entry).filter((key) => !Object.hasOwn(known, key));
-    for (const key of unknown) plan.leave(originOf(document, [list, index, key]), "there is no such setting");
+    for (const key of unknown) document.leave([list, index, key], "there is no such setting");
     const values = Object.entries(entry).filter(([key]) => !unknown.includes(key)).map(([key, value]) => {
       if (key === "env") return [key, safeEnvironment(value, owner)];
       if (key === "headers") return [key, safeHeaders(value, owner)];
       if (key === "args") return [key, safeArguments(value, owner)];
       return [key, typeof value === "string" ? safeText(value, owner, key) : value];
     });
-    plan.take(owner.origin, { kind: "entry", list, entry: { ...Object.fromEntries(values), name } });
+    document.plan.take(owner.origin, { kind: "entry", list, entry: { ...Object.fromEntries(values), name } });
   });
 }
 
-/** Keys are kept in a file beside the configuration. */
-function planKeys(plan: ImportPlan, document: ForeignDocument): void {
+/** Plans the keys of the file next to the configuration. */
+function planKeys(document: ForeignDocument): void {
   const file = `${parentOf(document.path)}/.env`;
   const saved = lazyDotenv(() => {
     try {
@@ -99,6 +93,6 @@ function planKeys(plan: ImportPlan, document: ForeignDocument): void {
   });
   for (const [name, value] of saved()) {
     const origin = { text: name, place: { file }, scope: document.scope };
-    if (value !== "") plan.key({ name, value, origin }, name);
+    if (value !== "") document.plan.key({ name, value, origin }, name);
   }
 }

@@ -6,10 +6,11 @@ import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/m
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { formatKey } from "../problem.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
-import type { ProjectInput, ProjectResult, Widening, Withholdable } from "./project_policy.ts";
+import type { PermissionGrant } from "../../trust/mod.ts";
+import type { ProjectInput, ProjectResult, Withholdable } from "./project_policy.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 
-export interface WideningInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
+export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
   /** The Reasonix home, absolute. */
   readonly home: string;
   /** All layers of the project, as written. */
@@ -20,17 +21,17 @@ export interface WideningInput extends Pick<ProjectInput, "layer" | "cwd" | "env
 
 /**
  * Finds what the lists of a project's file add to what the user allows: one decision for the file, keyed by
- * all of it and by everything the project narrows. What a project can never have is taken out with a warning.
+ * all of it and by everything the project restricts. A warning names what a project can never have.
  */
-export function findWidenings(
-  { wideningLists }: Pick<ProjectResult, "wideningLists">,
-  input: WideningInput,
+export function findGrants(
+  { grantLists }: Pick<ProjectResult, "grantLists">,
+  input: GrantInput,
 ): Withholdable | undefined {
-  const widens: Widening[] = [];
+  const grants: PermissionGrant[] = [];
   // The decision is about the file, and the same with every preset.
   const decided: [string, string][] = [];
   const withheld: (() => void)[] = [];
-  for (const { path, table, values, refuse } of wideningLists) {
+  for (const { path, table, values, refuse } of grantLists) {
     const key = formatKey(path);
     const harmless: string[] = [];
     const all: string[] = [];
@@ -47,14 +48,13 @@ export function findWidenings(
         decided.push([key, found.value]);
         all.push(found.value);
         // Looked up when it is shown: thousands of them would each cost a pass over the text.
-        const widening: Widening = {
+        grants.push({
           key,
           ...found,
           get place() {
             return placeOf(input.layer, [...path, index]) ?? { file: "" };
           },
-        };
-        widens.push(widening);
+        });
       }
     }
     const name = String(path.at(-1));
@@ -64,15 +64,15 @@ export function findWidenings(
       else delete table[name];
     });
   }
-  const [first] = widens;
+  const [first] = grants;
   if (!first) return undefined;
   const file = input.layer.file ?? "";
   const name = relativeTo(file, input.cwd) ?? file;
-  const narrows = input.project.map((layer) => narrowingsOf(layer.table));
-  const content = canonicalJson([decided, narrows]);
+  const restrictions = input.project.map((layer) => restrictionsOf(layer.table));
+  const definition = canonicalJson([decided, restrictions]);
   const reason = "it would allow more than you do";
   return {
-    item: { kind: "widening", name, reason, content, place: first.place, widens },
+    item: { kind: "widening", name, reason, definition, place: first.place, grants },
     withhold: () => withheld.forEach((withhold) => withhold()),
   };
 }
@@ -81,8 +81,8 @@ export function findWidenings(
 function effectOf(
   key: string,
   value: string,
-  context: WideningInput,
-): "nothing" | "inside" | "never" | Pick<Widening, "value" | "words"> {
+  context: GrantInput,
+): "nothing" | "inside" | "never" | Pick<PermissionGrant, "value" | "words"> {
   if (key === "permissions.allow") {
     return isFault(readRule(value)) ? "nothing" : { value, words: ruleWords(value) };
   }
@@ -102,7 +102,7 @@ function resolved(path: string): string | undefined {
 }
 
 /** System directories, whatever holds the user's home, and where this program keeps what the user decided. */
-function isTooWide(real: string, { home, env }: WideningInput): boolean {
+function isTooWide(real: string, { home, env }: GrantInput): boolean {
   const userHome = env("HOME") || env("USERPROFILE");
   const own = resolved(home) ?? home;
   return isSystemDirectory(real, userHome && (resolved(userHome) ?? userHome)) ||
@@ -121,7 +121,7 @@ const FAMILY_WORDS = {
   Task: "let every agent work on parts of a task",
 } as const;
 
-/** What an allow rule allows, in plain words. */
+/** Describes an allow rule in plain words. */
 function ruleWords(text: string): string {
   const rule = parseRule({ text }, "allow");
   if (isProblem(rule)) return text;
@@ -145,21 +145,21 @@ function commandWords({ raw }: Extract<Rule["spec"], { kind: "command" }>): stri
   return /[*?]/.test(raw) ? `run commands of the form ${JSON.stringify(raw)}` : `run ${JSON.stringify(raw)}`;
 }
 
-const NARROWING: ReadonlySet<string | undefined> = new Set(["adds", "stricter", "off", "subset"]);
+const RESTRICTING: ReadonlySet<string | undefined> = new Set(["adds", "stricter", "off", "subset"]);
 
 /**
- * Returns the settings of a project that narrow. A widening was trusted beside them, so without one of them
- * it is another.
+ * Returns the settings of a project that restrict. Grants were trusted together with them, so without one of
+ * them they are others.
  */
-function narrowingsOf(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA): TomlTable {
+function restrictionsOf(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA): TomlTable {
   return Object.fromEntries(
     Object.entries(table).flatMap(([name, value]): [string, unknown][] => {
       const child = schema.properties?.[name];
       if (child?.properties && isTable(value)) {
-        const inner = narrowingsOf(value, child);
+        const inner = restrictionsOf(value, child);
         return Object.keys(inner).length > 0 ? [[name, inner]] : [];
       }
-      return NARROWING.has(child?.project) ? [[name, value]] : [];
+      return RESTRICTING.has(child?.project) ? [[name, value]] : [];
     }),
   );
 }
