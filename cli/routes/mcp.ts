@@ -30,7 +30,7 @@ export const mcpRoutes = buildRouteMap({
       docs: { brief: "List the configured servers" },
     }),
     add: buildCommand({
-      loader: async () => (await import("../commands/mcp/add.ts")).add,
+      loader: async () => (await import("../commands/mcp/entries.ts")).add,
       parameters: {
         flags: {
           env: many("Variable for the program, also only its name", "NAME=value"),
@@ -60,7 +60,7 @@ export const mcpRoutes = buildRouteMap({
       },
     }),
     remove: buildCommand({
-      loader: async () => (await import("../commands/mcp/remove.ts")).remove,
+      loader: async () => (await import("../commands/mcp/entries.ts")).remove,
       parameters: {
         flags: {
           ...WHOSE,
@@ -75,7 +75,7 @@ export const mcpRoutes = buildRouteMap({
       docs: { brief: "Remove a server" },
     }),
     test: buildCommand({
-      loader: async () => (await import("../commands/mcp/test.ts")).test,
+      loader: async () => (await import("../commands/mcp/show.ts")).test,
       parameters: { positional: { kind: "tuple", parameters: [NAME] } },
       docs: { brief: "Start a server and show the result" },
     }),

@@ -1,7 +1,7 @@
 import { contains } from "../path/contains.ts";
 import { exists } from "../path/probe.ts";
-import { LanguageServer, type ServerParts, type StartProcess } from "./server/language_server.ts";
-import { languageOf, type ServerSpec } from "./server/specs.ts";
+import { LanguageServer, type ServerParts, type StartProcess } from "./language_server.ts";
+import { languageOf, type ServerSpec } from "./server_specs.ts";
 
 export interface LspOptions {
   readonly specs: readonly ServerSpec[];

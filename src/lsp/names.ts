@@ -10,9 +10,8 @@ import type { NamePlace, NamePort } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import type { LanguageServers } from "./language_servers.ts";
-import { LineMap, placeOfSymbol } from "./positions.ts";
-import type { RunningServer } from "./server/running_server.ts";
-import { fileUri, pathOfUri } from "./uri.ts";
+import { fileUri, LineMap, pathOfUri, placeOfSymbol } from "./positions.ts";
+import type { RunningServer } from "./language_server.ts";
 
 export interface NamesOptions {
   readonly servers: Pick<LanguageServers, "serverFor">;

@@ -1,22 +1,17 @@
 import { ReasonixError } from "../core/mod.ts";
 import type { Tool } from "../tool/mod.ts";
-import type { CompletionQuery, ConnectionOptions } from "./connection/connection.ts";
+import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
+import { type AttachedContent, type ContentDesk, promptContent, resourceContent } from "./content.ts";
 import {
-  type AttachedContent,
-  type ContentDesk,
-  promptContent,
-  resourceContent,
-} from "./content/attached.ts";
-import type { McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
-import { instructionsText } from "./listing/instructions.ts";
-import { ListingCache } from "./listing/listing_cache.ts";
-import { namePrefix, toolName } from "./listing/names.ts";
-import { McpServer } from "./server.ts";
-import { type ServerChange, type ServerStatus, statusElsewhere } from "./server_status.ts";
-import type { McpServerSpec } from "./server_spec.ts";
-import { resourceTool } from "./tools/resource_tool.ts";
-import { remoteTool } from "./tools/tool.ts";
-import { indexTools, needsIndex } from "./tools/tool_index.ts";
+  instructionsText,
+  ListingCache,
+  type McpPromptInfo,
+  type McpResourceInfo,
+  type McpToolInfo,
+} from "./listing.ts";
+import { type McpServerSpec, namePrefix, toolName } from "./server_spec.ts";
+import { McpServer, type ServerChange, type ServerStatus, statusElsewhere } from "./server.ts";
+import { indexTools, needsIndex, remoteTool, resourceTool } from "./tools.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: logs. */

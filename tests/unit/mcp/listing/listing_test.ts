@@ -1,4 +1,4 @@
-import { canonicalListing, type RawListing } from "../../../../src/mcp/listing/listing.ts";
+import { canonicalListing, type RawListing } from "../../../../src/mcp/listing.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
 const NOTHING: RawListing = { tools: [], prompts: [], resources: [], templates: [] };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { toolName } from "../../../../src/mcp/listing/names.ts";
+import { toolName } from "../../../../src/mcp/server_spec.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { SEED } from "../../../support/seed.ts";
 

@@ -1,6 +1,5 @@
 import { texts } from "../../../../src/i18n/en/mcp/asked_by_servers.ts";
-import { elicitation } from "../../../../src/mcp/questions/elicitation.ts";
-import { checkedAnswer, formFields } from "../../../../src/mcp/questions/form_field.ts";
+import { checkedAnswer, elicitation, formFields } from "../../../../src/mcp/elicitation.ts";
 import type { Question } from "../../../../src/tool/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 

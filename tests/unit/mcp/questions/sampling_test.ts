@@ -1,6 +1,6 @@
 import type { NewEvent } from "../../../../src/core/mod.ts";
 import { texts } from "../../../../src/i18n/en/mcp/asked_by_servers.ts";
-import { Sampling } from "../../../../src/mcp/questions/sampling.ts";
+import { Sampling } from "../../../../src/mcp/sampling.ts";
 import { say, scriptedProvider } from "../../../support/agent_fixture.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 

@@ -1,4 +1,4 @@
-import { indexTools, needsIndex } from "../../../../src/mcp/tools/tool_index.ts";
+import { indexTools, needsIndex } from "../../../../src/mcp/tools.ts";
 import { type Tool, ToolRegistry } from "../../../../src/tool/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { makeToolContext } from "../../../support/tool_context.ts";

@@ -1,9 +1,9 @@
 import type { SamplingMessage } from "@modelcontextprotocol/client";
-import { type Cost, costOf, type Message, type NewEvent, ReasonixError, type Usage } from "../../core/mod.ts";
-import type { Texts } from "../../i18n/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import type { McpQuestions } from "../connection/questions.ts";
+import { type Cost, costOf, type Message, type NewEvent, ReasonixError, type Usage } from "../core/mod.ts";
+import type { Texts } from "../i18n/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import type { McpQuestions } from "./connection.ts";
 import type { QuestionDesk } from "./elicitation.ts";
 
 export interface SamplingDesk extends Pick<QuestionDesk, "asker" | "texts" | "tell"> {

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/mod.ts";
+import type { Config } from "../config/mod.ts";
 
 /** The way one kind of language server is found, started and set up. */
 export interface ServerSpec {

@@ -1,13 +1,56 @@
-import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
-import { RedirectError } from "../../util/network/fetch.ts";
-import { networkFailure, proxyHint } from "../../util/network/failure.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import type { McpServerSpec } from "../server_spec.ts";
-import { causes, type HttpRefusal, isRefusal, SIGN_IN, SignInNeeded } from "./refusals.ts";
+import { errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
+import { isRecord, parseJson } from "../util/json.ts";
+import { networkFailure, proxyHint } from "../util/network/failure.ts";
+import { RedirectError } from "../util/network/fetch.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import type { McpServerSpec } from "./server_spec.ts";
+
+/** The server wants to know who is there, and only a person can say so. */
+export class SignInNeeded extends ReasonixError {
+  override readonly name = "SignInNeeded";
+}
+
+/** Why a server that lets nobody in cannot be used. */
+export const SIGN_IN = "it wants you to sign in";
+
+/** The server was gone before a message reached it, so the message had no effect. */
+export class UndeliveredError extends ReasonixError {
+  constructor() {
+    super("The server has ended");
+  }
+}
+
+/** The server speaks the newer era, as it said only after it had been greeted in the older way. */
+export class AnsweredLate extends ReasonixError {}
+
+/** An answer over HTTP that is no success, as the SDK reports it. */
+interface HttpRefusal extends Error {
+  readonly status: number;
+  readonly statusText?: string;
+  readonly data?: { readonly text?: unknown };
+}
+
+/** The status of the answer that an explained error is about. */
+export function statusOf(error: unknown): number | undefined {
+  return causes(error).find(isRefusal)?.status;
+}
+
+/** An error and what caused it, the outermost first. */
+export function causes(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let one = error; one instanceof Error && chain.length < 8; one = one.cause) chain.push(one);
+  return chain;
+}
+
+function isRefusal(error: Error): error is HttpRefusal {
+  return "status" in error && typeof error.status === "number";
+}
+
+/** The program of a server is not installed: only the user can change that, so it is not started again. */
+export class MissingProgramError extends ReasonixError {}
 
 /** What a transport has seen beside the error itself. */
-export interface Circumstances {
+interface Circumstances {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;

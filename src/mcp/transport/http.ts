@@ -1,25 +1,26 @@
 import type {
   AuthProvider,
+  FetchLike,
   JSONRPCMessage,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { isSameServer, programFetch } from "../../util/network/fetch.ts";
 import { after } from "../../util/timer.ts";
-import { loadSdk } from "../connection/sdk.ts";
+import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import type { AnswerFilter } from "./answer_filter.ts";
-import { serverFetch } from "./http_fetch.ts";
 import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   readonly spec: McpServerSpec;
   /** Headers of the moment, of the helper program for example. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly auth: AuthProvider | undefined;
   /** The server refused a request and says when to come back. */
   readonly notNow: (status: number, seconds: number) => void;
-  readonly filter: AnswerFilter;
+  /** Keeps from the SDK what it would refuse. */
+  readonly accept: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
 const MEGABYTE = 1024 * 1024;
@@ -30,7 +31,7 @@ const SETTLE_MS = 50;
 
 /** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
 export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
-  const { spec, headers, auth, filter, notNow } = options;
+  const { spec, headers, auth, accept, notNow } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
   const server = addressOf(spec);
   const send = serverFetch({
@@ -58,7 +59,7 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
     const receive = transport.onmessage;
     transport.onmessage = (message: JSONRPCMessage) => {
       if (!("method" in message)) waiting.delete(message.id);
-      receive?.(filter.accept(message));
+      receive?.(accept(message));
     };
     return start();
   };
@@ -119,5 +120,69 @@ class NumberedEvents {
     const lines = (this.#line + this.#decoder.decode(chunk, { stream: true })).split("\n");
     this.#line = (lines.pop() ?? "").slice(0, 16);
     this.found = lines.some((line) => /^id: ?[^\r]/.test(line));
+  }
+}
+
+interface ServerFetchOptions {
+  readonly server: URL;
+  /** Headers of the moment, for the server alone. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  /** The server refused a request and says when to come back. */
+  readonly notNow?: (status: number, seconds: number) => void;
+}
+
+/** The longest that a request waits by itself because the server asks it to. */
+const PATIENCE_SECONDS = 10;
+const MOST_WAITS = 2;
+/** Statuses that say that nothing was done: too many requests, and not available now. */
+const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * Sends requests to a server and to its authorization server. The server's headers go to its own origin only.
+ * A short wait that the server asks for is kept. A redirect to another server is a RedirectError, except
+ * where the SDK reads metadata, which it looks for in several places: there it is an answer without metadata.
+ */
+export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
+  return async (input, init) => {
+    const isOwn = isSameServer(server, new URL(input));
+    const reads = (init?.method ?? "GET") === "GET";
+    const redirect = reads ? init?.redirect ?? "follow" : "follow";
+    for (let waits = 0;; waits++) {
+      const own = new Headers(init?.headers);
+      if (isOwn) {
+        for (const [name, value] of Object.entries(await headers())) if (!own.has(name)) own.set(name, value);
+      }
+      const response = await programFetch(input, { ...init, headers: own, redirect });
+      const seconds = secondsToWait(response);
+      if (seconds === undefined) return response;
+      if (!NOT_NOW.has(response.status) || seconds > PATIENCE_SECONDS || waits === MOST_WAITS) {
+        notNow?.(response.status, seconds);
+        return response;
+      }
+      await response.body?.cancel();
+      await pause(seconds * 1000, init?.signal ?? undefined);
+    }
+  };
+}
+
+/** What a response that is no success says about when to come back, in seconds. */
+function secondsToWait({ ok, status, headers }: Response): number | undefined {
+  const text = headers.get("retry-after");
+  if (ok || status < 400 || text === null) return undefined;
+  const seconds = /^\s*\d+\s*$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms);
+  const stop = () => over.reject(signal?.reason);
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    await over.promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
   }
 }

@@ -1,20 +1,30 @@
 import type {
   CallToolResult,
   Client,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestParams,
+  ElicitResult,
   GetPromptResult,
   ReadResourceResult,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { after } from "../../util/timer.ts";
-import { CallClock } from "./call_clock.ts";
-import { type ClientOptions, createClient, type EraHint, NO_LIMIT_MS, reportedLists } from "./client.ts";
-import { explain } from "./explain.ts";
-import type { Listing } from "../listing/listing.ts";
-import type { Era } from "../listing/listing_cache.ts";
-import { listEverything } from "../listing/list_all.ts";
-import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
-import { AnsweredLate, causes, SignInNeeded, statusOf, UndeliveredError } from "./refusals.ts";
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { isRecord } from "../util/json.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { after } from "../util/timer.ts";
+import { VERSION } from "../util/version.ts";
+import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
+import { canonicalListing, type Era, type Listing } from "./listing.ts";
+import { loadSdk } from "./sdk.ts";
+import type { ServerLog } from "./server_log.ts";
+import type { McpServerSpec } from "./server_spec.ts";
+import {
+  openTransport,
+  type Refused,
+  type ServerTransport,
+  type TransportOptions,
+} from "./transport/transport.ts";
 
 export interface ConnectionOptions extends TransportOptions, ClientOptions {
   /** The era of the last connection; absent: the server is asked. */
@@ -308,4 +318,252 @@ function isSilence(error: unknown): boolean {
 
 function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
+}
+
+interface ClientOptions {
+  readonly spec: McpServerSpec;
+  readonly log: ServerLog;
+  readonly questions: McpQuestions;
+  /** The server says that a list of it is another one now. */
+  readonly changed: () => void;
+}
+
+/** What is known of a server's era before it is asked; `answered`: it answered the probe, only too late. */
+type EraHint = Era | "answered" | undefined;
+
+/**
+ * Time that a server may take to answer the probe before it is greeted in the older way: servers of the older
+ * era may say nothing at all. It includes the start of its process, which may have to be fetched first, so an
+ * answer that comes later counts too.
+ */
+const PROBE_MS = 5_000;
+/** The longest the SDK can wait. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/** Changes of lists that come within this time are one. */
+const SETTLE_MS = 50;
+
+/** Characters of a log message of a server that are kept. */
+const MAX_SAID = 2_000;
+
+/** The SDK's client of one server, not connected: what it says of itself, and how it answers questions. */
+async function createClient(
+  options: ClientOptions,
+  { clock, hint }: { clock: CallClock; hint: EraHint },
+): Promise<Client> {
+  const { Client } = await loadSdk();
+  const { spec, questions, log, changed } = options;
+  const client = new Client({ name: "reasonix", version: VERSION }, {
+    capabilities: {
+      roots: {},
+      ...(questions.elicit ? { elicitation: { form: {}, url: {} } } : {}),
+      ...(questions.sample ? { sampling: {} } : {}),
+    },
+    versionNegotiation: {
+      mode: "auto",
+      probe: { timeoutMs: probeMs(spec, hint) },
+    },
+    // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
+    jsonSchemaValidator: {
+      getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+    },
+  });
+  onListChange(client, changed);
+  answerQuestions(client, { server: spec.name, questions, clock });
+  client.setNotificationHandler("notifications/message", ({ params: { level, logger = "", data } }) => {
+    const said = typeof data === "string" ? data : JSON.stringify(data) ?? "";
+    log.note(oneLine(`${[logger, level].filter(Boolean).join(" ")}: ${said}`, MAX_SAID));
+  });
+  client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
+  return client;
+}
+
+/** Reports changes of the lists that the server says it reports, several in a row once. */
+function onListChange(client: Client, changed: () => void): void {
+  let cancel = () => {};
+  const soon = (list: "tools" | "prompts" | "resources") => {
+    if (!client.getServerCapabilities()?.[list]?.listChanged) return;
+    cancel();
+    cancel = after(SETTLE_MS, changed);
+  };
+  client.setNotificationHandler("notifications/tools/list_changed", () => soon("tools"));
+  client.setNotificationHandler("notifications/prompts/list_changed", () => soon("prompts"));
+  client.setNotificationHandler("notifications/resources/list_changed", () => soon("resources"));
+}
+
+/** The lists whose changes a server of the newer era reports on request; undefined where there is none. */
+function reportedLists(client: Client): Parameters<Client["listen"]>[0] | undefined {
+  if (client.getProtocolEra() !== "modern") return undefined;
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const lists = {
+    ...(tools?.listChanged ? { toolsListChanged: true } : {}),
+    ...(prompts?.listChanged ? { promptsListChanged: true } : {}),
+    ...(resources?.listChanged ? { resourcesListChanged: true } : {}),
+  };
+  return Object.keys(lists).length > 0 ? lists : undefined;
+}
+
+function probeMs({ startupMs }: McpServerSpec, hint: EraHint): number {
+  const startup = startupMs || NO_LIMIT_MS;
+  if (hint === "answered") return startup;
+  // What is left of the limit is enough for a greeting in the older way.
+  return Math.min(hint === "modern" ? NO_LIMIT_MS : PROBE_MS, startup / 3);
+}
+
+/** A directory that a server may look at. */
+export interface McpRoot {
+  /** `file://…` */
+  readonly uri: string;
+  readonly name: string;
+}
+
+/** Answers what servers ask the host. Each part is absent where nobody can answer; servers are told so. */
+export interface McpQuestions {
+  readonly roots: () => readonly McpRoot[];
+  /** Asks the person: a form, or to open an address. */
+  readonly elicit?: (
+    server: string,
+    params: ElicitRequestParams,
+    signal: AbortSignal,
+  ) => Promise<ElicitResult>;
+  /** Lets the session's model write a message for a server, after the person agreed. */
+  readonly sample?: (
+    server: string,
+    params: CreateMessageRequestParams,
+    signal: AbortSignal,
+  ) => Promise<CreateMessageResult>;
+}
+
+/** Has a connection answer its server; time that a question takes is not charged to calls. */
+function answerQuestions(
+  client: Client,
+  { server, questions, clock }: { server: string; questions: McpQuestions; clock: CallClock },
+): void {
+  const { roots, elicit, sample } = questions;
+  client.setRequestHandler("roots/list", () => ({ roots: [...roots()].map((root) => ({ ...root })) }));
+  if (elicit) {
+    client.setRequestHandler(
+      "elicitation/create",
+      (request, context) => clock.paused(() => elicit(server, request.params, context.mcpReq.signal)),
+    );
+  }
+  if (sample) {
+    client.setRequestHandler(
+      "sampling/createMessage",
+      (request, context) => clock.paused(() => sample(server, request.params, context.mcpReq.signal)),
+    );
+  }
+}
+
+interface CallLimit {
+  readonly signal: AbortSignal;
+  readonly clear: () => void;
+}
+
+/** Time limits of calls that stand still while a person is asked something. */
+class CallClock {
+  #questions = 0;
+  #pausedMs = 0;
+  #pausedAt = 0;
+
+  /** Aborts with the parent, and after `ms` milliseconds without the pauses. Undefined: no limit. */
+  limit(ms: number | undefined, parent: AbortSignal): CallLimit {
+    if (ms === undefined) return { signal: parent, clear() {} };
+    const controller = new AbortController();
+    const begun = this.#elapsed();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      const left = ms - (this.#elapsed() - begun);
+      if (left <= 0) controller.abort(new DOMException("The time is over", "TimeoutError"));
+      else timer = setTimeout(look, Math.max(left, 10));
+    };
+    timer = setTimeout(look, ms);
+    return {
+      signal: AbortSignal.any([parent, controller.signal]),
+      clear: () => clearTimeout(timer),
+    };
+  }
+
+  /** Does something that no call is charged for. */
+  async paused<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#questions++ === 0) this.#pausedAt = performance.now();
+    try {
+      return await work();
+    } finally {
+      if (--this.#questions === 0) this.#pausedMs += performance.now() - this.#pausedAt;
+    }
+  }
+
+  #elapsed(): number {
+    const now = this.#questions > 0 ? this.#pausedAt : performance.now();
+    return now - this.#pausedMs;
+  }
+}
+
+interface ListOptions {
+  readonly signal: AbortSignal;
+  readonly timeout: number;
+  /** Entries that the answers had and the SDK does not take. */
+  readonly refused: () => Refused;
+}
+
+const MAX_PAGES = 64;
+
+/** Takes every answer as it is: one entry that is wrong must not cost the others. */
+const ANYTHING = {
+  "~standard": { version: 1 as const, vendor: "reasonix", validate: (value: unknown) => ({ value }) },
+};
+
+/** Asks a server for everything it offers. Of what it has no capability for, there is nothing. */
+async function listEverything(client: Client, options: ListOptions): Promise<Listing> {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const none = Promise.resolve([]);
+  const optional = (items: Promise<unknown[]>) => items.catch(() => []);
+  const [foundTools, foundPrompts, foundResources, templates] = await Promise.all([
+    // Some servers forget to say that they have tools.
+    tools ? listTools(client, options) : optional(pages(client, "tools/list", options)),
+    prompts ? optional(pages(client, "prompts/list", options)) : none,
+    resources ? optional(pages(client, "resources/list", options)) : none,
+    resources ? optional(pages(client, "resources/templates/list", options)) : none,
+  ]);
+  const refused = options.refused();
+  return canonicalListing({
+    tools: [...foundTools, ...refused.tools],
+    prompts: [...foundPrompts, ...refused.prompts],
+    resources: [...foundResources, ...refused.resources],
+    templates: [...templates, ...refused.resourceTemplates],
+    instructions: client.getInstructions(),
+  });
+}
+
+/** The SDK's own list, which it also uses for headers; one without an end as far as it is read here. */
+async function listTools(client: Client, options: ListOptions): Promise<unknown[]> {
+  try {
+    return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;
+  } catch (error) {
+    if (options.signal.aborted) throw error;
+    return await pages(client, "tools/list", options).catch(() => Promise.reject(error));
+  }
+}
+
+const KEYS = {
+  "tools/list": "tools",
+  "prompts/list": "prompts",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+} as const;
+
+async function pages(client: Client, method: keyof typeof KEYS, options: ListOptions): Promise<unknown[]> {
+  const items: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer: unknown = await client.request({ method, params }, ANYTHING, options);
+    const list = isRecord(answer) ? answer[KEYS[method]] : undefined;
+    if (Array.isArray(list)) items.push(...list);
+    const next = isRecord(answer) ? answer.nextCursor : undefined;
+    if (typeof next !== "string" || next === cursor) break;
+    cursor = next;
+  }
+  return items;
 }
