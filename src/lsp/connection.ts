@@ -2,9 +2,9 @@ import { ReasonixError } from "../core/mod.ts";
 import type { ServerProcess } from "../tool/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import { after } from "../util/timer.ts";
+import { after, unlessAborted } from "../util/timer.ts";
 
-/** Answers to what a server says by itself. */
+/** Receives requests and notifications of a server. */
 interface ServerListener {
   notified(method: string, params: unknown): void;
   /** The result of a request of the server; undefined: there is no such method. */
@@ -40,7 +40,7 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
  * JSON-RPC with a language server over its standard streams.
  *
  * Contract: `request` rejects with a ReasonixError when the server refuses, does not answer in time or is
- * gone, and with the reason of the signal when that is aborted; the server is then told to stop.
+ * gone, and with the reason of the signal when that is aborted; the server then gets a cancellation.
  */
 export class LspConnection {
   readonly #process: ServerProcess;
@@ -56,7 +56,7 @@ export class LspConnection {
     this.#process = process;
     this.#listener = listener;
     this.#writer = process.child.stdin.getWriter();
-    // Its end is told by the output; a write that comes too late fails by itself.
+    // The output reports its end; a write that comes too late fails automatically.
     this.#writer.closed.catch(() => {});
     void this.#read();
     void this.#readLog();
@@ -79,20 +79,13 @@ export class LspConnection {
     const id = ++this.#calls;
     const settle = Promise.withResolvers<unknown>();
     this.#pending.set(id, { method, settle });
-    const give = (error: unknown) => {
-      if (!this.#pending.delete(id)) return;
-      this.#send({ method: "$/cancelRequest", params: { id } });
-      settle.reject(error);
-    };
-    const aborted = () => give(signal?.reason);
-    const clear = after(timeoutMs, () => give(tooSlow(method, timeoutMs)));
-    signal?.addEventListener("abort", aborted, { once: true });
+    const clear = after(timeoutMs, () => settle.reject(tooSlow(method, timeoutMs)));
     try {
       this.#send({ id, method, params });
-      return await settle.promise;
+      return await unlessAborted(settle.promise, signal);
     } finally {
       clear();
-      signal?.removeEventListener("abort", aborted);
+      if (this.#pending.delete(id)) this.#send({ method: "$/cancelRequest", params: { id } });
     }
   }
 

@@ -1,8 +1,7 @@
 import type { Diagnostic } from "vscode-languageserver-protocol";
 import { oneLine } from "../util/terminal_text.ts";
 import { after, unlessAborted } from "../util/timer.ts";
-import type { LanguageServer, RunningServer } from "./language_server.ts";
-import type { LanguageServers } from "./language_servers.ts";
+import type { LanguageServer, LanguageServers, RunningServer } from "./language_servers.ts";
 import { LineMap } from "./positions.ts";
 
 /** One file that an edit changed. */
@@ -21,15 +20,15 @@ export interface EditCheckOptions {
   readonly shown: (path: string) => string;
 }
 
-/** What is known of a file that was edited. */
+/** An edited file. */
 interface Watched {
-  /** Goes up with every edit, so that a check of an earlier one is not told any more. */
+  /** Goes up with every edit, so that a check of an earlier one is not reported any more. */
   edit: number;
   /** Its checks that are not done. */
   waiting: number;
   /** The text before the edits that nothing was heard of yet; undefined: there was no file. */
   before: string | undefined;
-  /** What the server found in that text, where it was asked already. */
+  /** The findings of the server in that text, if it was asked already. */
   findings: Findings | undefined;
 }
 
@@ -71,9 +70,9 @@ export class EditChecks {
       if (!this.#options.servers.match(path)) continue;
       const text = readSource(path);
       const known = this.#files.get(path);
-      // Nobody was told yet of what an edit brought that is still being checked.
+      // The errors of an edit that is still being checked are not reported yet.
       if (known && (known.waiting > 0 || known.before === text)) continue;
-      // New here, or somebody else changed it since: what was found in it counts no more.
+      // New here, or changed by another program: earlier findings do not count any more.
       this.#files.set(path, { edit: known?.edit ?? 0, waiting: 0, before: text, findings: undefined });
     }
   }
@@ -86,19 +85,9 @@ export class EditChecks {
     const told = files.slice(0, MAX_FILES);
     const checks = told.flatMap((file) => this.#begin(file, told) ?? []);
     if (checks.length === 0) return undefined;
-    const inTime = Promise.withResolvers<"late">();
-    const clear = after(this.#options.budgetMs, () => inTime.resolve("late"));
-    const aborted = () => inTime.reject(signal.reason);
-    signal.addEventListener("abort", aborted, { once: true });
-    try {
-      signal.throwIfAborted();
-      // A server that is behind already would only be waited for in vain.
-      const waited = checks.filter(({ behind }) => !behind).map(({ done }) => done);
-      await Promise.race([Promise.all(waited), inTime.promise]);
-    } finally {
-      clear();
-      signal.removeEventListener("abort", aborted);
-    }
+    // A server that is behind already would only be waited for in vain.
+    const waited = Promise.all(checks.filter(({ behind }) => !behind).map(({ done }) => done));
+    await this.#atMost(this.#options.budgetMs, waited, signal);
     return report("New errors after this edit", this.#take(told.map(({ path }) => path)));
   }
 
@@ -122,15 +111,16 @@ export class EditChecks {
    */
   async rest(limitMs: number, signal: AbortSignal): Promise<string | undefined> {
     const tails = [...this.#queues.values()].filter(({ waiting }) => waiting > 0).map(({ tail }) => tail);
-    if (tails.length > 0) {
-      const over = Promise.withResolvers<void>();
-      const clear = after(limitMs, over.resolve);
-      await unlessAborted(Promise.race([Promise.all(tails), over.promise]), signal).finally(clear);
-    }
+    if (tails.length > 0) await this.#atMost(limitMs, Promise.all(tails), signal);
     return this.late();
   }
 
-  /** Nothing is checked any more. */
+  async #atMost(ms: number, work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const clear = after(ms, over.resolve);
+    await unlessAborted(Promise.race([work, over.promise]), signal).finally(clear);
+  }
+
   close(): void {
     this.#stopped.abort();
   }
@@ -163,7 +153,9 @@ export class EditChecks {
       if (text === undefined) {
         running.close(path);
         this.#files.delete(path);
-      } else if (file.edit === edit) await this.#check(server, running, { path, file, edit, text });
+      } else if (file.edit === edit) {
+        await this.#check(running, server.spec.ignored, { path, file, edit, text });
+      }
     }).catch(() => {
       // The user hears from the server itself when it is given up.
     }).finally(() => {
@@ -174,10 +166,9 @@ export class EditChecks {
     return { behind, done };
   }
 
-  async #check(server: LanguageServer, running: RunningServer, job: Job): Promise<void> {
+  async #check(running: RunningServer, ignored: readonly string[], job: Job): Promise<void> {
     const { path, file, text } = job;
     const { limitMs = LIMIT_MS } = this.#options;
-    const { ignored } = server.spec;
     const { signal } = this.#stopped;
     if (!file.findings && file.before !== undefined) {
       const found = await running.diagnose(path, file.before, {
@@ -186,33 +177,23 @@ export class EditChecks {
       });
       if (found) file.findings = { text: file.before, errors: errorsOf(found, ignored) };
     }
-    const found = await this.#diagnosed(server, running, { path, text, limitMs });
+    const begun = performance.now();
+    const found = await running.diagnose(path, text, { timeoutMs: limitMs, signal }).catch(async (error) => {
+      const hangs = !signal.aborted && !running.connection.isGone && performance.now() - begun >= limitMs;
+      // Its end counts as a loss.
+      if (hangs) await running.connection.end(`it took more than ${limitMs / 1000} s for one file`);
+      throw error;
+    });
     if (!found) return;
     const now = { text, errors: errorsOf(found, ignored) };
     const { before, findings = before === undefined ? { text: "", errors: [] } : undefined } = file;
     const fresh = findings ? newErrors(findings, now) : errorsInChange(before ?? "", now);
-    // A later edit compares with what was there before this one: nobody has been told of it yet.
+    // A later edit compares with the state before this one, which was not reported yet.
     if (file.edit !== job.edit) return;
     Object.assign(file, { before: text, findings: now });
     const lines = new LineMap(text, running.encoding);
     const shown = this.#options.shown(path);
     if (fresh.length > 0) this.#late.set(path, fresh.map((error) => lineOf(error, shown, lines)));
-  }
-
-  async #diagnosed(
-    server: LanguageServer,
-    running: RunningServer,
-    { path, text, limitMs }: { readonly path: string; readonly text: string; readonly limitMs: number },
-  ): Promise<readonly Diagnostic[] | undefined> {
-    const { signal } = this.#stopped;
-    const begun = performance.now();
-    try {
-      return await running.diagnose(path, text, { timeoutMs: limitMs, signal });
-    } catch (error) {
-      const hangs = !signal.aborted && !running.connection.isGone && performance.now() - begun >= limitMs;
-      if (hangs) await server.giveUp(running, `it took more than ${limitMs / 1000} s for one file`);
-      throw error;
-    }
   }
 }
 
@@ -228,7 +209,7 @@ function report(title: string, lines: readonly string[]): string | undefined {
   return [`${title}:`, ...lines.slice(0, MAX_LINES), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
 
-/** Tells a server of all files of an edit, so that none is checked against what another one was before. */
+/** Reports all files of an edit to a server, so that none is checked against an older state of another. */
 function tellAll(running: RunningServer, files: readonly EditedFile[]): void {
   running.changed(files);
   const { opened } = running;
@@ -250,7 +231,7 @@ function readSource(path: string): string | undefined {
   }
 }
 
-/** What a server found in a text of a file. */
+/** The findings of a server in a text of a file. */
 interface Findings {
   readonly text: string;
   readonly errors: readonly Diagnostic[];
@@ -306,7 +287,7 @@ function keyAt(error: Diagnostic, line: number): string {
   return `${line} ${keyOf(error)}`;
 }
 
-/** Says where a line of one text stands in the other; undefined between the ends that both share. */
+/** Maps a line of one text to the other; undefined between the ends that both share. */
 function lineShift(from: string, to: string): (line: number) => number | undefined {
   const [a, b] = [from.split("\n"), to.split("\n")];
   const limit = Math.min(a.length, b.length);

@@ -26,7 +26,7 @@ export class LineMap {
     return this.#starts.length;
   }
 
-  /** The index of a position in the text, in UTF-16 units; what lies beyond an end is that end. */
+  /** The index of a position in the text, in UTF-16 units; a position beyond an end is that end. */
   indexOf({ line, character }: Position): number {
     const start = this.#starts[line];
     return start === undefined ? this.text.length : start + this.#unitsOf(this.line(line), character);

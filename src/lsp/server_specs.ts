@@ -11,7 +11,7 @@ export interface ServerSpec {
   readonly languages: Readonly<Record<string, string>>;
   /** Files that make a directory a project of it; none: every directory is. */
   readonly markers: readonly string[];
-  /** `initializationOptions`, and what it is told when it asks for its settings, by their section. */
+  /** `initializationOptions`, and the settings that it requests, by their section. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly settings: Readonly<Record<string, unknown>>;
   /** Codes of errors that no edit can mend, such as packages that were not fetched. */

@@ -17,8 +17,6 @@ import { VERSION } from "../util/version.ts";
 import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import { loadSdk } from "./sdk.ts";
-import type { ServerLog } from "./server_log.ts";
-import type { McpServerSpec } from "./server_spec.ts";
 import {
   openTransport,
   type Refused,
@@ -26,22 +24,25 @@ import {
   type TransportOptions,
 } from "./transport/transport.ts";
 
-export interface ConnectionOptions extends TransportOptions, ClientOptions {
+export interface ConnectionOptions extends TransportOptions {
+  readonly questions: McpQuestions;
+  /** A list of the server has changed. */
+  readonly changed: () => void;
   /** The era of the last connection; absent: the server is asked. */
   readonly era: Era | undefined;
-  /** The server wants rights that nobody gave it. */
+  /** Takes the rights that the server missed. */
   readonly wanted?: ((scope: string) => Promise<void>) | undefined;
-  /** The connection is gone, and nobody closed it. */
+  /** The connection was lost. */
   readonly lost: (why: string) => void;
 }
 
-/** Time for a server over HTTP to end its session; it ends it by itself some day. */
+/** Time for a server over HTTP to end its session, which it does some day in any case. */
 const GOODBYE_MS = 1_000;
 /** Time for a server to confirm that it reports changes of its lists. */
 const LISTEN_MS = 2_000;
 /** Completions that take longer are for a text that has changed meanwhile. */
 const COMPLETION_MS = 3_000;
-/** What the SDK says while it answers questions of the server, which are shown anyway. */
+/** Progress of the SDK while it answers requests of the server, which are shown anyway. */
 const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 
 /** An answer to the question for completions of an argument. */
@@ -173,7 +174,6 @@ export class Connection {
     return { name, version, instructions: this.#client.getInstructions() ?? "" };
   }
 
-  /** What the server says that it can do, sorted. */
   get capabilities(): readonly string[] {
     return Object.keys(this.#client.getServerCapabilities() ?? {}).sort();
   }
@@ -184,7 +184,7 @@ export class Connection {
     return await this.#asked(() => listEverything(this.#client, options));
   }
 
-  /** Calls a tool by its raw name. `limitMs` counts only while nobody is asked anything. */
+  /** Calls a tool by its raw name. `limitMs` does not count the time of questions to the user. */
   async call(
     name: string,
     args: Record<string, unknown>,
@@ -299,7 +299,7 @@ export class Connection {
     if (scope !== undefined) await this.#options.wanted?.(scope);
   }
 
-  /** Says in one line what went wrong, and for a process that is gone how it ended. */
+  /** Explains an error in one line; for a process that is gone, by its end. */
   #explained(error: unknown): unknown {
     const waitSeconds = this.#server.waits.get(statusOf(error) ?? 0);
     return explain(error, {
@@ -311,7 +311,6 @@ export class Connection {
   }
 }
 
-/** Nothing came back in time, though something was there. */
 function isSilence(error: unknown): boolean {
   return /\bprobe timed out\b/.test(errorMessage(error));
 }
@@ -320,15 +319,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
 }
 
-interface ClientOptions {
-  readonly spec: McpServerSpec;
-  readonly log: ServerLog;
-  readonly questions: McpQuestions;
-  /** The server says that a list of it is another one now. */
-  readonly changed: () => void;
-}
-
-/** What is known of a server's era before it is asked; `answered`: it answered the probe, only too late. */
+/** The era of a server, if known before the probe; `answered`: the answer came too late. */
 type EraHint = Era | "answered" | undefined;
 
 /**
@@ -344,51 +335,56 @@ const NO_LIMIT_MS = 2 ** 31 - 1;
 const SETTLE_MS = 50;
 
 /** Characters of a log message of a server that are kept. */
-const MAX_SAID = 2_000;
+const MAX_LOG_CHARS = 2_000;
 
-/** The SDK's client of one server, not connected: what it says of itself, and how it answers questions. */
+/** The SDK's client of one server, not connected, with its handlers of messages of the server. */
 async function createClient(
-  options: ClientOptions,
-  { clock, hint }: { clock: CallClock; hint: EraHint },
+  { spec, questions: { roots, elicit, sample }, log, changed }: ConnectionOptions,
+  { clock, hint }: { readonly clock: CallClock; readonly hint: EraHint },
 ): Promise<Client> {
   const { Client } = await loadSdk();
-  const { spec, questions, log, changed } = options;
+  const startup = spec.startupMs || NO_LIMIT_MS;
+  // A third leaves enough of the limit for a greeting in the older way.
+  const probe = Math.min(hint === "modern" ? NO_LIMIT_MS : PROBE_MS, startup / 3);
   const client = new Client({ name: "reasonix", version: VERSION }, {
     capabilities: {
       roots: {},
-      ...(questions.elicit ? { elicitation: { form: {}, url: {} } } : {}),
-      ...(questions.sample ? { sampling: {} } : {}),
+      ...(elicit ? { elicitation: { form: {}, url: {} } } : {}),
+      ...(sample ? { sampling: {} } : {}),
     },
-    versionNegotiation: {
-      mode: "auto",
-      probe: { timeoutMs: probeMs(spec, hint) },
-    },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: hint === "answered" ? startup : probe } },
     // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
     jsonSchemaValidator: {
       getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
     },
   });
-  onListChange(client, changed);
-  answerQuestions(client, { server: spec.name, questions, clock });
+  let cancel = () => {};
+  for (const list of ["tools", "prompts", "resources"] as const) {
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => {
+      if (!client.getServerCapabilities()?.[list]?.listChanged) return;
+      cancel();
+      cancel = after(SETTLE_MS, changed);
+    });
+  }
+  client.setRequestHandler("roots/list", () => ({ roots: roots().map((root) => ({ ...root })) }));
+  if (elicit) {
+    client.setRequestHandler(
+      "elicitation/create",
+      ({ params }, { mcpReq }) => clock.paused(() => elicit(spec.name, params, mcpReq.signal)),
+    );
+  }
+  if (sample) {
+    client.setRequestHandler(
+      "sampling/createMessage",
+      ({ params }, { mcpReq }) => clock.paused(() => sample(spec.name, params, mcpReq.signal)),
+    );
+  }
   client.setNotificationHandler("notifications/message", ({ params: { level, logger = "", data } }) => {
-    const said = typeof data === "string" ? data : JSON.stringify(data) ?? "";
-    log.note(oneLine(`${[logger, level].filter(Boolean).join(" ")}: ${said}`, MAX_SAID));
+    const text = typeof data === "string" ? data : JSON.stringify(data) ?? "";
+    log.note(oneLine(`${[logger, level].filter(Boolean).join(" ")}: ${text}`, MAX_LOG_CHARS));
   });
   client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
   return client;
-}
-
-/** Reports changes of the lists that the server says it reports, several in a row once. */
-function onListChange(client: Client, changed: () => void): void {
-  let cancel = () => {};
-  const soon = (list: "tools" | "prompts" | "resources") => {
-    if (!client.getServerCapabilities()?.[list]?.listChanged) return;
-    cancel();
-    cancel = after(SETTLE_MS, changed);
-  };
-  client.setNotificationHandler("notifications/tools/list_changed", () => soon("tools"));
-  client.setNotificationHandler("notifications/prompts/list_changed", () => soon("prompts"));
-  client.setNotificationHandler("notifications/resources/list_changed", () => soon("resources"));
 }
 
 /** The lists whose changes a server of the newer era reports on request; undefined where there is none. */
@@ -403,13 +399,6 @@ function reportedLists(client: Client): Parameters<Client["listen"]>[0] | undefi
   return Object.keys(lists).length > 0 ? lists : undefined;
 }
 
-function probeMs({ startupMs }: McpServerSpec, hint: EraHint): number {
-  const startup = startupMs || NO_LIMIT_MS;
-  if (hint === "answered") return startup;
-  // What is left of the limit is enough for a greeting in the older way.
-  return Math.min(hint === "modern" ? NO_LIMIT_MS : PROBE_MS, startup / 3);
-}
-
 /** A directory that a server may look at. */
 export interface McpRoot {
   /** `file://…` */
@@ -417,7 +406,7 @@ export interface McpRoot {
   readonly name: string;
 }
 
-/** Answers what servers ask the host. Each part is absent where nobody can answer; servers are told so. */
+/** Answers requests of servers. An absent member is a capability that servers do not see. */
 export interface McpQuestions {
   readonly roots: () => readonly McpRoot[];
   /** Asks the person: a form, or to open an address. */
@@ -434,32 +423,6 @@ export interface McpQuestions {
   ) => Promise<CreateMessageResult>;
 }
 
-/** Has a connection answer its server; time that a question takes is not charged to calls. */
-function answerQuestions(
-  client: Client,
-  { server, questions, clock }: { server: string; questions: McpQuestions; clock: CallClock },
-): void {
-  const { roots, elicit, sample } = questions;
-  client.setRequestHandler("roots/list", () => ({ roots: [...roots()].map((root) => ({ ...root })) }));
-  if (elicit) {
-    client.setRequestHandler(
-      "elicitation/create",
-      (request, context) => clock.paused(() => elicit(server, request.params, context.mcpReq.signal)),
-    );
-  }
-  if (sample) {
-    client.setRequestHandler(
-      "sampling/createMessage",
-      (request, context) => clock.paused(() => sample(server, request.params, context.mcpReq.signal)),
-    );
-  }
-}
-
-interface CallLimit {
-  readonly signal: AbortSignal;
-  readonly clear: () => void;
-}
-
 /** Time limits of calls that stand still while a person is asked something. */
 class CallClock {
   #questions = 0;
@@ -467,7 +430,7 @@ class CallClock {
   #pausedAt = 0;
 
   /** Aborts with the parent, and after `ms` milliseconds without the pauses. Undefined: no limit. */
-  limit(ms: number | undefined, parent: AbortSignal): CallLimit {
+  limit(ms: number | undefined, parent: AbortSignal) {
     if (ms === undefined) return { signal: parent, clear() {} };
     const controller = new AbortController();
     const begun = this.#elapsed();
@@ -514,7 +477,7 @@ const ANYTHING = {
   "~standard": { version: 1 as const, vendor: "reasonix", validate: (value: unknown) => ({ value }) },
 };
 
-/** Asks a server for everything it offers. Of what it has no capability for, there is nothing. */
+/** Requests all lists of a server. Without a capability, its list is empty. */
 async function listEverything(client: Client, options: ListOptions): Promise<Listing> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
   const none = Promise.resolve([]);

@@ -10,7 +10,7 @@ import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } 
 import { canonicalJson } from "../util/canonical_json.ts";
 import { isRecord, parseJson, safeText } from "../util/json.ts";
 
-/** Where content goes that is no text. */
+/** The destination of content that is no text. */
 interface ContentPlace {
   /** The model sees images. */
   readonly vision: boolean;
@@ -80,7 +80,7 @@ export class Content {
     } else await this.#file(what, mimeType, data);
   }
 
-  /** Data that no model reads: kept beside the outputs, where the user and commands find it. */
+  /** Saves data that no model reads next to the outputs, where the user and commands find it. */
   async #file(what: string, mime: string, base64: string): Promise<void> {
     const bytes = decoded(base64);
     const size = bytes ? `${Math.ceil(bytes.length / 1024)} KB` : "not base64";
@@ -109,7 +109,6 @@ async function saved(path: string, bytes: Uint8Array): Promise<boolean> {
   }
 }
 
-/** What a server gives for a message of the user. */
 export interface AttachedContent {
   readonly text: string;
   readonly images: readonly ImagePart[];
@@ -149,7 +148,6 @@ export async function promptContent(
   return { text: cut, images: content.images };
 }
 
-/** What a resource holds, in all its parts. */
 export async function resourceContent(
   { contents }: ReadResourceResult,
   server: string,
@@ -165,18 +163,23 @@ function contentFor(server: string, { vision, directory }: ContentDesk): Content
   return new Content({ vision, file: (number, ending) => `${directory}/${name}_${number}.${ending}` });
 }
 
-/** What the model reads of a server's answer: its texts, bounded; images apart; other data in files. */
+/** The answer of a server for the model: its texts, bounded; images apart; other data in files. */
 export async function toolResult(result: CallToolResult, context: ToolContext): Promise<ToolResult> {
-  const content = new Content({
-    vision: context.settings.vision,
-    file: (number, ending) => spillPath(context).replace(/\.txt$/, `_${number}.${ending}`),
-  });
+  const content = resultContent(context);
   for (const block of result.content) await content.add(block);
   content.addStructured(result.structuredContent);
   return await contentResult(content, result.isError === true, context);
 }
 
-/** The result of a call that brought some content. */
+/** Collects the content of a result; data goes next to the outputs of the session. */
+export function resultContent(context: ToolContext): Content {
+  return new Content({
+    vision: context.settings.vision,
+    file: (number, ending) => spillPath(context).replace(/\.txt$/, `_${number}.${ending}`),
+  });
+}
+
+/** The result of a call with its content. */
 export async function contentResult(
   { texts, images }: Content,
   isError: boolean,

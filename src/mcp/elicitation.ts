@@ -6,10 +6,10 @@ import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import type { McpQuestions } from "./connection.ts";
 
 export interface QuestionDesk {
-  /** Absent: nobody is there to be asked. */
+  /** Absent: the run has no prompt. */
   readonly asker: Asker | undefined;
   readonly texts: () => Promise<Texts["mcp_questions"]>;
-  /** Says something beside the conversation. */
+  /** Shows a notice outside of the conversation. */
   readonly tell: (text: string, level?: "info" | "warning") => void;
   /** Opens an address in the user's browser; false where that cannot be done. */
   readonly open: (address: URL) => boolean;
@@ -19,8 +19,8 @@ const MAX_MESSAGE = 2_000;
 const MAX_FIELDS = 30;
 
 /**
- * Puts questions of servers to the person, one value at a time. Where nobody is there the answer is "cancel",
- * with a line for whoever reads the run.
+ * Asks the user the questions of servers, one value at a time. Without a prompt the answer is "cancel", with
+ * a notice in the output of the run.
  */
 export function elicitation({ asker, texts, tell, open }: QuestionDesk): NonNullable<McpQuestions["elicit"]> {
   return async (server, params, signal) => {
@@ -221,12 +221,12 @@ interface FormField {
 
 type FieldValue = string | number | boolean | string[];
 
-/** What is wrong with an answer; a value where nothing is. */
+/** The value of an answer, or its problem. */
 type Checked =
   | { readonly value: FieldValue }
   | { readonly problem: "number" | "integer" | "min" | "max" | "format" | "choice" | "boolean" };
 
-/** Reads the form of a server; names of what nobody could fill in stand in `unreadable`. */
+/** Reads the form of a server; required fields of an unknown kind are `unreadable`. */
 export function formFields(schema: unknown): { fields: FormField[]; unreadable: string[] } {
   const { properties, required } = isRecord(schema) ? schema : {};
   const needed = Array.isArray(required) ? required : [];

@@ -5,12 +5,11 @@ import { RedirectError } from "../util/network/fetch.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 
-/** The server wants to know who is there, and only a person can say so. */
+/** The server requires a sign-in, which only the user can make. */
 export class SignInNeeded extends ReasonixError {
   override readonly name = "SignInNeeded";
 }
 
-/** Why a server that lets nobody in cannot be used. */
 export const SIGN_IN = "it wants you to sign in";
 
 /** The server was gone before a message reached it, so the message had no effect. */
@@ -49,12 +48,12 @@ function isRefusal(error: Error): error is HttpRefusal {
 /** The program of a server is not installed: only the user can change that, so it is not started again. */
 export class MissingProgramError extends ReasonixError {}
 
-/** What a transport has seen beside the error itself. */
+/** Facts of a transport in addition to the error itself. */
 interface Circumstances {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;
-  /** How a process ended. */
+  /** The end of a process. */
   readonly ended?: string | undefined;
   /** Seconds after which the server wants to be asked again. */
   readonly waitSeconds?: number | undefined;
@@ -84,7 +83,7 @@ export function explain(error: unknown, circumstances: Circumstances): unknown {
   return new ReasonixError(oneLine(plain(errorMessage(error)), MAX_LINE), { cause: error });
 }
 
-/** What the SDK says of an answer that is not as the protocol has it: a list of all that is wrong with it. */
+/** Shortens the SDK's message about an answer that violates the protocol to the first violation. */
 function plain(message: string): string {
   const [, head = "", json = ""] = /^(Invalid result for [^:]+): (\[.*)$/s.exec(message) ?? [];
   const issues = parseJson(json);
@@ -171,7 +170,7 @@ const NAMES: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-/** What a page or a message says, without its markup. */
+/** The text of a page or a message, without its markup. */
 function wordsOf(body: string): string {
   const said = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
   if (/^\s*</.test(said)) return oneLine(/<title>([^<]*)<\/title>/i.exec(said)?.[1] ?? "", MAX_SAID);

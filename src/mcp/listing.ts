@@ -16,7 +16,7 @@ export interface McpToolInfo {
   readonly dialect?: string;
   /** The server declares that it changes nothing, and nothing that contradicts it. */
   readonly claimsToRead: boolean;
-  /** Bytes of what the model would be told of it, but for its name there. */
+  /** Bytes of its description and schema, and of its raw name. */
   readonly size: number;
 }
 
@@ -38,15 +38,15 @@ export interface McpResourceInfo {
   readonly mimeType?: string;
 }
 
-/** What a server offers; the same whatever the order in which it says so. Plain data. */
+/** The lists of a server, in an order that does not depend on the server. Plain data. */
 export interface Listing {
   readonly tools: readonly McpToolInfo[];
   readonly prompts: readonly McpPromptInfo[];
   readonly resources: readonly McpResourceInfo[];
   readonly templates: readonly McpResourceInfo[];
-  /** What the server says for the model about its use as a whole. */
+  /** The server's text for the model about its use as a whole. */
   readonly instructions?: string;
-  /** What was wrong with the answer, for people. */
+  /** Problems of the answer, for users. */
   readonly problems: readonly string[];
 }
 
@@ -106,7 +106,7 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
   };
 }
 
-/** What destroys or acts on the world outside is no reader, whatever else is declared of it. */
+/** A tool that is destructive or acts on the outside world is no reader, whatever else it declares. */
 function claimsToRead({ readOnlyHint, destructiveHint, openWorldHint }: Record<string, unknown>): boolean {
   return readOnlyHint === true && destructiveHint !== true && openWorldHint !== true;
 }
@@ -184,9 +184,9 @@ function cut(description: string): string {
 /** The two families of protocol revisions: with and without a handshake. */
 export type Era = "legacy" | "modern";
 
-/** What is remembered of a server between runs. */
+/** The record of a server between runs. */
 export interface ServerRecord {
-  /** What it offered last; absent: it never answered. */
+  /** Its last lists; absent: it never answered. */
   readonly listing?: Listing;
   readonly era?: Era;
   /** RFC 3339; an era counts for a week, since servers are updated. */
@@ -260,7 +260,6 @@ function isCacheFile(data: unknown): data is CacheFile {
 /** Characters of the instructions of all servers together. */
 const MAX_ALL = 8_000;
 
-/** A server of which the model is told. */
 interface Speaker {
   readonly spec: { readonly name: string };
   readonly listing: Pick<Listing, "instructions">;

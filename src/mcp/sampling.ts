@@ -95,7 +95,7 @@ export class Sampling {
     return heard;
   }
 
-  /** Says what was spent, and counts it in the session. */
+  /** Reports the usage, and counts it in the session. */
   async #record(server: string, messages: readonly Message[], heard: Heard): Promise<void> {
     const { record, provider, tell } = this.#desk;
     const { usage, text } = heard;

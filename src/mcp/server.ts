@@ -15,7 +15,7 @@ interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly onChange: (change: ServerChange) => void;
 }
 
-/** How often the record of a server that did not change is written anew. */
+/** Age at which the record of an unchanged server is written again. */
 const RECORD_AGE_MS = 86_400_000;
 
 /** One configured server: started when it is needed, started again when it is lost, ended with the run. */
@@ -48,7 +48,7 @@ export class McpServer {
     return this.#state !== "disabled";
   }
 
-  /** What it offers, as far as that is known; empty while it never answered. */
+  /** Its last lists; empty while it never answered. */
   get listing(): Listing {
     return this.#record.listing ?? EMPTY_LISTING;
   }
@@ -79,13 +79,13 @@ export class McpServer {
     };
   }
 
-  /** Starts it where it does not run. Never rejects: the state tells how that went. */
+  /** Starts it if it does not run. Never rejects: the state has the outcome. */
   start(): Promise<void> {
     if (this.#state === "disabled" || this.#state === "stopped" || this.#connection) return Promise.resolve();
     return this.#starting ??= this.#start().finally(() => this.#starting = undefined);
   }
 
-  /** Ends it and starts it anew, whatever it failed of. */
+  /** Ends it and starts it again, whatever the failure was. */
   async restart(): Promise<void> {
     await this.#starting;
     this.#restarts.forgive();
@@ -325,13 +325,13 @@ class Restarts {
     clearTimeout(this.#timer);
   }
 
-  /** The server did not start: it is tried again after a while, and not before; by itself when `plan`. */
+  /** The server did not start: it is tried again after a while, and not before; automatically when `plan`. */
   failed(plan: boolean): void {
     this.#notBefore = performance.now() + this.#schedule();
     if (!plan) clearTimeout(this.#timer);
   }
 
-  /** The server was lost while it ran. The next call may start it at once; only the start by itself waits. */
+  /** The server was lost while it ran. The next call may start it at once; only the automatic start waits. */
   lost(): void {
     if (performance.now() - this.#workedAt > STABLE_MS) this.#failures = 0;
     this.#schedule();
@@ -376,7 +376,7 @@ export interface ServerStatus {
   readonly protocol?: string;
   readonly about?: Connection["about"];
   readonly capabilities?: readonly string[];
-  /** How long the last start took until the server had greeted, and then until its lists were there. */
+  /** Duration of the last start until the greeting, and from there until the lists. */
   readonly greetedMs?: number;
   readonly listedMs?: number;
   /** It is known what it offers, or that it did not work. */
@@ -398,7 +398,7 @@ export function statusElsewhere({ name, type, enabled }: McpServerSpec): ServerS
   return { name, type, state, isKnown: true, log: "", ...none };
 }
 
-/** Something happened to a server. */
+/** A change of a server's state. */
 export interface ServerChange {
   readonly server: string;
   readonly state: ServerState;

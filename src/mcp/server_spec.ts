@@ -30,7 +30,7 @@ export interface McpServerSpec {
   readonly aliases: ReadonlyMap<string, string>;
   /** Short names that cannot be used. */
   readonly badAliases: readonly string[];
-  /** What the configuration says about single tools: the key, and their raw names. */
+  /** Keys of the configuration about single tools, with their raw names. */
   readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
   /** Raw names of tools that only read, as the user says. */
   readonly trustedReadOnly: readonly string[];
@@ -107,7 +107,7 @@ function isAlias(name: string): boolean {
   return /^[\w-]{1,64}$/.test(name) && !BUILTINS.some((tool) => tool.name === name);
 }
 
-/** Says of names of the configuration that the server has no tool for them: a tool may be on by mistake. */
+/** Reports names of the configuration for which the server has no tool: a tool may be on by mistake. */
 export function misnamedTools(
   { named, badAliases }: McpServerSpec,
   tools: readonly { readonly name: string }[],
@@ -147,7 +147,7 @@ export function toolName(server: string, tool: string, taken?: ReadonlySet<strin
   return plain.slice(0, MAX_NAME - tail.length) + tail;
 }
 
-/** What the names of everything of a server begin with, but for names that had to be cut. */
+/** The prefix of all names of a server, except for names that were cut. */
 export function namePrefix(server: string): string {
   return `${PREFIX}${clean(server)}__`;
 }

@@ -1,8 +1,8 @@
 import { argumentsLine, errorMessage, isAbort } from "../core/mod.ts";
 import { ANY, isKnown, matchPattern } from "../rule/mod.ts";
-import { failure, spillPath, type Tool, type ToolContext, type ToolResult } from "../tool/mod.ts";
+import { failure, type Tool, type ToolContext, type ToolResult } from "../tool/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import { Content, contentResult, toolResult } from "./content.ts";
+import { contentResult, resultContent, toolResult } from "./content.ts";
 import type { Listing, McpResourceInfo, McpToolInfo } from "./listing.ts";
 import type { McpServer } from "./server.ts";
 import { namePrefix } from "./server_spec.ts";
@@ -17,7 +17,7 @@ export function remoteTool(
     readonly offered: boolean;
     /** Names of tools that only read, as the user said in this session. */
     readonly trusted: ReadonlySet<string>;
-    /** Whether the user vouches for tools, where that differs from the configuration. */
+    /** Tools that the user vouches for, or not, against the configuration. */
     readonly vouched: ReadonlyMap<string, boolean>;
   },
 ): Tool {
@@ -52,7 +52,7 @@ export function remoteTool(
   };
 }
 
-/** What the model reads of a call that did not come through. Throws an abort. */
+/** The result of a call that failed. Throws an abort. */
 function failureOf(
   error: unknown,
   server: string,
@@ -108,10 +108,7 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
     async execute({ server, uri }, context) {
       const from = having.find(({ spec }) => spec.name === server);
       if (!from) throw new TypeError("The schema names the servers");
-      const content = new Content({
-        vision: context.settings.vision,
-        file: (number, ending) => spillPath(context).replace(/\.txt$/, `_${number}.${ending}`),
-      });
+      const content = resultContent(context);
       if (typeof uri !== "string" || uri === "") {
         content.texts.push(listText(from));
         return await contentResult(content, false, context);
@@ -162,7 +159,7 @@ export function needsIndex(sizes: readonly number[], tokens: number): boolean {
   return tokens > 0 && sizes.reduce((sum, size) => sum + size, 0) / BYTES_PER_TOKEN > tokens;
 }
 
-/** What the model is offered in place of these tools: a search and a call, with their names. */
+/** The tools that the model gets in place of these: a search and a call, with their names. */
 export function indexTools(tools: readonly Tool[]): readonly Tool[] {
   return [searchTool(tools), callTool(tools)];
 }
@@ -254,7 +251,7 @@ async function search(tools: readonly Tool[], query: string, limit: number): Pro
     .map(({ tool }) => tool);
 }
 
-/** What a tool's own name among the words counts. */
+/** Score of a tool's own name among the words. */
 const NAMED = 100;
 
 function scoreOf({ name, description }: Tool, query: string, terms: readonly string[]): number {

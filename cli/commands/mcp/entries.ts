@@ -95,7 +95,7 @@ function usage(name: string, why: string, remedy: string): ReasonixError {
 
 const MAX_NAME = 40;
 
-/** The name stands in the names of tools, which have 64 characters, and in rules. */
+/** The name is part of the names of tools, which have 64 characters, and of rules. */
 function requireName(name: string): void {
   const rest = "use letters, digits, - and _, such as my-server";
   if (name === "") throw usage(name, "the name is empty", rest);
@@ -289,7 +289,7 @@ async function forgetSecrets(
   ));
 }
 
-/** The servers over HTTP that count here, and what tells the secrets of their clients. */
+/** The servers over HTTP that count here, and the keys with the secrets of their clients. */
 async function remoteServers(paths: RunPaths) {
   const { config, keys } = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const specs = serverSpecs(config.plugins, { cwd: paths.cwd, callSeconds: 0 });
@@ -342,7 +342,7 @@ async function writeChange(
   await writing(path, () => writeConfig(path, after, options));
 }
 
-/** Says of which file it was, where writing fails. */
+/** Adds the file to the error of a failed write. */
 async function writing(path: string, write: () => Promise<void>): Promise<void> {
   try {
     await write();

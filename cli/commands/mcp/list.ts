@@ -59,7 +59,6 @@ function rowText(
     `  ${facts.join(" · ")}\n${reason}`;
 }
 
-/** What is known from the last time; nothing has been started. */
 function remembered(status: KnownServer["status"]): string {
   if (!status) return "";
   if (status.state === "provider") return "the model's provider speaks to it";
@@ -68,7 +67,7 @@ function remembered(status: KnownServer["status"]): string {
   return isKnown ? counted(status) : "never started";
 }
 
-/** What a server offers, counted: `2 tools, 1 prompt, 3 resources`. */
+/** The counted offer of a server: `2 tools, 1 prompt, 3 resources`. */
 export function counted(
   { tools, prompts, resources }: Pick<ServerStatus, "tools" | "prompts" | "resources">,
 ): string {

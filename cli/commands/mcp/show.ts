@@ -12,7 +12,7 @@ interface ShowFlags {
   readonly json?: boolean;
 }
 
-/** What is shown of each server that has started. */
+/** The view of a server that has started. */
 interface View {
   readonly lines: (server: McpServer, servers: McpServers) => readonly string[];
   readonly data: (server: McpServer, servers: McpServers) => Readonly<Record<string, unknown>>;
@@ -175,7 +175,7 @@ function stateText({ state, detail = "" }: ServerStatus): string {
   return state === "needs-auth" ? `it wants a sign-in: ${detail}` : oneLine(detail || state, 1_000);
 }
 
-/** What the server itself said last; an attempt that was made twice says it twice. */
+/** The last output of the server; a second attempt repeats the lines of the first. */
 function logEnd({ log }: McpServer): string[] {
   const lines = log.last.map((line) => oneLine(line, 400));
   return lines.filter((line, at) => line !== lines[at - 1]);

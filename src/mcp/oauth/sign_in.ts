@@ -1,6 +1,7 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 import { explain } from "../failures.ts";
 import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
@@ -88,7 +89,12 @@ function knowsNoSignIn({ type, headers, headersHelper }: McpServerSpec): string 
 }
 
 async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<SignedIn> {
-  const { exchangeAuthorization, startAuthorization, validateAuthorizationResponseIssuer } = await loadSdk();
+  const {
+    computeScopeUnion,
+    exchangeAuthorization,
+    startAuthorization,
+    validateAuthorizationResponseIssuer,
+  } = await loadSdk();
   const url = addressOf(spec);
   const store = new SignInStore(options.home);
   const send = serverFetch({ server: url, headers: () => Promise.resolve(spec.headers) });
@@ -104,7 +110,15 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
   const before = known.find((one) => one.issuer === issuer);
   await using callback = listen(spec, before);
   const { redirect: redirectUrl, state } = callback;
-  const scope = await requestedScope({ spec, challenge, server, before });
+  // The configuration decides; else the server, with the rights that were given and that were missing since.
+  const required = challenge.scope ?? server.scopes;
+  const wanted = (spec.oauth?.scopes?.join(" ") || undefined) ??
+    (before?.wanted === undefined
+      ? required
+      : computeScopeUnion(before.tokens?.scope, required, before.wanted));
+  // Without it some give no token to renew the sign-in with.
+  const offline = metadata?.scopes_supported?.includes("offline_access") ?? false;
+  const scope = wanted !== undefined && offline ? computeScopeUnion(wanted, "offline_access") : wanted;
   const configured = configuredClient(spec, options.secret);
   const isUsable = configured !== undefined && (!configured.client_id.startsWith("https://") ||
     // Such an identifier is the address of a document about the client.
@@ -172,17 +186,8 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
   }
 }
 
-/** The answer of a server to a request without tokens. */
-interface Challenge {
-  readonly refused: boolean;
-  /** Address of the description of the sign-in. */
-  readonly metadataUrl: URL | undefined;
-  /** The rights that the server requires. */
-  readonly scope: string | undefined;
-}
-
 /** Sends a greeting without tokens. A session that results is ended at once. */
-async function challengeOf(server: URL, request: FetchLike): Promise<Challenge> {
+async function challengeOf(server: URL, request: FetchLike) {
   const { extractWWWAuthenticateParams, LATEST_PROTOCOL_VERSION } = await loadSdk();
   const response = await request(server, {
     method: "POST",
@@ -206,26 +211,6 @@ async function challengeOf(server: URL, request: FetchLike): Promise<Challenge> 
   }
   const { resourceMetadataUrl: metadataUrl, scope } = extractWWWAuthenticateParams(response);
   return { refused: response.status === 401 || response.status === 403, metadataUrl, scope };
-}
-
-/**
- * The rights to request: those of the configuration; else those that the server requires, with those that
- * were given and those that were missing since; else those that it proposes. Undefined: the server decides.
- */
-async function requestedScope({ spec, challenge, server, before }: {
-  readonly spec: McpServerSpec;
-  readonly challenge: Challenge;
-  readonly server: AuthorizationServer;
-  readonly before: SignIn | undefined;
-}): Promise<string | undefined> {
-  const { computeScopeUnion } = await loadSdk();
-  const { wanted, tokens } = before ?? {};
-  const required = challenge.scope ?? server.scopes;
-  const scope = (spec.oauth?.scopes?.join(" ") || undefined) ??
-    (wanted === undefined ? required : computeScopeUnion(tokens?.scope, required, wanted));
-  // Without it some give no token to renew the sign-in with.
-  const offline = server.metadata?.scopes_supported?.includes("offline_access") ?? false;
-  return scope !== undefined && offline ? computeScopeUnion(scope, "offline_access") : scope;
 }
 
 async function register({ spec, server, redirectUrl, scope }: {
@@ -304,14 +289,11 @@ async function comeBack(
   { signal, limitMs = LIMIT_MS, pasted, refused }: SignInOptions,
 ): Promise<URLSearchParams> {
   const over = Promise.withResolvers<never>();
-  const stop = () => over.reject(signal.reason);
-  const timer = setTimeout(() => {
+  const clear = after(limitMs, () => {
     const late = `nobody came back from the browser within ${Math.round(limitMs / 1000)} s`;
     const forget = `reasonix mcp logout ${name}`;
     over.reject(obstacle(late, `try again; where the page does not know the program, first \`${forget}\``));
-  }, limitMs);
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  });
   const takePasted = async (texts: AsyncIterable<string>) => {
     for await (const text of texts) {
       if (text.trim() === "") continue;
@@ -321,12 +303,7 @@ async function comeBack(
     }
   };
   if (pasted) void takePasted(pasted);
-  try {
-    return await Promise.race([callback.answer, over.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  }
+  return await unlessAborted(Promise.race([callback.answer, over.promise]), signal).finally(clear);
 }
 
 const CALLBACK_PATH = "/callback";

@@ -7,7 +7,7 @@ import type {
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { isSameServer, programFetch } from "../../util/network/fetch.ts";
-import { after } from "../../util/timer.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
@@ -131,7 +131,7 @@ interface ServerFetchOptions {
   readonly notNow?: (status: number, seconds: number) => void;
 }
 
-/** The longest that a request waits by itself because the server asks it to. */
+/** Longest wait of a request that the server asks for. */
 const PATIENCE_SECONDS = 10;
 const MOST_WAITS = 2;
 /** Statuses that say that nothing was done: too many requests, and not available now. */
@@ -165,7 +165,7 @@ export function serverFetch({ server, headers, notNow }: ServerFetchOptions): Fe
   };
 }
 
-/** What a response that is no success says about when to come back, in seconds. */
+/** The wait that a response without success asks for, in seconds. */
 function secondsToWait({ ok, status, headers }: Response): number | undefined {
   const text = headers.get("retry-after");
   if (ok || status < 400 || text === null) return undefined;
@@ -174,15 +174,7 @@ function secondsToWait({ ok, status, headers }: Response): number | undefined {
 }
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
   const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms);
-  const stop = () => over.reject(signal?.reason);
-  signal?.addEventListener("abort", stop, { once: true });
-  try {
-    await over.promise;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
-  }
+  const clear = after(ms, over.resolve);
+  await unlessAborted(over.promise, signal).finally(clear);
 }

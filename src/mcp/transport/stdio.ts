@@ -34,7 +34,7 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
   readonly stderr = null;
-  /** How the process ended. */
+  /** The status of the process. */
   ended: Deno.CommandStatus | undefined;
   /** The probe was answered with a result after the greeting in the older way was sent. */
   answeredLate = false;
@@ -70,7 +70,7 @@ export class StdioTransport implements Transport {
     }
     const { child } = this.#process;
     this.#writer = child.stdin.getWriter();
-    // Its end is told by the streams; a write that comes too late fails by itself.
+    // The streams report its end; a write that comes too late fails automatically.
     this.#writer.closed.catch(() => {});
     void this.#read(child);
     void this.#readLog(child);
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Closes the input, and ends the process group when the server does not end by itself. */
+  /** Closes the input, and ends the process group when the server does not end itself. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
@@ -118,11 +118,11 @@ export class StdioTransport implements Transport {
         await this.#handOn();
       }
     } catch {
-      // The status tells more.
+      // The status has the reason.
     }
     this.ended = await child.status;
     (await drained)();
-    // Its input would stay open for as long as somebody holds the stream.
+    // Its input would stay open for as long as a child holds the stream.
     void this.#writer?.abort().catch(() => {});
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);

@@ -18,7 +18,7 @@ export interface TransportOptions {
 /** The way to one server, not started. */
 export interface ServerTransport {
   readonly transport: Transport;
-  /** How its process ended; undefined while it runs, and where there is none. */
+  /** The status of its process; undefined while it runs, and without a process. */
   readonly ended: () => Deno.CommandStatus | undefined;
   /** The probe of the server's era was answered after the server had been greeted in the older way. */
   readonly answeredLate: () => boolean;
@@ -28,27 +28,21 @@ export interface ServerTransport {
   readonly waits: ReadonlyMap<number, number>;
 }
 
-/** Makes the transport that a server asks for. Throws a ReasonixError for one that there is not. */
+/** Makes the transport of a server. Throws a ReasonixError for a transport that is not supported. */
 export async function openTransport(options: TransportOptions): Promise<ServerTransport> {
   const { spec, log, spawn, headers, auth } = options;
   const filter = new AnswerFilter((await loadSdk()).isSpecType);
   const accept = (message: JSONRPCMessage) => filter.accept(message);
-  const refused = () => filter.take();
   const waits = new Map<number, number>();
+  const shared = { refused: () => filter.take(), waits };
   if (spec.type === "stdio") {
     const transport = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, accept });
-    return {
-      transport,
-      ended: () => transport.ended,
-      answeredLate: () => transport.answeredLate,
-      refused,
-      waits,
-    };
+    return { transport, ended: () => transport.ended, answeredLate: () => transport.answeredLate, ...shared };
   }
   if (spec.type === "http") {
     const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
     const transport = await httpTransport({ spec, headers, auth, accept, notNow });
-    return { transport, ended: () => undefined, answeredLate: () => false, refused, waits };
+    return { transport, ended: () => undefined, answeredLate: () => false, ...shared };
   }
   throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
