@@ -1,5 +1,5 @@
-import { canonicalListing, type RawListing } from "../../../../src/mcp/listing.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { canonicalListing, type RawListing } from "../../../src/mcp/listing.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 
 const NOTHING: RawListing = { tools: [], prompts: [], resources: [], templates: [] };
 const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });

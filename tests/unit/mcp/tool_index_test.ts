@@ -1,7 +1,7 @@
-import { indexTools, needsIndex } from "../../../../src/mcp/tools.ts";
-import { type Tool, ToolRegistry } from "../../../../src/tool/mod.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
-import { makeToolContext } from "../../../support/tool_context.ts";
+import { indexTools, needsIndex } from "../../../src/mcp/tools.ts";
+import { type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { makeToolContext } from "../../support/tool_context.ts";
 
 function remote(
   server: string,

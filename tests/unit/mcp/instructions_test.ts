@@ -1,5 +1,5 @@
-import { assert, assertEquals } from "../../../support/assert.ts";
-import { instructionsText } from "../../../../src/mcp/listing.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { instructionsText } from "../../../src/mcp/listing.ts";
 
 const speaker = (name: string, instructions?: string) => ({
   spec: { name },

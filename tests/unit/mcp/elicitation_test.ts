@@ -1,7 +1,7 @@
-import { texts } from "../../../../src/i18n/en/mcp/asked_by_servers.ts";
-import { checkedAnswer, elicitation, formFields } from "../../../../src/mcp/elicitation.ts";
-import type { Question } from "../../../../src/tool/mod.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { texts } from "../../../src/i18n/en/mcp/asked_by_servers.ts";
+import { checkedAnswer, elicitation, formFields } from "../../../src/mcp/elicitation.ts";
+import type { Question } from "../../../src/tool/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 
 const signal = new AbortController().signal;
 

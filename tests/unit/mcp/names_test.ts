@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { toolName } from "../../../../src/mcp/server_spec.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
-import { SEED } from "../../../support/seed.ts";
+import { toolName } from "../../../src/mcp/server_spec.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { SEED } from "../../support/seed.ts";
 
 Deno.test("toolName joins server and tool, and puts _ for blanks", () => {
   assertEquals(toolName("github", "create_issue"), "mcp__github__create_issue");
