@@ -203,7 +203,7 @@ Deno.test("Ctrl-C ends all tasks at once, says how to go on, and the next run go
   const took = performance.now() - started;
   held.resolve();
   assertEquals(code, 130, stderr);
-  assertMatch(stderr, /6 not finished; to go on, run the same command again/);
+  assertMatch(stderr, /6 not finished; to continue, run the same command again/);
   // 200 ms on a machine that has nothing else to do.
   assert(took < 3000, `${took} ms`);
   const next = await world.run(command);
