@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { WorkspacePolicy } from "../tool.ts";
-import type { LinePort } from "./json_lines.ts";
+import type { LinePort } from "./line_process.ts";
 import { SCHEMA_ROLE, SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
 
 export interface WorkerParts {

@@ -1,4 +1,4 @@
-import { type LinePort, readLines, tell } from "../host/json_lines.ts";
+import { type LinePort, readLines, tell } from "../host/line_process.ts";
 import { compilePattern, type FallbackPattern } from "./fallback_pattern.ts";
 import type { FoundFile, FoundLine, SearchRequest } from "./request.ts";
 

@@ -105,7 +105,7 @@ async function taskKey(
   return (await digest(canonicalJson([{ model, ...task }, worktree]))).slice(0, 24);
 }
 
-export async function digest(text: string): Promise<string> {
+async function digest(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
 }
 
