@@ -39,6 +39,13 @@ const ALONE = [
 /** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */
 export const SOAK: readonly Stage[] = [
   soak("soak", [
+    "tests/conformance/edit/blanks_test.ts",
+    "tests/conformance/permission/fuzz_test.ts",
+    "tests/conformance/permission/reader_lines_test.ts",
+    "tests/conformance/provider/anthropic_test.ts",
+    "tests/conformance/provider/google_test.ts",
+    "tests/conformance/provider/project_entry_test.ts",
+    "tests/conformance/sandbox/jail_test.ts",
     "tests/conformance/turn/orders_test.ts",
     "tests/e2e/kill/kill_chains_test.ts",
   ]),

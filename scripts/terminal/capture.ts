@@ -64,7 +64,7 @@ const PICTURES = {
     title: "The chat of Reasonix asks before it changes a file",
     description:
       "A terminal: the chat has run the failing tests and read the code. Now it asks whether a file may be " +
-      "edited: it shows the diff with line numbers, and answers from yes, once, to no, with a reason.",
+      "edited: it shows the diff with line numbers, and four answers: yes, yes for this session, always, no.",
   },
 };
 

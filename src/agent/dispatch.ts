@@ -209,6 +209,7 @@ async function gated(
   const { parts, signal } = batch;
   if (typeof prepared === "string") return end("error", failure(prepared));
   const decision = await parts.gate.check(prepared, signal, word);
+  if (decision.failure) return end("error", { ...decision.failure, isError: true });
   if (decision.decision === "deny") {
     const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
     if (decision.stop) batch.outcome.blocked = reason;

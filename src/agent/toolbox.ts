@@ -46,6 +46,13 @@ export class RegistryToolbox implements Toolbox {
     return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
   }
 
+  /** Returns the failure of a call that cannot begin, as its tool says. */
+  async check(call: PreparedCall, signal: AbortSignal): Promise<ToolResult | undefined> {
+    const { registry, context } = this.#options;
+    const own = { callId: call.call.id, signal, progress: () => {}, jail: NO_PROCESS };
+    return await registry.get(call.tool)?.check?.(call.args, { ...context, ...own });
+  }
+
   /** Works out what a call of a file tool would change, and writes nothing. */
   async preview(call: PreparedCall, signal: AbortSignal): Promise<ToolResult> {
     const { context } = this.#options;

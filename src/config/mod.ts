@@ -41,7 +41,7 @@ export {
   reasonixHome,
   userConfigFile,
 } from "./config_paths.ts";
-export { addOwnRule, ownRulesFile, removeOwnRule } from "./project/own_rules.ts";
+export { addOwnHosts, addOwnRule, ownRulesFile, removeOwnRule } from "./project/own_rules.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
 export type { TrustItem } from "./project/project_policy.ts";

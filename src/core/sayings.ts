@@ -186,7 +186,7 @@ export interface SayingWords {
   readonly heldBack: [names: string];
   readonly languageServerGone: [server: string, why: string];
   readonly refusedHost: [address: string, reason: string];
-  readonly deniedByJail: [what: "file" | "network" | "readOnly" | "mode" | "setup"];
+  readonly deniedByJail: [what: "file" | "network" | "readOnly" | "mode" | "setup", lines: string];
   readonly madeFiles: [kind: "protected" | "denied", names: string];
   readonly changedAll: [paths: string];
   readonly noCheckpoint: [root: string, problem: string];

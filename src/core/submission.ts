@@ -19,6 +19,8 @@ export interface ApprovalAnswer {
   readonly scope: "once" | "session" | "project" | "always";
   /** The rule that the scope covers, a proposed one or one that `checkRule` takes; absent: the exact one. */
   readonly rule?: string;
+  /** Opens the network that the request names: for this call, until the session ends, or for the project. */
+  readonly network?: "once" | "session" | "project";
   /** Passed on to the model with a refusal. */
   readonly note?: string;
   /** Answered in place of the user. */

@@ -11,6 +11,12 @@ export type DecisionSource =
   | "trust"
   | "hook";
 
+/** A call that cannot succeed: what the model reads, and one line for people. */
+export interface Failure {
+  readonly content: string;
+  readonly summary: string;
+}
+
 /** The outcome for one call. `reason` is what the model (and the user) is told about a refusal. */
 export interface Decision {
   readonly decision: "allow" | "deny";
@@ -21,6 +27,8 @@ export interface Decision {
   readonly asked?: true;
   /** An allowed command was taken apart and changes nothing: every part of it only reads. */
   readonly readsOnly?: true;
+  /** The call would fail, so it was not asked about and does not run. */
+  readonly failure?: Failure;
   /** The run must end here (`--on-ask fail`): nobody can answer and going on was not wanted. */
   readonly stop?: true;
 }

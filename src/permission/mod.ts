@@ -3,22 +3,30 @@
  * docs/permissions.md.
  */
 export { createGate } from "./decision/gate.ts";
+/** Returns the hosts of all package registries that the tables of programs know. */
+export async function packageRegistries(): Promise<string[]> {
+  return (await import("./command/programs.ts")).packageRegistries();
+}
+
 export { keepsFiles } from "./decision/resolve.ts";
 export type { Decision, DecisionSource, Gate, HookWord } from "./contract.ts";
 export type {
   ApprovalMode,
   ApprovalRequest,
   Approver,
-  CallDetails,
+  CallPreview,
   CommandSurroundings,
   Confirmation,
   DecisionEvent,
   DestructiveFinding,
   DestructiveTarget,
+  Escape,
   Explanation,
   GateOptions,
+  NetworkNeed,
   PermissionGate,
   PermissionMode,
   RuleRefusal,
+  SandboxAccess,
   SegmentExplanation,
 } from "./types.ts";

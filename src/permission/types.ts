@@ -1,7 +1,6 @@
 import type {
   ApprovalAnswer,
   AskReason,
-  Confinement,
   Deed,
   EventOf,
   HitPlace,
@@ -11,7 +10,7 @@ import type {
 } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
-import type { Decision, DecisionSource, Gate } from "./contract.ts";
+import type { Decision, DecisionSource, Failure, Gate } from "./contract.ts";
 import type { SessionGrants } from "./decision/grants.ts";
 
 /**
@@ -42,14 +41,25 @@ export interface DestructiveFinding {
   readonly targets: readonly DestructiveTarget[];
 }
 
-/** What a person should see of a call before they answer. */
-export interface CallDetails {
-  /** The changes that it would make. */
+/** The changes that a call would make, or the failure that it would end with. */
+export interface CallPreview {
   readonly changes?: readonly NonNullable<EventOf<"tool.end">["changes"]>[number][];
-  /** Why it would fail, as things are. */
-  readonly problem?: string;
-  /** What the jail does and does not stop: a line of English, and what it says. */
-  readonly confinement?: { readonly text: string; readonly confinement?: Confinement | undefined };
+  readonly failure?: Failure;
+  /** It fails because it writes to this directory, which a person may open. */
+  readonly outside?: string;
+}
+
+/** The hosts that commands need, as entries of `[sandbox] network_hosts`; empty: not known, so any. */
+export interface NetworkNeed {
+  readonly hosts: readonly string[];
+}
+
+/** The parts of the sandbox that a person can open while a session runs. */
+export interface SandboxAccess {
+  /** Returns the hosts of a need that commands cannot reach; undefined: there is nothing to open. */
+  missing(need: NetworkNeed, granted: ReadonlySet<string>): Promise<NetworkNeed | undefined>;
+  /** Lets file tools and commands write in a directory until the session ends. */
+  openDirectory(directory: string): Promise<void>;
 }
 
 /** Why a rule of the user's own words is not taken for a call. */
@@ -78,6 +88,12 @@ export interface ApprovalRequest {
   readonly subject: string;
   /** The arguments that the subject and the changes do not tell, each in a line: `workdir: "/srv"`. */
   readonly rest?: string;
+  /** The question is whether this directory may be written to until the session ends. */
+  readonly directory?: string;
+  /** The network that the command needs and does not have; answers may open it, still in the sandbox. */
+  readonly network?: NetworkNeed;
+  /** The hosts may be opened for the project from now on. */
+  readonly savesHosts?: true;
   /** The reason why it is asked, one line of English, and the same as a code where it has one. */
   readonly reason: string;
   readonly why?: AskReason;
@@ -107,9 +123,17 @@ export interface ApprovalRequest {
   /** No mode that asks nobody may answer in place of a person. */
   readonly personOnly?: true;
   /** It would run without the jail; what of its output made that seem to be needed. */
-  readonly escape?: { readonly evidence: string } | undefined;
-  /** Finds out what the call would do; takes a moment. Rejects only when the signal aborts. */
-  readonly details?: (signal: AbortSignal) => Promise<CallDetails>;
+  readonly escape?: Escape | undefined;
+  /** The changes that the call would make. */
+  readonly changes?: CallPreview["changes"];
+}
+
+/** A command failed and the sandbox seems to be the cause. */
+export interface Escape {
+  /** The line of its output that says so, which the command may have forged. */
+  readonly evidence: string;
+  /** The network seems to be what it lacks; the hosts that are known to have been refused. */
+  readonly network?: NetworkNeed;
 }
 
 /**
@@ -195,8 +219,12 @@ export interface GateOptions {
   readonly savedIn?: string;
   /** Persists an answer for this project alone. Without it, that is not offered. */
   readonly saveProjectRule?: (rule: string) => Promise<void>;
-  /** Finds out what a call would do, for a person who is asked about it. Rejects only for an abort. */
-  readonly details?: (call: PreparedCall, signal: AbortSignal) => Promise<CallDetails>;
+  /** Persists hosts that commands of this project may reach. Without it, that is not offered. */
+  readonly saveHosts?: (hosts: readonly string[]) => Promise<void>;
+  /** Finds out what a call would do, before a person is asked about it. Rejects only for an abort. */
+  readonly preview?: (call: PreparedCall, signal: AbortSignal) => Promise<CallPreview>;
+  /** Absent: nothing of the sandbox can be opened. */
+  readonly sandbox?: SandboxAccess;
   /** Names of MCP tools that only read, as the user said in this session; answers add to it. */
   readonly trustedReadOnly?: Set<string>;
   /** Persists "always" for a read-only claim. */
@@ -240,7 +268,9 @@ export interface Confirmation {
   /** Continues the subject: `wants to run without the jail`. */
   readonly reason: string;
   readonly source: DecisionSource;
-  readonly escape?: ApprovalRequest["escape"] | undefined;
+  /** A directory that may be written to after a yes. */
+  readonly directory?: string;
+  readonly escape?: Escape | undefined;
 }
 
 /** The gate of one session. Modes may change between calls. */
@@ -262,6 +292,8 @@ export interface PermissionGate extends Gate {
   /** Adds one of them; deny and ask rules and the destructive-command check go first. */
   allowForSession(rule: string): void;
   revokeForSession(rule: string): void;
+  /** Returns the network that an answer opened for a call, once. */
+  takeNetwork(callId: string): NetworkNeed | undefined;
   /**
    * Gets ready for the first call of a family, so that it does not wait: for a command the shell parser is
    * loaded, for an edit the judgement of one is made and dropped.

@@ -41,6 +41,19 @@ export async function startFilterProxy(options: ProxyOptions): Promise<FilterPro
   return new FilterProxy(options);
 }
 
+/** Returns those of the hosts that entries of `network_hosts` do not let commands reach. */
+export async function unreachableHosts(
+  hosts: readonly string[],
+  entries: readonly string[],
+): Promise<string[]> {
+  const { HostList } = await import("./network/hosts.ts");
+  const list = new HostList(entries);
+  return hosts.filter((each) => {
+    const [host = "", port = "443"] = each.split(":");
+    return list.judge({ host, port: Number(port) }) === "refused";
+  });
+}
+
 /** Body of the subcommand by which a compiled program reaches the proxy from inside a jail. */
 export async function runForwarder(args: readonly string[]): Promise<void> {
   await (await import("./network/forwarder.ts")).forward(args);

@@ -35,6 +35,7 @@ export interface WorkspacePolicy {
 /** A command that failed in the jail. */
 export interface FailedCommand {
   readonly argv: readonly string[];
+  readonly cwd: string;
   readonly exitCode: number;
   readonly output: string;
 }
@@ -49,11 +50,14 @@ export interface CommandJail {
   /** Says whether there is a jail at all. */
   readonly confined?: boolean;
   /**
-   * Offers a person to run a command once more without the jail, when the jail seems to be why it failed.
-   * Absent: nobody can be asked, or nothing may run without it. Undefined: the jail is not the cause; a
-   * string says why it was declined.
+   * Offers a person to run a command again with a network or without the jail, when the jail seems to be why
+   * it failed; `note` says for the model what was allowed. Absent: there is no prompt. Undefined: the jail is
+   * not the cause; a string says why it was declined.
    */
-  escape?(command: FailedCommand, signal: AbortSignal): Promise<SpawnPlan | string | undefined>;
+  escape?(
+    command: FailedCommand,
+    signal: AbortSignal,
+  ): Promise<{ readonly plan: SpawnPlan; readonly note: string } | string | undefined>;
 }
 
 /** What a file looked like when the model last saw it; the base of the "changed since it was read" check. */
@@ -152,6 +156,8 @@ export interface Tool {
   readonly unoffered?: Readonly<Record<string, JsonSchema>>;
   /** Turns arguments of another shape into the tool's own before they are checked. Pure. */
   readonly translate?: (args: Arguments) => Arguments;
+  /** Returns the failure of a call that cannot begin; changes nothing. Absent: calls of it are run dry. */
+  readonly check?: (args: Arguments, context: ToolContext) => Promise<ToolResult | undefined>;
   /**
    * One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is
    * about.

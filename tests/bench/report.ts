@@ -40,7 +40,10 @@ function spread(values: readonly number[]): Spread | undefined {
     : { median: middle, min: Math.min(...values), max: Math.max(...values), samples: values };
 }
 
-/** A row from all that was measured. Without values of ours nothing is said about the target. */
+/** Fewer runs do not decide whether a target was reached. */
+const LEAST_RUNS = 5;
+
+/** A row from all that was measured. Without enough values of ours it does not judge the target. */
 export function row({ figure, unit, reasonix, floor, others, ...bar }: RowParts): Row {
   const lists = { reasonix, floor, ...others };
   const spreads = Object.entries(lists).flatMap(([name, values]) => {
@@ -55,7 +58,9 @@ export function row({ figure, unit, reasonix, floor, others, ...bar }: RowParts)
     unit,
     ...(target === undefined ? {} : { target: Number(target.toPrecision(3)) }),
     ...(bar.targetRatio === undefined ? {} : { targetRatio: bar.targetRatio }),
-    ...(target === undefined || ours === undefined ? {} : { reached: ours <= target }),
+    ...(target === undefined || ours === undefined || (reasonix?.length ?? 0) < LEAST_RUNS
+      ? {}
+      : { reached: ours <= target }),
     ...(ours === undefined || !theirs ? {} : { ratioToFloor: ours / theirs }),
     programs,
   };

@@ -35,8 +35,8 @@ function targetOf({ target, targetRatio }: Row): string {
 }
 
 /** What became of a target. One that also was a ratio to the floor says when only that is missed. */
-function verdict({ reached, ratioToFloor, targetRatio }: Row): string {
-  if (reached === undefined) return "";
+function verdict({ reached, ratioToFloor, target, targetRatio }: Row): string {
+  if (reached === undefined) return target === undefined ? "" : "too few runs";
   if (!reached) return "missed";
   const ratioMissed = targetRatio !== undefined && (ratioToFloor ?? 0) > targetRatio;
   return ratioMissed ? "reached, not the ratio" : "reached";

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { type Machine, makeMachine, serveFiles } from "../support/machine.ts";
 import { installLines } from "../support/readme.ts";
 
-const [ADDRESS = ""] = await installLines("README.md");
+const [ADDRESS = ""] = await installLines();
 
 /** The installed command with what it needs to run on the machine, for a trial. */
 function installed({ command, home }: Machine) {

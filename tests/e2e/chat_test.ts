@@ -43,8 +43,8 @@ onTerminal(
 
     await chat.enter("Now remove the build.");
     await terminal.shows("│ rm -rf build");
-    await chat.answer("t");
-    await terminal.shows("tell the model why");
+    await chat.answer("n");
+    await terminal.shows("Tell the model why");
     await terminal.type("keep it, 留着");
     await terminal.press("Enter");
     await terminal.shows(EMPTY);

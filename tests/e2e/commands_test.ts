@@ -337,7 +337,7 @@ Deno.test("completion proposes commands, flags, models and sessions", async () =
   assertEquals(await complete("run", "--output-format=st"), ["--output-format=stream-json", ""]);
   assertEquals(await complete("-p", "--mod"), ["--model", ""]);
   assertEquals(await complete("--v"), ["--version", ""]);
-  assertEquals(await complete("config", "get", "sandbox.b"), ["sandbox.bash", ""]);
+  assertEquals(await complete("config", "get", "sandbox.bas"), ["sandbox.bash", ""]);
   await world.write(".agents/skills/release/SKILL.md", "---\nname: release\ndescription: How to\n---\nTag\n");
   await world.write("src/a.ts", "");
   assertEquals(await complete("run", "/rel"), ["/release", ""]);

@@ -59,11 +59,11 @@ Deno.test({
     assertEquals([asked[0]?.subject, asked[0]?.scopes], [command, ["once"]]);
     assertMatch(
       asked[0]?.reason ?? "",
-      /seems to have been stopped by the jail \(".*Read-only file system"\)/,
+      /seems to have been stopped by the sandbox \(".*Read-only file system"\)/,
     );
     assertEquals(
       result.trim(),
-      "[the jail stopped this command; run again without it, as the user allowed]\nrun\nrun\nout",
+      "[the sandbox stopped this command; run again without it, as the user allowed]\nrun\nrun\nout",
     );
     assert(await exists(`${g.outside}/made`));
     const decisions = events.flatMap((event) => event.type === "approval.decision" ? [event.decision] : []);
@@ -103,7 +103,11 @@ Deno.test({
     ];
     for (const scenario of scenarios) {
       const { asked } = await runWith(g, scenario);
-      assertEquals(asked.filter((request) => request.reason.includes("jail")), [], JSON.stringify(scenario));
+      assertEquals(
+        asked.filter((request) => request.reason.includes("sandbox")),
+        [],
+        JSON.stringify(scenario),
+      );
     }
     assert(!await exists(`${g.outside}/made`));
   },

@@ -8,7 +8,7 @@ import { installLines } from "../support/readme.ts";
 import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const LINES = await installLines("README.md");
+const LINES = await installLines();
 const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = "", UNINSTALL = ""] = LINES;
 
 /** Puts a newer version where the program was. */

@@ -1,9 +1,9 @@
-/** The bundled library, used by the program of the README from an empty directory. */
+/** The bundled library, used by the example of its page from an empty directory. */
 import { bundleLibrary } from "../../scripts/bundle.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir } from "../support/program.ts";
-import { codeBlock } from "../support/readme.ts";
+import { codeBlocks } from "../support/readme.ts";
 import { makeTempDir } from "../support/tool_context.ts";
 
 function serve(directory: string) {
@@ -17,14 +17,13 @@ function serve(directory: string) {
   });
 }
 
-Deno.test("the library example of the README runs from an empty directory, by path and by address", async () => {
+Deno.test("the example of docs/extending/library.md runs from an empty directory, by path and by address", async () => {
   await using temp = await makeTempDir();
   const library = `${temp.path}/library`;
   await bundleLibrary(library);
   await using server = serve(library);
   const host = `127.0.0.1:${server.addr.port}`;
-  const page = await codeBlock("README.md", "As a library", "ts");
-  assertEquals(page, await codeBlock("README.zh-CN.md", "作为库使用", "ts"));
+  const [page = ""] = await codeBlocks("docs/extending/library.md", "ts");
   for (const specifier of [`file://${library}/mod.js`, `http://${host}/mod.js`]) {
     await using model = startModelServer([
       { calls: [{ name: "read_file", args: { path: "add.js" } }] },

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
+import { shownSoon } from "../support/terminal_chat.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { needs } from "../support/tools.ts";
@@ -97,8 +98,8 @@ Deno.test({
     await terminal.shows("none: 1\n>");
     await terminal.type("write it");
     await terminal.press("Enter");
-    const question = await terminal.shows("1. Yes, once");
-    for (const part of ["Allow write_file?", "+ made", "No, and tell the model why"]) {
+    const question = await terminal.shows("No…");
+    for (const part of ["Allow write_file?", "+ made", "1. Yes\n", "Always…"]) {
       assertStringIncludes(question, part);
     }
     await pause();
@@ -123,13 +124,15 @@ Deno.test({
     await using terminal = await dumbTerminal(world);
     await terminal.shows("\n>");
     await terminal.type("write it\n1\n");
-    const question = await terminal.shows("No, and tell the model why");
+    const question = await terminal.shows("No…");
     await pause();
     await terminal.type("yes, and then\n");
     await terminal.shows("Kept as your next message");
     await terminal.type("1 or 2\n");
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
-    await terminal.type(/(\d)\. No\n/.exec(question)?.[1] ?? "");
+    await terminal.type(/(\d)\. No…/.exec(question)?.[1] ?? "");
+    await terminal.press("Enter");
+    await terminal.shows("Tell the model why");
     await terminal.press("Enter");
     for (const message of ["1", "yes, and then", "1 or 2"]) await terminal.shows(`heard: ${message}\n`);
     assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
@@ -159,15 +162,21 @@ Deno.test({
     await enter("clear; reasonix --linear");
     await terminal.shows("线性模式");
     await enter("remove it");
-    const screen = await terminal.shows("拒绝，并告诉模型原因");
+    const screen = await terminal.shows("拒绝……");
     // What it says comes first, and what hides in the command is named.
-    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许，仅此一次/);
-    assertStringIncludes(screen, "在所有项目中始终允许：bash=rm -rf build\\u{200b}");
+    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许\n/);
     await pause();
-    await enter(/(\d)\. 拒绝，并告诉模型原因/.exec(screen)?.[1] ?? "");
-    await terminal.shows("拒绝，并告诉模型原因:");
+    await enter(/(\d)\. 拒绝……/.exec(screen)?.[1] ?? "");
+    await terminal.shows("告诉模型原因");
     await enter("keep it 留着");
     await terminal.shows("heard: ");
+    await enter("remove it");
+    await shownSoon(terminal, (now) => now.split("拒绝……").length === 3);
+    await pause();
+    await enter(/(\d)\. 始终允许……/.exec(screen)?.[1] ?? "");
+    await terminal.shows("在所有项目中始终允许：bash=rm -rf build\\u{200b}");
+    await pause();
+    await enter("");
     const messages = JSON.stringify(server.requests.at(-1)?.json.messages);
     assertStringIncludes(messages, "keep it 留着");
     await terminal.press("C-d");

@@ -68,7 +68,7 @@ Deno.test("command lines and allowed-tools of a project's command count only onc
   );
   const refused = await world.run(["run", "/state good"]);
   assertEquals([refused.code, server.requests.length], [3, 0], refused.stderr);
-  assertStringIncludes(refused.stderr, "nobody has trusted it yet, and it would run: echo state is $1");
+  assertStringIncludes(refused.stderr, "is not trusted yet, and would run: echo state is $1");
   const shown = await world.run(["trust", "--yes"]);
   assertStringIncludes(shown.stdout, "command /state");
   assertStringIncludes(shown.stdout, "runs: echo state is $1");
@@ -126,6 +126,9 @@ Deno.test("a project's command is no link to what the user keeps for himself, an
   );
   const sum = await world.run(["run", "/sum a[$(touch pwned)]"]);
   assertEquals(sum.code, 2);
-  assertStringIncludes(sum.stderr, 'Cannot run the command line of /sum: "a[$(touch" could become a command');
+  assertStringIncludes(
+    sum.stderr,
+    'Cannot run the command line of /sum: "a[$(touch" could become a separate command',
+  );
   assertEquals(await Deno.stat(`${world.dir}/pwned`).catch(() => "absent"), "absent");
 });

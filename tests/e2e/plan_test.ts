@@ -174,10 +174,11 @@ onTerminal(
     await shownSoon(terminal, (now) => now.includes("Carry out this plan?") && !now.includes("left-with-"));
     await terminal.shows("2. Look at it 😀");
     await chat.answer("n");
+    await chat.answer("Enter");
     await terminal.shows(EMPTY);
     await chat.enter("/plan");
     await terminal.shows("Carry out this plan?");
-    await chat.answer("y");
+    await chat.answer("w");
     await terminal.shows("All is done.");
     assertEquals(await world.read("hello.txt"), "hello\n");
     await shownSoon(
@@ -201,12 +202,12 @@ onTerminal(
     await terminal.shows("> ");
     await chat.enter("/plan greet");
     await terminal.shows("执行这个计划吗？");
-    await chat.answer("t");
+    await chat.answer("n");
     await terminal.type("再来一次");
     await terminal.press("Enter");
     await terminal.shows("3. And again");
     await terminal.shows("执行这个计划吗？");
-    await chat.answer("y");
+    await chat.answer("w");
     await terminal.shows("All is done.");
     assertEquals(await world.read("hello.txt"), "hello\n");
     const told = server.requests.at(-2)?.json.messages as Message[];
@@ -223,7 +224,9 @@ onTerminal("on a terminal run --plan-then-run asks the person, and so do plain l
   const { terminal, world } = chat;
   const first = await terminal.shows("Carry out this plan?");
   assertStringIncludes(first, "2. Look at it 😀");
-  await chat.enter("5");
+  await chat.enter("4");
+  await terminal.shows("Tell the model what to change");
+  await terminal.press("Enter");
   await terminal.shows("left-with-0");
   assertEquals([...Deno.readDirSync(world.dir)], []);
   await chat.enter("clear; reasonix --linear; echo left-again-$?");
@@ -236,12 +239,12 @@ onTerminal("on a terminal run --plan-then-run asks the person, and so do plain l
   const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
   await pause();
   await chat.enter("4");
-  await terminal.shows("tell the model how:");
+  await terminal.shows("Tell the model what to change");
   await chat.enter("once more");
   await terminal.shows("3. And again");
   await shownSoon(terminal, (screen) => screen.split("empty for none").length === 3);
   await pause();
-  await chat.enter("1");
+  await chat.enter("2");
   await terminal.shows("All is done.");
   assertEquals(await world.read("hello.txt"), "hello\n");
 });
@@ -261,7 +264,7 @@ onTerminal("a complex task begins in plan mode by itself with --auto-plan, and s
   await terminal.shows("it begins in plan mode");
   await terminal.shows("Carry out this plan?");
   assertEquals([...Deno.readDirSync(world.dir)], []);
-  await chat.answer("y");
+  await chat.answer("w");
   await terminal.shows("the plan is carried out");
   assertEquals(await world.read("hello.txt"), "hello\n");
 });

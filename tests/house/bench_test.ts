@@ -74,25 +74,43 @@ Deno.test("what the model took is no time of the program, and a first step is co
 });
 
 Deno.test("a row says what was reached, by its own measure or by the floor's", () => {
-  const parts = { figure: "f", unit: "ms", reasonix: [40, 60, 44], floor: [22] };
+  const parts = { figure: "f", unit: "ms", reasonix: [40, 60, 44, 44, 44], floor: [22] };
   const fixed = row({ ...parts, target: 50, targetRatio: 1.9 });
-  assertEquals(fixed.programs["reasonix"], { median: 44, min: 40, max: 60, samples: [40, 60, 44] });
+  assertEquals(fixed.programs["reasonix"], { median: 44, min: 40, max: 60, samples: parts.reasonix });
   assertEquals([fixed.reached, fixed.ratioToFloor, fixed.target], [true, 2, 50]);
   const relative = row({ ...parts, target: (floor) => 1.4 * floor });
   assertEquals([relative.reached, relative.target], [false, 30.8]);
   const unknown = row({ figure: "f", unit: "ms", target: 3, reasonix: [] });
   assertEquals([unknown.reached, unknown.programs], [undefined, {}]);
+  const few = row({ ...parts, reasonix: [40, 40, 40, 40], target: 50 });
+  assertEquals([few.reached, few.target], [undefined, 50]);
 });
 
 Deno.test("tables show median, spread, ratio, runs and what became of both targets", async () => {
   const rows = [
-    row({ figure: "a", unit: "ms", target: 50, targetRatio: 1.9, reasonix: [40, 60, 44], floor: [22] }),
-    row({ figure: "b", unit: "MB", target: 9, reasonix: [10] }),
+    row({
+      figure: "a",
+      unit: "ms",
+      target: 50,
+      targetRatio: 1.9,
+      reasonix: [40, 60, 44, 44, 44],
+      floor: [22],
+    }),
+    row({ figure: "b", unit: "MB", target: 9, reasonix: [10, 10, 10, 10, 10] }),
+    row({ figure: "d", unit: "MB", target: 9, reasonix: [1] }),
     row({ figure: "c", unit: "ms", reasonix: [1, 2], others: { ripgrep: [1.5] } }),
   ];
   const text = textTables([{ title: "Start", rows }]);
   for (
-    const part of ["44.0 (40.0–60.0)", "×2.00", "≤ 50, ×1.9", "3, 1", "reached, not the ratio", "missed"]
+    const part of [
+      "44.0 (40.0–60.0)",
+      "×2.00",
+      "≤ 50, ×1.9",
+      "5, 1",
+      "reached, not the ratio",
+      "missed",
+      "too few runs",
+    ]
   ) {
     assertStringIncludes(text, part);
   }
@@ -106,11 +124,13 @@ Deno.test("tables show median, spread, ratio, runs and what became of both targe
   assert(success, new TextDecoder().decode(stderr) + markdown);
 });
 
-Deno.test("docs/performance.md has the groups of the benchmark and a row for each figure of its scenarios", async () => {
+Deno.test("docs/performance.md has every group of the benchmark and a row for each figure of its scenarios", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/performance.md", import.meta.url));
   const titles = [...page.matchAll(/^### (.*)$/gm)].map((found) => found[1]);
   const known = GROUPS.map(({ title }) => title);
   assertEquals(titles.filter((title) => !known.includes(title ?? "")), []);
+  const wanted = GROUPS.filter(({ optional }) => !optional).map(({ title }) => title);
+  assertEquals(wanted.filter((title) => !titles.includes(title)), []);
   const rows = [...page.matchAll(/^\| (.*?), (?:ms|MB|KB|%) .*\|$/gm)].map((found) => found[1]);
   const figures = GROUPS.flatMap(({ scenarios = [] }) => scenarios.flatMap((one) => one.figures));
   assertEquals(figures.map(({ name }) => name).filter((name) => !rows.includes(name)), []);
@@ -167,7 +187,9 @@ Deno.test("a text is on the screen from the first chunk on after which it can be
 Deno.test("a long session is compared with a new one, whose figures are its floor", () => {
   const visit = { prompt: 50, echo: 52, key: 1, streamKey: 2, submit: 3, paste: 100, memory: 40, idle: 0.1 };
   const resumed = { ...visit, prompt: 70, memory: 55 };
-  const found = chatRows({ reasonix: [visit], floor: [{ prompt: 25, echo: 26 }], resumed: [resumed] });
+  const times = <T>(one: T): T[] => Array(5).fill(one);
+  const floor = times({ prompt: 25, echo: 26 });
+  const found = chatRows({ reasonix: times(visit), floor, resumed: times(resumed) });
   const row = (figure: string) => found.find((one) => one.figure.endsWith(figure));
   assertEquals([row("prompt drawn")?.reached, row("prompt drawn")?.ratioToFloor], [true, 2]);
   assertEquals([row("session): prompt drawn")?.reached, row("session): prompt drawn")?.target], [false, 60]);

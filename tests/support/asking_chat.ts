@@ -24,6 +24,13 @@ export function openAskingChat(
 
 export const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
+/** Answers the panel with no, without a note. */
+export async function decline({ terminal }: ChatStage): Promise<void> {
+  terminal.press("tab", "n", "enter");
+  await pause();
+  terminal.press("enter");
+}
+
 /** Questions so far. */
 export const asked = ({ events }: ChatStage) =>
   events.filter(({ type }) => type === "approval.request").length;

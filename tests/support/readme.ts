@@ -1,7 +1,7 @@
 const ROOT = new URL("../../", import.meta.url);
 
 /** The first block of code in `language` after the title of a section. */
-export async function codeBlock(page: string, title: string, language: string): Promise<string> {
+async function codeBlock(page: string, title: string, language: string): Promise<string> {
   const text = await Deno.readTextFile(new URL(page, ROOT));
   const section = text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";
   return section.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "";
@@ -15,9 +15,9 @@ export async function codeBlocks(page: string, language: string): Promise<string
   );
 }
 
-/** The commands of the install section, without their comments. */
-export async function installLines(page: string): Promise<string[]> {
-  const block = await codeBlock(page, page.includes("zh-CN") ? "安装" : "Install", "sh");
+/** The commands of the install section of docs/start.md, without their comments. */
+export async function installLines(): Promise<string[]> {
+  const block = await codeBlock("docs/start.md", "Install", "sh");
   return block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 

@@ -82,9 +82,9 @@ class LineChat {
       lines: this.#lines,
       texts: () => texts.chat,
       write: (text) => this.#ask(text),
-      approval: (request, signal) => {
+      approval: (request) => {
         const columns = displayOf(context, flags.noColor).columns();
-        return repl.approvalLines(request, { locale: texts.locale, columns }, signal);
+        return repl.approvalLines(request, { locale: texts.locale, columns });
       },
       plan: () => repl.planLines(texts.locale),
       speak: (locale) => texts.use(locale),

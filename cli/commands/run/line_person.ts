@@ -18,7 +18,7 @@ export interface LinePersonOptions {
   readonly write: (text: string) => void | Promise<void>;
   readonly speak: Person["speak"];
   /** What an approval says, and its answers. Absent: calls are none of the person's concern. */
-  readonly approval?: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalLines>;
+  readonly approval?: (request: ApprovalRequest) => Promise<ApprovalLines>;
   /** The same of a plan. */
   readonly plan: () => Promise<QuestionInLines<PlanAnswer | "leave">>;
   /** Stops the turn. */
@@ -50,7 +50,7 @@ export class LinePerson {
     return {
       ...person,
       ...(approval
-        ? { approver: { ask: (request, signal) => this.#approve(approval(request, signal), signal) } }
+        ? { approver: { ask: (request, signal) => this.#approve(approval(request), signal) } }
         : {}),
       planReviewer: this.planReviewer,
       asker: { ask: (questions, signal) => this.#ask(questions, signal) },
@@ -143,14 +143,17 @@ export class LinePerson {
   /** What the person chooses or writes; undefined when they gave no number of the list, or wrote nothing. */
   async #chosen<T>({ text, entries }: QuestionInLines<T>): Promise<T | undefined> {
     const entry = numbered(await this.#answer(text, entries, "number"), entries);
-    return entry && ("write" in entry ? await this.#written(entry) : entry.value);
+    if (!entry || "value" in entry) return entry?.value;
+    if ("entries" in entry) return await this.#chosen({ text: entry.label, entries: entry.entries });
+    return await this.#written(entry);
   }
 
   /** An answer in the person's own words; undefined when they wrote none. */
   async #written<T>(entry: WrittenEntry<T>): Promise<T | undefined> {
-    const { label, initial, check, write } = entry;
+    const { label, initial, check, write, prompt } = entry;
     for (;;) {
-      const text = await this.prompt(`${label}${initial === undefined ? "" : ` (${initial})`}:`);
+      const asked = prompt ?? `${label}${initial === undefined ? "" : ` (${initial})`}:`;
+      const text = await this.prompt(asked);
       if (text === undefined) return undefined;
       const problem = check?.(text);
       if (problem === undefined) return write(text);

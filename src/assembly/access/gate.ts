@@ -1,5 +1,6 @@
 import {
   addConfigItem,
+  addOwnHosts,
   addOwnRule,
   type LoadedConfig,
   ownRulesFile,
@@ -47,6 +48,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     saveRule,
     savedIn: userConfigFile(paths),
     saveProjectRule: (rule: string) => addOwnRule(paths, "allow", rule),
+    saveHosts: (hosts: readonly string[]) => addOwnHosts(paths, hosts),
   };
   return {
     policy: {
@@ -130,7 +132,9 @@ interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly options: AssemblyOptions;
   readonly scope: AccessScope;
   readonly recorder: Recorder;
-  readonly tools: Required<Pick<GateOptions, "shellFolder" | "details">> & Pick<GateSources, "openJail">;
+  readonly tools:
+    & Required<Pick<GateOptions, "shellFolder" | "preview" | "sandbox">>
+    & Pick<GateSources, "openJail">;
   readonly plugins: Required<Pick<GateOptions, "trustedReadOnly" | "saveTrust">> | undefined;
 }
 
@@ -138,7 +142,7 @@ interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
 export function buildGate(
   { options, scope, recorder, tools, plugins, temporaryRules }: GateParts,
 ): PermissionGate {
-  const { openJail, shellFolder, details } = tools;
+  const { openJail, shellFolder, preview, sandbox } = tools;
   const { approver, parent } = options;
   const above = parent && isWhole(parent.gate) ? { above: parent.gate } : {};
   const record: GateOptions["record"] = (event) => recorder.record(event);
@@ -146,7 +150,8 @@ export function buildGate(
   return createGate({
     ...configured,
     shellFolder,
-    details,
+    preview,
+    sandbox,
     temporaryRules,
     ...(plugins ? { trustedReadOnly: plugins.trustedReadOnly } : {}),
     ...(plugins && configured.saveRule ? { saveTrust: plugins.saveTrust } : {}),

@@ -1,7 +1,12 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
 import type { NewEventOf, PreparedCall, Saying } from "../../core/mod.ts";
-import type { PermissionGate } from "../../permission/mod.ts";
+import {
+  type NetworkNeed,
+  packageRegistries,
+  type PermissionGate,
+  type SandboxAccess,
+} from "../../permission/mod.ts";
 import {
   type CommandOutcome,
   createJail,
@@ -12,6 +17,7 @@ import {
   type JailOptions,
   type MadeFiles,
   startFilterProxy,
+  unreachableHosts,
   type Workspace,
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
@@ -44,6 +50,9 @@ export interface SandboxSessionParts {
   ) => void;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"];
+  readonly network?: SessionNetwork;
+  /** The jail is described in each session, and not only where the project has another one than before. */
+  readonly describes?: boolean;
 }
 
 /** Names that one notice lists. */
@@ -51,15 +60,34 @@ const MAX_NAMES = 20;
 
 const HINTS = {
   file:
-    "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a directory",
-  network:
-    "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
+    "The sandbox probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a directory",
+  network: "The sandbox probably stopped this command from reaching the network. To allow it, add to " +
+    "~/.reasonix/config.toml:",
   readOnly: "Commands see the workspace read-only because of [tools] writes; --writes allow opens it",
   mode: "Commands see the workspace read-only in read-only and plan mode",
-  setup: "The jail could not be set up for this command; it is probed again next time",
+  setup: "The sandbox could not be set up for this command; it is probed again next time",
 };
 
 type Hint = keyof typeof HINTS;
+
+/** The network that people opened while the session runs. */
+export interface SessionNetwork {
+  /** Takes what an answer opened for one call. */
+  take(callId: string): NetworkNeed | undefined;
+  /** Hosts that are open until the session ends. */
+  hosts(): ReadonlySet<string>;
+}
+
+/** A proxy that lets commands reach some hosts. */
+interface NetworkFilter extends AsyncDisposable {
+  readonly network: "filtered";
+  readonly proxy: FilterProxy["address"];
+  /** Hosts that it refused, in order. */
+  readonly refused: string[];
+}
+
+/** The word in `network_hosts` for the hosts of all package registries. */
+const REGISTRIES = "package-registries";
 
 /** So often a command begins anew since what its jail should have hidden was gone when it came to that. */
 const MOST_REPEATS = 3;
@@ -69,13 +97,19 @@ export class SandboxSession {
   readonly #sources: SandboxSessionParts;
   readonly #explained = new Set<Hint>();
   #jail: Promise<Jail> | undefined;
-  #readOnly: Jail | undefined;
+  /** Writable roots of that jail. */
+  #roots = 0;
+  /** The jail with the hosts of the session, and the same in which files stay as they are. */
+  #online: { readonly of: Jail; readonly hosts: string; readonly jail: Jail } | undefined;
+  #readOnly: { readonly of: Jail; readonly jail: Jail } | undefined;
   /** Names of variables that commands do not get. */
   #heldBack: readonly string[] = [];
   #told: Promise<void> | undefined;
   #remembered: Promise<void> | undefined;
-  #proxy: FilterProxy | undefined;
-  #proxyFolder: string | undefined;
+  /** The filter of the configured hosts, then those of the session. */
+  readonly #filters: NetworkFilter[] = [];
+  /** All that were started, those of single calls as well. */
+  readonly #started: NetworkFilter[] = [];
   #tmp: string | undefined;
 
   constructor(sources: SandboxSessionParts) {
@@ -83,20 +117,38 @@ export class SandboxSession {
   }
 
   /** Rejects with a ReasonixError (exit "blocked") when `[sandbox] bash = "enforce"` finds no jail. */
-  readonly open = (): Promise<Jail> => this.#jail ??= this.#create();
+  readonly open = (): Promise<Jail> => {
+    const { length } = this.#sources.workspace.roots;
+    if (length !== this.#roots) this.#jail = undefined;
+    this.#roots = length;
+    return this.#jail ??= this.#create();
+  };
 
   /** The jail of a call's command: in modes that only read, one in which files stay as they are. */
   readonly current = async (call: PreparedCall): Promise<CommandJail> => {
     const opened = await this.open();
     if (call.command) await this.#tellOnce(opened);
-    const { filesStay, confirm, loaded: { config: { sandbox, tools } } } = this.#sources;
+    const { filesStay, confirm, network, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = filesStay?.() ?? false;
-    const jail = this.#jailNow(opened);
+    await this.#addSessionHosts(opened);
+    const base = this.#jailNow(opened);
+    const need = network?.take(call.call.id);
+    const once = need && await this.#filterFor(need);
+    const jail = once ? await base.withNetwork(once) : base;
+    const refused = once?.refused ?? this.#filters.at(-1)?.refused ?? [];
+    const before = refused.length;
+    let running = 0;
     const attempt = (repeats: number): CommandJail["wrap"] => (argv, options) => {
       const made = jail.watchMade();
+      running++;
       return {
         ...jail.wrap(argv, options),
-        ended: () => this.#madeNotes(made()),
+        ended: () => {
+          running--;
+          // One that did not begin starts again at once.
+          queueMicrotask(() => running === 0 && void once?.[Symbol.asyncDispose]());
+          return this.#madeNotes(made());
+        },
         again: (said) =>
           repeats > 0 && jail.failedToBegin(said) ? attempt(repeats - 1)(argv, options) : undefined,
       };
@@ -105,18 +157,115 @@ export class SandboxSession {
     if (!confirm || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
       return common;
     }
+    const online = async (argv: readonly string[], cwd: string) => {
+      const more = network?.take(call.call.id);
+      if (!more) return undefined;
+      const hosts = more.hosts.length === 0 ? [] : [...new Set([...need?.hosts ?? [], ...more.hosts])];
+      const filter = await this.#filterFor({ hosts });
+      const wider = await base.withNetwork(filter);
+      const made = wider.watchMade();
+      const { command, args, env } = wider.wrap(argv, { cwd });
+      return {
+        command,
+        args,
+        env,
+        ended: () => {
+          void filter[Symbol.asyncDispose]();
+          return this.#madeNotes(made());
+        },
+      };
+    };
     return {
       ...common,
-      escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal),
+      escape: (command, signal) =>
+        offerEscape(
+          { jail, call, ask: confirm, online, refused: [...new Set(refused.slice(before))] },
+          command,
+          signal,
+        ),
     };
   };
 
+  /** Returns the hosts of a need that commands cannot reach; undefined where nothing can be opened. */
+  readonly missing: SandboxAccess["missing"] = async (need, granted) => {
+    const { filesStay, loaded: { config: { sandbox, tools } } } = this.#sources;
+    const jail = await this.open().catch(() => undefined);
+    if (!jail || jail.networkMode === "open" || filesStay?.() || tools.writes !== "allow") return undefined;
+    if (need.hosts.length === 0 || !jail.filters) return { hosts: [] };
+    const entries = [...await expanded(sandbox.network_hosts), ...granted];
+    const hosts = await unreachableHosts(need.hosts, entries);
+    return hosts.length === 0 ? undefined : { hosts };
+  };
+
+  /** Lets the commands that follow reach the hosts that were opened for the session. */
+  async #addSessionHosts(opened: Jail): Promise<void> {
+    const hosts = [...this.#sources.network?.hosts() ?? []];
+    const key = hosts.join(" ");
+    if (hosts.length === 0 || opened.networkMode === "open" || !opened.filters) return;
+    if (this.#online?.of === opened && this.#online.hosts === key) return;
+    const filter = await this.#startFilter(hosts);
+    this.#filters.push(filter);
+    this.#online = { of: opened, hosts: key, jail: await opened.withNetwork(filter) };
+  }
+
+  /** The network of one call, beside the hosts that are open already. */
+  async #filterFor({ hosts }: NetworkNeed): Promise<
+    NetworkFilter | {
+      readonly network: "open";
+      readonly refused: string[];
+      [Symbol.asyncDispose](): Promise<void>;
+    }
+  > {
+    if (hosts.length > 0) return await this.#startFilter([...this.#sources.network?.hosts() ?? [], ...hosts]);
+    return { network: "open", refused: [], [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
+
+  /** Starts a proxy for the configured hosts and more. */
+  async #startFilter(more: readonly string[]): Promise<NetworkFilter> {
+    const hosts = [...await expanded(this.#sources.loaded.config.sandbox.network_hosts), ...more];
+    // The mounts of a kept container stay, so the socket is in a directory that it shows.
+    const dir = this.#keeps ? this.#tmp : undefined;
+    const folder = await Deno.makeTempDir({
+      ...(dir === undefined ? {} : { dir }),
+      prefix: "reasonix-proxy-",
+    });
+    const refused: string[] = [];
+    const proxy = await startFilterProxy({
+      hosts,
+      listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
+      onRefused: ({ host, port }, reason) => {
+        refused.push(port === 443 || port === 80 ? host : `${host}:${port}`);
+        const said: Saying = ["refusedHost", `${host}:${port}`, reason];
+        this.#sources.tell?.(`Refused a connection to ${host}:${port}: ${reason}`, { said: [said] });
+      },
+    });
+    let closing: Promise<void> | undefined;
+    const close = async () => {
+      await proxy[Symbol.asyncDispose]();
+      await Deno.remove(folder, { recursive: true }).catch(() => {});
+    };
+    const filter: NetworkFilter = {
+      network: "filtered",
+      proxy: proxy.address,
+      refused,
+      [Symbol.asyncDispose]: () => closing ??= close(),
+    };
+    this.#started.push(filter);
+    return filter;
+  }
+
   /** The jail that the next command would get, for a shell that waits for it. */
-  readonly next = async (): Promise<Pick<CommandJail, "ahead" | "confined">> =>
-    this.#waiting(await this.open());
+  readonly next = async (): Promise<Pick<CommandJail, "ahead" | "confined">> => {
+    const opened = await this.open();
+    await this.#addSessionHosts(opened);
+    return this.#waiting(opened);
+  };
 
   #jailNow(opened: Jail): Jail {
-    return this.#sources.filesStay?.() ? this.#readOnly ??= opened.readOnly() : opened;
+    const jail = this.#online?.of === opened ? this.#online.jail : opened;
+    if (!this.#sources.filesStay?.()) return jail;
+    if (this.#readOnly?.of !== jail) this.#readOnly = { of: jail, jail: jail.readOnly() };
+    return this.#readOnly.jail;
   }
 
   #waiting(opened: Jail): Pick<CommandJail, "ahead" | "confined"> {
@@ -159,31 +308,39 @@ export class SandboxSession {
    */
   readonly denialNotice: EventSource = (event) => {
     if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return undefined;
-    return this.#explain({ exitCode: event.exitCode, output: event.content }).then((hint) => {
+    return this.#explain({ exitCode: event.exitCode, output: event.content }).then((found) => {
+      const { hint, hosts = [] } = found ?? {};
       if (hint === undefined || this.#explained.has(hint)) return undefined;
       this.#explained.add(hint);
-      const said: Saying = ["deniedByJail", hint];
-      return { type: "notice", level: "warning", code: "sandbox.denied", text: HINTS[hint], said: [said] };
+      const lines = hint === "network" ? `\n${networkLines(hosts)}` : "";
+      const said: Saying = ["deniedByJail", hint, lines];
+      const text = `${HINTS[hint]}${lines}`;
+      return { type: "notice", level: "warning", code: "sandbox.denied", text, said: [said] };
     });
   };
 
-  async #explain(outcome: CommandOutcome): Promise<Hint | undefined> {
+  async #explain(
+    outcome: CommandOutcome,
+  ): Promise<{ readonly hint: Hint; readonly hosts?: readonly string[] } | undefined> {
     const jail = await this.#jail?.catch(() => undefined);
     if (!jail?.confined) return undefined;
     const { writes } = this.#sources.loaded.config.tools;
     const denial = jail.denialOf(outcome);
     if (denial?.kind === "setup") await jail.forgetProbe();
-    if (denial?.kind !== "file") return denial?.kind;
-    return writes !== "allow" ? "readOnly" : this.#sources.filesStay?.() ? "mode" : "file";
+    if (denial === undefined) return undefined;
+    if (denial.kind === "network") {
+      const refused = this.#filters.flatMap((filter) => filter.refused);
+      const named = denial.host === undefined ? [] : [denial.host];
+      return { hint: "network", hosts: refused.length > 0 ? [...new Set(refused)] : named };
+    }
+    if (denial.kind === "setup") return { hint: "setup" };
+    return { hint: writes !== "allow" ? "readOnly" : this.#sources.filesStay?.() ? "mode" : "file" };
   }
 
   async close(): Promise<void> {
     // One that is still being chosen makes its directories and the proxy on the way.
     await Promise.allSettled([this.#jail, this.#remembered]);
-    await this.#proxy?.[Symbol.asyncDispose]();
-    if (this.#proxyFolder !== undefined) {
-      await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
-    }
+    for (const filter of this.#started) await filter[Symbol.asyncDispose]();
     if (this.#tmp !== undefined && !this.#keeps) {
       await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
     }
@@ -211,6 +368,11 @@ export class SandboxSession {
     return this.#told ??= this.#tellConfinement(jail).then(() => this.#tellHeldBack());
   }
 
+  /** Describes the jail before the first question about a command, once. */
+  async describeOnce(): Promise<void> {
+    await this.#tellOnce(await this.open());
+  }
+
   /** What commands of the moment can and cannot do. */
   async confinement(): Promise<Required<Pick<Remark, "text" | "confinement">>> {
     const { filesStay, paths: { cwd } } = this.#sources;
@@ -219,14 +381,17 @@ export class SandboxSession {
     return { text: describeConfinement(confinement), confinement };
   }
 
-  /** Says what is confined once per project and again when it changed; that nothing is, each time. */
+  /**
+   * Says what is confined: to a person once per session, else once per project and again when it changed;
+   * that nothing is, each time.
+   */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, unconfined, forecast, paths } = this.#sources;
+    const { tell, unconfined, forecast, describes, paths } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
     const { text: line, confinement } = await this.confinement();
     const folder = projectDir(cacheDirectory(paths), paths.cwd);
     const file = `${folder}/jail`;
-    if (jail.confined && readSmallText(file) === line) return;
+    if (jail.confined && !describes && readSmallText(file) === line) return;
     tell(line, { confinement });
     // What cannot be remembered is said again. The command does not wait for it.
     this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
@@ -251,13 +416,13 @@ export class SandboxSession {
     const userHome = paths.env("HOME");
     const { keyNames, heldBack, values } = secretsOf(loaded);
     this.#heldBack = heldBack;
-    const tmp = this.#tmp = await this.#makeTmp();
+    const tmp = this.#tmp ??= await this.#makeTmp();
     const container = this.#container;
     return {
       mode: this.#mode,
       ...(container === undefined ? {} : { container }),
       ...(this.#sources.forecast?.confined ? { expected: true } : {}),
-      roots: workspace.roots,
+      roots: [...workspace.roots],
       ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
       ...(outputDir === undefined ? {} : { shown: [outputDir] }),
       forbidRead: workspace.forbidden,
@@ -271,31 +436,30 @@ export class SandboxSession {
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),
-      ...await this.#network(this.#keeps ? tmp : undefined),
+      ...await this.#network(),
     };
   }
 
-  /** `tmp`: the directory that a kept container shows, in which it finds the socket of the proxy. */
-  async #network(tmp: string | undefined): Promise<Pick<JailOptions, "network" | "proxy">> {
+  async #network(): Promise<Pick<JailOptions, "network" | "proxy">> {
     const { network, network_hosts } = this.#sources.loaded.config.sandbox;
     if (network || this.#mode === "off") return { network: "open" };
     if (network_hosts.length === 0) return { network: "none" };
-    const { tell } = this.#sources;
-    const folder = await Deno.makeTempDir({
-      ...(tmp === undefined ? {} : { dir: tmp }),
-      prefix: "reasonix-proxy-",
-    });
-    this.#proxyFolder = folder;
-    this.#proxy = await startFilterProxy({
-      hosts: network_hosts,
-      listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
-      onRefused: ({ host, port }, reason) => {
-        const said: Saying = ["refusedHost", `${host}:${port}`, reason];
-        tell?.(`Refused a connection to ${host}:${port}: ${reason}`, { said: [said] });
-      },
-    });
-    return { network: "filtered", proxy: this.#proxy.address };
+    const filter = this.#filters[0] ?? await this.#startFilter([]);
+    if (this.#filters.length === 0) this.#filters.push(filter);
+    return { network: "filtered", proxy: filter.proxy };
   }
+}
+
+/** Entries of `network_hosts` with the hosts of package registries in place of their word. */
+async function expanded(entries: readonly string[]): Promise<readonly string[]> {
+  if (!entries.includes(REGISTRIES)) return entries;
+  return [...entries.filter((entry) => entry !== REGISTRIES), ...await packageRegistries()];
+}
+
+/** Lines of the configuration that let commands reach hosts. */
+function networkLines(hosts: readonly string[]): string {
+  const setting = hosts.length === 0 ? "network = true" : `network_hosts = ${JSON.stringify(hosts)}`;
+  return `[sandbox]\n${setting}`;
 }
 
 function listed(paths: readonly string[]): string {

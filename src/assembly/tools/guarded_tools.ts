@@ -18,7 +18,7 @@ const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "
 
 interface GuardedToolParts
   extends
-    Omit<ToolParts, "asker" | "permissionMode" | "confirm" | "scope" | "textInLines" | "vision">,
+    Omit<ToolParts, "asker" | "permissionMode" | "confirm" | "network" | "scope" | "textInLines" | "vision">,
     Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: RunScope;
   /** The session's model. */
@@ -73,11 +73,15 @@ export async function openGuardedTools(
   const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
+  const network = {
+    take: (callId: string) => gate.takeNetwork?.(callId),
+    hosts: () => gate.grants?.hosts ?? new Set<string>(),
+  };
   const { model } = parts.provider;
   const textInLines = model.toolMode === "pseudo";
   const vision = takesImages(model, parts.loaded);
   const asker = options.asker && toldAsker(options.asker, recorder);
-  const tools = buildTools({ ...parts, asker, vision, textInLines, permissionMode, confirm });
+  const tools = buildTools({ ...parts, asker, vision, textInLines, permissionMode, confirm, network });
   const plugins = await openPlugins(options, { ...parts, asker, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });

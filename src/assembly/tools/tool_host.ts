@@ -30,7 +30,7 @@ export class RunToolHost {
   readonly #local = new LocalToolHost();
   #opened = false;
   #closed = false;
-  readonly #writers = lazy(() => this.#open());
+  #writers = lazy(() => this.#open());
 
   constructor(sources: ToolHostSources) {
     this.#sources = sources;
@@ -50,6 +50,14 @@ export class RunToolHost {
     // Whoever runs the call hears of an error.
     await this.#writers().then((host) => host.warm()).catch(() => {});
   };
+
+  /** The workspace has another root: the next call gets a process that may write there. */
+  async restart(): Promise<void> {
+    const writers = this.#writers;
+    this.#writers = lazy(() => this.#open());
+    if (this.#opened) await (await writers())[Symbol.asyncDispose]();
+    this.#opened = false;
+  }
 
   async close(): Promise<void> {
     this.#closed = true;
@@ -71,7 +79,7 @@ export class RunToolHost {
           forbidRead: workspace.forbidden,
         }),
       }),
-      data: workspace.options,
+      data: { ...workspace.options, roots: workspace.roots },
       onProblem: tell,
       ...(guard ? { guard } : {}),
     });

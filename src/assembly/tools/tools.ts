@@ -1,12 +1,13 @@
 import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { errorMessage, type PreparedCall } from "../../core/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
 import {
-  type CallDetails,
+  type CallPreview,
   keepsFiles,
   type PermissionGate,
   type PermissionMode,
+  type SandboxAccess,
 } from "../../permission/mod.ts";
 import {
   type Asker,
@@ -21,9 +22,10 @@ import {
   type ToolSettings,
 } from "../../tool/mod.ts";
 import type { ParentRun } from "../run_options.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
-import { SandboxSession } from "../access/sandbox_session.ts";
+import { SandboxSession, type SessionNetwork } from "../access/sandbox_session.ts";
 import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
@@ -48,6 +50,8 @@ export interface ToolParts {
   readonly goals: NonNullable<ToolServices["goals"]>;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"] | undefined;
+  /** Takes the network that a person opened for a call, and knows the hosts of the session. */
+  readonly network: SessionNetwork;
   /** Other agents that work on parts of the task. */
   readonly agents?: ToolServices["agents"] | undefined;
   /** The run on whose behalf this one works. */
@@ -79,7 +83,9 @@ export interface RunTools {
   /** Returns the errors of edits that no result has named; absent: nothing checks edits. */
   reviewEdits?(answer: string, signal: AbortSignal): Promise<string | undefined>;
   /** Finds out what a call would do, and changes nothing. */
-  details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
+  preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
+  /** The parts of the sandbox that a person can open. */
+  readonly sandbox: SandboxAccess;
   /** Runs a command line of the user's own beside the conversation. */
   readonly runCommand: OwnCommandRunner;
   /** Ends what runs in the background. */
@@ -106,6 +112,8 @@ export function buildTools(parts: ToolParts): RunTools {
     tell: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     ...(parts.confirm ? { confirm: parts.confirm } : {}),
+    network: parts.network,
+    describes: parts.confirm !== undefined && parts.parent === undefined,
   });
   recorder.follow(jail.denialNotice);
   const host = new RunToolHost({
@@ -137,7 +145,14 @@ export function buildTools(parts: ToolParts): RunTools {
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
     ...(lsp.review ? { reviewEdits: lsp.review } : {}),
-    details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
+    preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
+    sandbox: {
+      missing: jail.missing,
+      async openDirectory(directory) {
+        workspace.addRoot(directory);
+        await host.restart();
+      },
+    },
     runCommand: async (command, signal) =>
       await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),
     shellFolder: () => services.shell?.cwd,
@@ -159,18 +174,28 @@ async function shellAhead(context: SharedContext, jail: SandboxSession): Promise
   if (!spare.waits) prepareShell({ ...context, jail: next });
 }
 
-async function detailsOf(
+interface PreviewParts {
+  readonly jail: SandboxSession;
+  readonly toolbox: RegistryToolbox;
+  readonly workspace: Workspace;
+}
+
+async function previewOf(
   call: PreparedCall,
   signal: AbortSignal,
-  { jail, toolbox }: { readonly jail: SandboxSession; readonly toolbox: RegistryToolbox },
-): Promise<CallDetails> {
+  { jail, toolbox, workspace }: PreviewParts,
+): Promise<CallPreview> {
   if (call.command) {
-    const unknown = (error: unknown) => ({ text: errorMessage(error) });
-    return { confinement: await jail.confinement().catch(unknown) };
+    // Whoever runs the command hears of an error.
+    await jail.describeOnce().catch(() => {});
+    const failed = await toolbox.check(call, signal);
+    return failed ? { failure: { content: failed.content, summary: failed.summary } } : {};
   }
   if (call.family !== "Edit") return {};
-  const { changes, isError, summary } = await toolbox.preview(call, signal);
-  return { ...(changes ? { changes } : {}), ...(isError ? { problem: summary } : {}) };
+  const { changes, isError, refused, content, summary } = await toolbox.preview(call, signal);
+  if (!isError) return changes ? { changes } : {};
+  const outside = refused ? workspace.couldOpen(call.writes ?? []) : undefined;
+  return { failure: { content, summary }, ...(outside === undefined ? {} : { outside }) };
 }
 
 /** Services of the tools whose changes are events of the session. */

@@ -17,7 +17,8 @@ export interface OwnRulesPlace {
 
 const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
 
-const HEADER = "# Permission rules that you saved for one project, which /permissions shows and removes.\n" +
+const HEADER =
+  "# Permission rules and network hosts that you saved for one project, which /permissions shows and removes.\n" +
   "# They count in this directory alone: neither in a copy of it nor in another one of its name.";
 
 /** The user's own rules for one project. */
@@ -40,7 +41,9 @@ export function readOwnRules(place: OwnRulesPlace, problems: ConfigProblem[]): L
   const { allow, ...strict } = isTable(table.permissions) ? table.permissions : {};
   const counts = whose === "this project" && allow !== undefined ? { ...strict, allow } : strict;
   const kept = Object.fromEntries(LISTS.flatMap((list) => list in counts ? [[list, counts[list]]] : []));
-  const layer: Layer = { source: "user", file, text, table: { permissions: kept } };
+  const hosts = isTable(table.sandbox) ? table.sandbox.network_hosts : undefined;
+  const open = whose === "this project" && hosts !== undefined ? { sandbox: { network_hosts: hosts } } : {};
+  const layer: Layer = { source: "user", file, text, table: { permissions: kept, ...open } };
   problems.push(...checkLayer(layer));
   if (whose === "another directory" && Array.isArray(allow) && allow.length > 0) {
     problems.push({
@@ -63,17 +66,28 @@ export async function addOwnRule(place: OwnRulesPlace, list: RuleList, rule: str
   });
 }
 
-/** Takes a rule out of every list. */
+/** Lets commands of the project reach further hosts. Throws a ReasonixError that says why it could not. */
+export async function addOwnHosts(place: OwnRulesPlace, hosts: readonly string[]): Promise<void> {
+  await edit(place, (_, sandbox) => {
+    sandbox.network_hosts = [...new Set([...listOf(sandbox, "network_hosts"), ...hosts])];
+  });
+}
+
+/** Takes a rule or a host out of every list. */
 export async function removeOwnRule(place: OwnRulesPlace, rule: string): Promise<void> {
-  await edit(place, (permissions) => {
-    for (const list of LISTS) {
-      const rules = listOf(permissions, list);
-      if (rules.includes(rule)) permissions[list] = rules.filter((each) => each !== rule);
+  await edit(place, (permissions, sandbox) => {
+    for (const table of [permissions, sandbox]) {
+      for (const list of [...LISTS, "network_hosts"]) {
+        const rules = listOf(table, list);
+        if (rules.includes(rule)) table[list] = rules.filter((each) => each !== rule);
+      }
     }
   });
 }
 
-async function edit(place: OwnRulesPlace, change: (permissions: TomlTable) => void): Promise<void> {
+type Change = (permissions: TomlTable, sandbox: TomlTable) => void;
+
+async function edit(place: OwnRulesPlace, change: Change): Promise<void> {
   const file = ownRulesFile(place);
   const { before, after } = await rewriteConfig(file, (table) => {
     const whose = ownerOf(table, place);
@@ -82,15 +96,18 @@ async function edit(place: OwnRulesPlace, change: (permissions: TomlTable) => vo
       : table.permissions;
     // Nobody allowed this directory what the one before it was allowed.
     if (whose !== "this project") delete permissions.allow;
-    change(permissions);
+    const sandbox: TomlTable = whose === "this project" && isTable(table.sandbox) ? table.sandbox : {};
+    change(permissions, sandbox);
     table.project = identityOf(place);
     table.permissions = permissions;
+    if (Object.keys(sandbox).length > 0) table.sandbox = sandbox;
+    else delete table.sandbox;
   }, HEADER);
   if (before !== after) await writeConfig(file, after, {});
 }
 
-function listOf(permissions: TomlTable, list: RuleList): readonly unknown[] {
-  const rules = permissions[list];
+function listOf(table: TomlTable, list: string): readonly unknown[] {
+  const rules = table[list];
   return Array.isArray(rules) ? rules : [];
 }
 

@@ -110,10 +110,14 @@ const sandbox = z.object({
     project: "adds",
   }),
   network: key(flag(false), "Whether jailed commands may use the network.", { project: "off" }),
-  network_hosts: key(texts(), "Hosts jailed commands may reach while `network` is off.", {
-    merge: "concat",
-    project: "widens",
-  }),
+  network_hosts: key(
+    texts(),
+    "Hosts jailed commands may reach while `network` is off; `package-registries`: those of package managers.",
+    {
+      merge: "concat",
+      project: "widens",
+    },
+  ),
 });
 
 const serve = z.object({

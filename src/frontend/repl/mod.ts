@@ -20,12 +20,11 @@ export { ChatLeft, type Person } from "./person.ts";
 export async function approvalLines(
   request: ApprovalRequest,
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
-  signal: AbortSignal,
 ): Promise<ApprovalLines> {
   const { approvalInLines } = await import("./overlay/approval/approval.ts");
   const [texts, reasons] = await Promise.all([loadTexts("overlay", locale), loadTexts("reasons", locale)]);
   const style = { palette: palette(false), texts, reasons, changed() {} };
-  return await approvalInLines(request, style, signal, columns);
+  return await approvalInLines(request, style, columns);
 }
 
 /** The question about a plan in plain lines. */

@@ -7,7 +7,7 @@ export const texts = {
   denied: "denied",
   needless: (kind: string, name: string) =>
     `This program was started with permission to load ${kind} (${name}), which it never needs; ` +
-    "install it again with a line of the README",
+    "install it again with a line of docs/start.md",
   nativeCode: "native code",
   remoteModules: "remote modules",
 

@@ -8,7 +8,7 @@ export const texts: typeof en = {
   limited: "部分",
   denied: "拒绝",
   needless: (kind, name) =>
-    `本程序启动时获得了加载${kind}的权限（${name}），但它从不需要；请按 README 中的命令重新安装`,
+    `本程序启动时获得了加载${kind}的权限（${name}），但它从不需要；请按 docs/start.md 中的命令重新安装`,
   nativeCode: "本机代码",
   remoteModules: "远程模块",
 

@@ -44,6 +44,9 @@ export interface Program {
   readonly obeys?: RegExp;
   /** It talks to other machines: always, or with one of these words. */
   readonly network?: true | RegExp;
+  /** Package registries that it contacts, by the names of `REGISTRIES`, and hosts of its service. */
+  readonly registries?: string;
+  readonly hosts?: string;
   /**
    * Prefix rules that may be offered: for subcommands (`+` takes one more word), or `.` for the name alone.
    */

@@ -181,10 +181,19 @@ export async function askPerson(
   const answer = await answerOf(desk.approver, request, signal);
   if (answer?.allow) await granted(answer);
   const decision: Decision = answer?.allow
-    ? { decision: "allow", source: answer.by ?? "user" }
+    ? { decision: "allow", source: answer.by ?? "user", ...openedNetwork(request, answer) }
     : refusal(answer, subject, signal);
   await recordDecision(desk, callId, decision);
   return decision;
+}
+
+/** The reason that the log gives for an answer that opened a network. */
+function openedNetwork(
+  { network }: ApprovalRequest,
+  { network: opened }: ApprovalAnswer,
+): Pick<Decision, "reason"> {
+  if (!network || opened === undefined) return {};
+  return { reason: `with network (${opened}): ${network.hosts.join(", ") || "any host"}` };
 }
 
 /** The answer; undefined when the turn was stopped before there was one. */
@@ -226,15 +235,16 @@ export function recordDecision(desk: Desk, callId: string, decision: Decision): 
   return desk.record({ type: "approval.decision", callId, ...fields });
 }
 
-/** A question beyond the call itself, such as running it without the jail. Nobody but a person answers it. */
+/** A question beyond the call itself, such as running it without the jail. Only a person answers it. */
 export async function confirmOnce(
   desk: Desk,
-  question: Confirmation & { readonly callId: string; readonly tool: string },
+  question: Confirmation & Pick<ApprovalRequest, "callId" | "tool" | "network" | "savesHosts">,
   signal: AbortSignal,
+  granted: (answer: ApprovalAnswer) => Promise<void>,
 ): Promise<Decision> {
   const { source, ...request } = question;
   if (desk.approver) {
-    return await askPerson(desk, { ...request, scopes: ["once"] }, signal, () => Promise.resolve());
+    return await askPerson(desk, { ...request, scopes: ["once"] }, signal, granted);
   }
   const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
   const decision: Decision = { decision: "deny", source, reason };

@@ -1,4 +1,5 @@
 import { type PreparedCall, subjectOf } from "../../core/mod.ts";
+import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
 import { RealPathCache } from "../../path/real_path.ts";
@@ -64,6 +65,7 @@ export class Evaluator {
   /** The reason why there is no jail; known once a command was evaluated. */
   unconfined: string | undefined;
   readonly #options: GateOptions;
+  readonly #online: () => boolean;
   readonly #written = new WrittenFiles();
   /** Real paths of one evaluation: looked up once, never kept for the next call. */
   readonly #real = new RealPathCache();
@@ -74,8 +76,10 @@ export class Evaluator {
   /** A line was judged, or is about to be. */
   #used = false;
 
-  constructor(options: GateOptions) {
+  /** `online` reports whether people opened hosts while the session runs. */
+  constructor(options: GateOptions, online: () => boolean = () => false) {
     this.#options = options;
+    this.#online = online;
     this.rules = new RuleSet(options.policy, options.temporaryRules);
     this.#places = {
       cwd: options.cwd,
@@ -112,7 +116,14 @@ export class Evaluator {
   async #load(): Promise<CommandJudge> {
     this.#loading ??= import("../command/evaluate/evaluate.ts").then(async (module) => {
       this.unconfined = await this.#options.unconfined?.();
-      return module.createCommandJudge(this.#options, await this.#options.surroundings?.());
+      const online = this.#online;
+      const { privateDirectories = [], network = true } = await this.#options.surroundings?.() ?? {};
+      return module.createCommandJudge(this.#options, {
+        privateDirectories,
+        get network() {
+          return network || online();
+        },
+      });
     });
     return this.#judge = await this.#loading;
   }
@@ -143,6 +154,15 @@ export class Evaluator {
   isRuled(call: PreparedCall): boolean {
     const { deny, ask } = this.rules.for(ruledCall(call));
     return deny.length + ask.length > 0;
+  }
+
+  /** Reports whether a call writes outside of the directories that may be written to. */
+  writesOutside({ writes = [] }: PreparedCall): boolean {
+    const { roots } = this.#places;
+    return writes.some((path) => {
+      const { real } = this.#paths.forms(path);
+      return !roots.some((root) => contains(root, real));
+    });
   }
 
   /** Notes what a call that was allowed writes. */

@@ -1,11 +1,13 @@
 import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../../core/mod.ts";
-import type { Decision, HookWord } from "../contract.ts";
+import type { Decision, Failure, HookWord } from "../contract.ts";
 import type {
   ApprovalMode,
   ApprovalRequest,
+  CallPreview,
   Confirmation,
   Explanation,
   GateOptions,
+  NetworkNeed,
   PermissionGate,
   PermissionMode,
 } from "../types.ts";
@@ -25,6 +27,10 @@ import { refuseRule, suggestRules } from "./suggest_rule.ts";
 
 /** Modes that bind whoever works for a session, the strictest first. */
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];
+const UNQUOTED: Failure = {
+  content: "error: The call would fail as things are; read the file and send a call that fits it",
+  summary: "The call would fail as things are",
+};
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 
 /**
@@ -44,13 +50,15 @@ class SessionGate implements PermissionGate {
   #approvedPlan = false;
   /** Changes of the grants that the rules know. */
   #known = 0;
+  /** Network of calls that were allowed and have not begun. */
+  readonly #network = new Map<string, NetworkNeed>();
 
   constructor(options: GateOptions) {
     this.#options = options;
     this.#approvalMode = options.approvalMode;
     this.#permissionMode = options.permissionMode ?? "workspace-write";
-    this.#evaluator = new Evaluator(options);
     this.grants = options.above?.grants ?? new SessionGrants(options.trustedReadOnly);
+    this.#evaluator = new Evaluator(options, () => this.grants.hosts.size > 0);
   }
 
   get approvalMode(): ApprovalMode {
@@ -111,6 +119,7 @@ class SessionGate implements PermissionGate {
 
   check(given: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     this.#takeGrants();
+    this.#network.delete(given.call.id);
     const call = this.#asTrusted(given);
     if (hook?.word !== "ask" && this.#isPlainRead(call)) return PLAIN_READ;
     const evaluation = this.#evaluator.evaluate(call);
@@ -182,28 +191,93 @@ class SessionGate implements PermissionGate {
   #settle(evaluation: Evaluation, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     const outcome = this.#decide(evaluation, this.#options.approver !== undefined, hook);
     if ("scopes" in outcome) {
-      const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
-      return askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted)
+      return this.#ask(outcome, evaluation, signal)
         .then((decision) => this.#completed(decision, evaluation));
     }
     if (outcome.decision === "allow" && isLocalRead(evaluation.call) && outcome.source === "mode") {
       return outcome;
     }
+    if (outcome.decision === "allow" && this.#mayOpen(evaluation.call)) {
+      return this.#preview(evaluation.call, signal).then((found) =>
+        "decision" in found ? found : this.#recorded(outcome, evaluation)
+      );
+    }
+    return this.#recorded(outcome, evaluation);
+  }
+
+  /** Reports whether a person can open the directory of a call that nothing else asks about. */
+  #mayOpen(call: PreparedCall): boolean {
+    const { approver, preview, sandbox } = this.#options;
+    return call.family === "Edit" && !!approver && !!preview && !!sandbox && this.approvalMode !== "yolo" &&
+      this.permissionMode === "workspace-write" && this.#evaluator.writesOutside(call);
+  }
+
+  #recorded(outcome: Decision, evaluation: Evaluation): Decision | Promise<Decision> {
     const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);
     const decision = this.#completed(outcome, evaluation);
     return waiting ? waiting.then(() => decision) : decision;
   }
 
-  #detailed(request: ApprovalRequest, evaluation: Evaluation): ApprovalRequest {
-    const { details } = this.#options;
-    const { call } = evaluation;
+  /** Asks the person about a call, unless it could not succeed whatever they say. */
+  async #ask(request: ApprovalRequest, evaluation: Evaluation, signal: AbortSignal): Promise<Decision> {
+    const { call, report, ruling } = evaluation;
+    const preview = await this.#preview(call, signal, ruling.by === "rule" || ruling.by === "unsure");
+    if ("decision" in preview) return preview;
     const rest = restOf(evaluation, this.#options.cwd);
-    return {
+    const network = report?.network && await this.#missing(report.network);
+    const whole: ApprovalRequest = {
       ...request,
       sent: call.call.arguments,
       ...(rest === "" ? {} : { rest }),
-      ...(details ? { details: (signal) => details(call, signal) } : {}),
+      ...(preview.changes ? { changes: preview.changes } : {}),
+      ...this.#offered(network),
     };
+    const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, whole, answer);
+    return await askPerson(this.#options, whole, signal, granted);
+  }
+
+  /**
+   * What a call would do. A directory that it may not write to is opened where a person says so. A failure is
+   * not quoted where a rule asks: it could show what the file holds.
+   */
+  async #preview(call: PreparedCall, signal: AbortSignal, ruled = false): Promise<CallPreview | Decision> {
+    const { preview, sandbox, approver } = this.#options;
+    if (!preview) return {};
+    let found = await preview(call, signal);
+    const directory = found.outside;
+    if (directory !== undefined && sandbox && approver) {
+      const question = {
+        subject: directory,
+        directory,
+        reason: "is outside the directories that may be written to",
+        source: "confinement",
+      } as const;
+      const decision = await this.confirm(call, question, signal);
+      if (decision.decision === "deny") return decision;
+      await sandbox.openDirectory(directory);
+      this.#evaluator.cwd = this.cwd;
+      found = await preview(call, signal);
+    }
+    if (!found.failure) return found;
+    const failure = ruled ? UNQUOTED : found.failure;
+    return { decision: "deny", source: "confinement", reason: failure.summary, failure };
+  }
+
+  /** Returns what commands lack of a network that a line needs. */
+  async #missing(need: NetworkNeed): Promise<NetworkNeed | undefined> {
+    return await this.#options.sandbox?.missing(need, this.grants.hosts);
+  }
+
+  #offered(network: NetworkNeed | undefined): Pick<ApprovalRequest, "network" | "savesHosts"> {
+    if (!network) return {};
+    const saves = this.#options.saveHosts !== undefined && network.hosts.length > 0;
+    return { network, ...(saves ? { savesHosts: true } : {}) };
+  }
+
+  takeNetwork(callId: string): NetworkNeed | undefined {
+    const need = this.#network.get(callId);
+    this.#network.delete(callId);
+    return need;
   }
 
   /** Tells what the evaluation of a command found out beside, and notes what an allowed call writes. */
@@ -213,7 +287,22 @@ class SessionGate implements PermissionGate {
     return evaluation.report?.readOnly ? { ...decision, readsOnly: true } : decision;
   }
 
+  /** Opens the network of a question as far as the answer says. */
+  async #openNetwork(
+    { callId, network }: ApprovalRequest,
+    { network: scope }: ApprovalAnswer,
+  ): Promise<void> {
+    if (!network || scope === undefined) return;
+    this.#network.set(callId, network);
+    if (scope === "once") return;
+    for (const host of network.hosts) this.grants.hosts.add(host);
+    if (scope === "project") {
+      await this.#saved(() => this.#options.saveHosts?.(network.hosts), network.hosts.join(", "));
+    }
+  }
+
   async #grant(evaluation: Evaluation, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
+    await this.#openNetwork(request, answer);
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
     const { call: { tool } } = evaluation;
     if (request.why?.code === "trust" && answer.scope !== "project") {
@@ -237,11 +326,15 @@ class SessionGate implements PermissionGate {
     }
   }
 
-  /** Saves a rule. Where that fails the user is told and false returned: the call is allowed all the same. */
-  async #save(rule: string, scope: "project" | "always"): Promise<boolean> {
+  #save(rule: string, scope: "project" | "always"): Promise<boolean> {
     const { saveRule, saveProjectRule } = this.#options;
+    return this.#saved(() => (scope === "project" ? saveProjectRule : saveRule)?.(rule), rule);
+  }
+
+  /** Saves what was granted; false, with a notice, where that fails: it counts for this session. */
+  async #saved(save: () => Promise<void> | undefined, rule: string): Promise<boolean> {
     try {
-      await (scope === "project" ? saveProjectRule : saveRule)?.(rule);
+      await save();
       return true;
     } catch (error) {
       const why = errorMessage(error);
@@ -252,8 +345,23 @@ class SessionGate implements PermissionGate {
     }
   }
 
-  confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision> {
-    return confirmOnce(this.#options, { callId: call.call.id, tool: call.tool, ...question }, signal);
+  async confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision> {
+    const need = question.escape?.network && await this.#escapeNeed(call, question.escape.network);
+    const network = need && await this.#missing(need);
+    const asked = { callId: call.call.id, tool: call.tool, ...question, ...this.#offered(network) };
+    return await confirmOnce(
+      this.#options,
+      asked,
+      signal,
+      (answer) => this.#openNetwork({ ...asked, scopes: ["once"] }, answer),
+    );
+  }
+
+  /** The hosts that refused a command; where none is known, those that its line names. */
+  async #escapeNeed(call: PreparedCall, refused: NetworkNeed): Promise<NetworkNeed | undefined> {
+    const { report } = await this.#evaluator.evaluate(call);
+    if (report?.deletesElsewhere) return undefined;
+    return refused.hosts.length > 0 ? refused : report?.network ?? refused;
   }
 
   async explain(call: PreparedCall): Promise<Explanation> {

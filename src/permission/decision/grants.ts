@@ -16,6 +16,8 @@ const SESSION = "granted for this session";
 export class SessionGrants {
   /** Calls that were granted for the session as they are. */
   readonly exact = new Set<string>();
+  /** Hosts that commands may reach until the session ends. */
+  readonly hosts = new Set<string>();
   /** Names of MCP tools that only read, as the user said. */
   readonly trusted: Set<string>;
   readonly #rules = new Set<string>();

@@ -11,6 +11,8 @@ export interface JailDenial {
   readonly kind: "file" | "network" | "setup";
   /** The line of output that says so. */
   readonly evidence: string;
+  /** The host that the line names. */
+  readonly host?: string;
 }
 
 const MOUNTED = /read-only file system|\bEROFS\b|device or resource busy|\bos error 30\b/i;
@@ -24,6 +26,9 @@ const FILE: { readonly [name: string]: RegExp } = {
 
 const NETWORK =
   /could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|nodename nor servname|network is unreachable|no address associated with hostname|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|failed to lookup address|getaddrinfo|no such host|cannot assign requested address|blocked by \[sandbox\] network_hosts/i;
+
+const HOST =
+  /(?:could not resolve host:?|\b(?:EAI_AGAIN|ENOTFOUND)|\blookup(?: address)?|host=)[ '"]*((?:[\w-]+\.)+[a-z][\w-]*)/i;
 
 const SETUP = /^(?:bwrap|sandbox-exec): /;
 
@@ -64,7 +69,10 @@ export function looksJailDenied(
     const evidence = line.trim().slice(0, 300);
     if (setup.test(evidence)) return { kind: "setup", evidence };
     if (pattern.test(evidence)) return { kind: "file", evidence };
-    if (jail.network !== "open" && NETWORK.test(evidence)) return { kind: "network", evidence };
+    if (jail.network !== "open" && NETWORK.test(evidence)) {
+      const host = lines.map((each) => HOST.exec(each)?.[1]).find((each) => each !== undefined);
+      return { kind: "network", evidence, ...(host === undefined ? {} : { host: host.toLowerCase() }) };
+    }
   }
   return undefined;
 }

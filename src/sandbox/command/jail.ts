@@ -1,5 +1,5 @@
 import type { Confinement } from "../../core/mod.ts";
-import type { Backend, ContainerSettings, ProbeResult, SpawnPlan } from "./backend.ts";
+import type { Backend, ContainerSettings, NetworkMode, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/denied_globs.ts";
@@ -123,6 +123,13 @@ export class Jail {
     return this.confined && looksLikeFailedSetUp(said, this.data.backend);
   }
 
+  /** The same jail with another network. */
+  async withNetwork(network: Pick<JailScope, "network" | "proxy">): Promise<Jail> {
+    const { data } = this;
+    const scope = await withForwarder({ ...data.fixed.scope, ...network });
+    return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
+  }
+
   /** The same jail, in which nothing in the roots may change. */
   readOnly(): Jail {
     const { data } = this;
@@ -202,6 +209,17 @@ export class Jail {
   /** Commands see other directories than the rest of the machine. */
   get #mounts(): boolean {
     return this.confined && this.data.backend !== "seatbelt";
+  }
+
+  /** The network of commands as far as it can be confined. */
+  get networkMode(): NetworkMode {
+    const { backend, probe, fixed: { scope } } = this.data;
+    return backend === "none" || !probe.network ? "open" : scope.network;
+  }
+
+  /** Commands can reach single hosts: their forwarder runs in the jail. */
+  get filters(): boolean {
+    return this.data.probe.proxy ?? true;
   }
 
   /** Reports whether commands can reach other machines, if only some. */

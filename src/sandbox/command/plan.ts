@@ -119,6 +119,7 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
     roots,
     runtime: host.runtime,
     standIns: host.standIns,
+    executable,
     online: scope.network === "open",
   });
   return {

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { exists } from "../../path/probe.ts";
+import { isSystemDirectory } from "../../path/protected.ts";
 import { contains, containsOnDisk, foldPath, IGNORES_CASE } from "../../path/contains.ts";
 import { deniedTest } from "./denied_globs.ts";
 import { HOME_SECRETS, kernelReason } from "../guarded.ts";
@@ -32,7 +33,7 @@ export interface WorkspaceOptions {
 }
 
 interface Areas {
-  readonly roots: readonly string[];
+  readonly roots: string[];
   readonly home: string;
   readonly forbidden: readonly string[];
 }
@@ -87,6 +88,36 @@ export class Workspace {
   usePrivateTmp(directory: string | undefined, shown: readonly string[] = []): void {
     this.#tmp = directory;
     this.#shownTmp = shown;
+  }
+
+  /**
+   * Returns the one directory whose opening would let these paths be written; undefined where there is none,
+   * or it is a system directory, a home, or what holds one.
+   */
+  couldOpen(paths: readonly string[]): string | undefined {
+    const outside = paths.map((path) => this.#resolve(path, "write"))
+      .filter((real) => !this.#areas.roots.some((root) => this.#contains(root, real)));
+    const directories = new Set(outside.map((real) => real.slice(0, real.lastIndexOf("/")) || "/"));
+    const [directory = "/", ...others] = directories;
+    const { userHome } = this.options;
+    const home = userHome === undefined ? undefined : realPath(userHome);
+    const holds = [this.#areas.home, home].some((each) =>
+      each !== undefined && this.#contains(directory, each)
+    );
+    if (others.length > 0 || holds || isSystemDirectory(directory, home)) return undefined;
+    const roots = [...this.#areas.roots, directory];
+    try {
+      const trial = new Workspace({ ...this.options, roots });
+      for (const path of paths) trial.#checkWrite(path, trial.#resolve(path, "write"));
+      return directory;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Opens one more directory for writing, by its real path, to every reader of `roots`. */
+  addRoot(directory: string): void {
+    if (!this.#areas.roots.includes(directory)) this.#areas.roots.push(directory);
   }
 
   /** Writable roots as real paths. */

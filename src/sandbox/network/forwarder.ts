@@ -1,14 +1,27 @@
 /**
  * Runs inside the jail: listens on a loopback port of the jail's own network, hands every connection to the
  * Unix socket of the proxy outside, and runs a command meanwhile. Arguments: socket, port, program, its
- * arguments. The exit code is the command's.
+ * arguments. The exit code is the command's. Where another command of the same network has the port, it takes
+ * another one and names that in the command's variables.
  *
  * Contract: uses nothing outside of its own body, because its source text is what the jail gets to run.
  */
 export async function forward(args: readonly string[]): Promise<void> {
   const [socket = "", port = "", program = "", ...rest] = args;
   const open = new Set<Deno.Conn>();
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: Number(port) });
+  const listen = (at: number) => Deno.listen({ hostname: "127.0.0.1", port: at });
+  let listener: Deno.TcpListener;
+  try {
+    listener = listen(Number(port));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    listener = listen(0);
+  }
+  const env = Object.fromEntries(
+    Object.entries(Deno.env.toObject())
+      .filter(([, value]) => value.endsWith(`//127.0.0.1:${port}`))
+      .map(([name, value]) => [name, value.replace(/\d+$/, `${listener.addr.port}`)]),
+  );
   const pump = async (from: Deno.Conn, to: Deno.Conn) => {
     const buffer = new Uint8Array(64 * 1024);
     for (let count = await from.read(buffer); count !== null; count = await from.read(buffer)) {
@@ -33,7 +46,7 @@ export async function forward(args: readonly string[]): Promise<void> {
     for await (const conn of listener) relay(conn).catch(() => {});
   };
   serve().catch(() => {});
-  const { code } = await new Deno.Command(program, { args: rest, stdin: "inherit" }).spawn().status;
+  const { code } = await new Deno.Command(program, { args: rest, env, stdin: "inherit" }).spawn().status;
   Deno.exitCode = code;
   listener.close();
   for (const conn of open) {

@@ -246,6 +246,8 @@ function assertResets(scene: Scene): void {
   assertEquals(actual, declared);
   assertEquals(scene.all("context.prefix").map(({ reason, detail }) => [reason, detail]), [
     ["start", undefined],
+    // The todo list of the session needs them.
+    ["tools", "+8"],
     ["tools", "+mcp__alpha__late"],
     ["model", "mock-1 → mock-2"],
     // The next process starts a server that has the tools it began with.
@@ -259,7 +261,7 @@ function assertResets(scene: Scene): void {
     scene.all("compaction").map(({ reason, action = "fold" }) => `${reason} ${action}`),
     Array.from({ length: summaries }, () => "pressure fold"),
   );
-  assertEquals(actual.length, summaries + 5);
+  assertEquals(actual.length, summaries + 6);
 }
 
 /** A new session begins with the same head, however much later and in whatever order things are found. */

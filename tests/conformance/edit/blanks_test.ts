@@ -1,6 +1,6 @@
 /**
  * Edits of files that are indented with any kind of blank, quoted by a model with any other: nothing outside
- * of the change differs by a byte. `REASONIX_EDIT_RUNS` sets the number of runs for each of the four tools;
+ * of the change differs by a byte. `deno task soak` runs 20,000 for each of the four tools;
  * from 20000 on every commit is also written in every form.
  */
 import fc from "fast-check";
@@ -16,11 +16,11 @@ import {
 } from "../../../src/tool/edit/fold.ts";
 import { applyEdit } from "../../../src/tool/edit/match_strategies.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { SEED } from "../../support/seed.ts";
+import { SEED, soakSize } from "../../support/seed.ts";
 import { codeCommits } from "./code_history.ts";
 import { callsFor, type FormCall, FORMS } from "./commit_forms.ts";
 
-const RUNS = Number(Deno.env.get("REASONIX_EDIT_RUNS") || 5000);
+const RUNS = soakSize(20_000, 3000);
 
 const EVERY_FORM = RUNS >= 20_000;
 

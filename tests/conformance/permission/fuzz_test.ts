@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { randomFrom } from "../../support/seed.ts";
+import { randomFrom, soakSize } from "../../support/seed.ts";
 import { type Line, makeLines } from "./fuzz_lines.ts";
 import { harness } from "./harness.ts";
 
-const COUNT = Number(Deno.env.get("FUZZ_COUNT") ?? 1000);
+const COUNT = soakSize(10_000, 1000);
 const WORKERS = 4;
 
 interface Tally {

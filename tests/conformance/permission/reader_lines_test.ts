@@ -1,11 +1,11 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
 import { jailed } from "../../unit/sandbox/command/jail_support.ts";
-import { randomFrom, SEED } from "../../support/seed.ts";
+import { randomFrom, SEED, soakSize } from "../../support/seed.ts";
 import { culprits, READER_ENV } from "./reader_jail.ts";
 import { makeReaderLines } from "./reader_lines.ts";
 
-const COUNT = Number(Deno.env.get("FUZZ_COUNT") ?? 5000);
+const COUNT = soakSize(5000, 700);
 const WORKERS = 2;
 
 /** Different lines that the gate takes for reading, in a tree that will lie at `tree`. */

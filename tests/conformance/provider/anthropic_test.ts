@@ -4,6 +4,7 @@
  * over all that came before them, and keeps a prompt cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
+import { soakSize } from "../../support/seed.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../../support/program.ts";
 import { type AnthropicWire, anthropicWire, type BlockAnswer } from "../../support/wires/anthropic.ts";
@@ -155,14 +156,16 @@ function checkSession({ wire, requests, logged }: Session, { steps }: Plan): voi
   assertEquals(logged, wire.counted);
 }
 
-Deno.test("a session of 200 steps is valid at every request of the Messages API, and read from its cache", async () => {
-  const plan = { steps: 200, entry: "", answer };
+const STEPS = soakSize(200, 60);
+
+Deno.test(`a session of ${STEPS} steps is valid at every request of the Messages API, and read from its cache`, async () => {
+  const plan = { steps: STEPS, entry: "", answer };
   checkSession(await session(anthropicWire({ counts: true, bound: true }), plan), plan);
 });
 
 Deno.test("a session with a budget for thoughts is valid at every request, and read from the cache", async () => {
   const plan: Plan = {
-    steps: 60,
+    steps: soakSize(60, 30),
     entry: 'facts = "anthropic"\neffort = "low"\ncache_ttl = "1h"',
     // With a budget a reply begins with a thought.
     answer: (step) => {

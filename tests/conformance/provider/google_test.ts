@@ -4,6 +4,7 @@
  * gave and the part it belongs to, and keeps the vendor's implicit cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
+import { soakSize } from "../../support/seed.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../../support/model_server.ts";
 import { finished, makeWorld } from "../../support/program.ts";
 import { type Counted, type GoogleWire, googleWire, type PartsAnswer } from "../../support/wires/google.ts";
@@ -147,9 +148,12 @@ function check(wire: GoogleWire, { requests, logged }: Session): void {
   assertEquals(logged, wire.counted);
 }
 
-Deno.test("a session of 200 steps is valid at every request of Gemini's wire, and read from its cache", async () => {
+const STEPS = soakSize(200, 60);
+
+Deno.test(`a session of ${STEPS} steps is valid at every request of Gemini's wire, and read from its cache`, async () => {
   const wire = googleWire({ counts: true, minimum: 2048 });
-  const plan = { model: "gemini-3-pro", steps: 200, busy: 30, killed: 80, stopped: 140 };
+  const at = (share: number) => Math.round(share * STEPS);
+  const plan = { model: "gemini-3-pro", steps: STEPS, busy: at(0.15), killed: at(0.4), stopped: at(0.7) };
   const done = await session(wire, plan);
   assert(done.requests.length > plan.steps, `${done.requests.length} requests`);
   check(wire, done);

@@ -9,11 +9,11 @@ import { type Message, ReasonixError } from "../../../src/core/mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect } from "../../support/model_client.ts";
-import { randomFrom } from "../../support/seed.ts";
+import { randomFrom, soakSize } from "../../support/seed.ts";
 import { configFixture, type Fixture } from "../../unit/config/fixture.ts";
 
 /** Values of each field; the long run has 200. */
-const VALUES = Number(Deno.env.get("FIELD_VALUES") ?? 6);
+const VALUES = soakSize(200, 2);
 const KINDS = ["openai", "responses", "anthropic", "google"] as const;
 
 const MINE = "http://127.0.0.1:1111/v1";

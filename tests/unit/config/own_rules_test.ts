@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { addOwnRule, ownRulesFile, removeOwnRule, sourceOf } from "../../../src/config/mod.ts";
+import { addOwnHosts, addOwnRule, ownRulesFile, removeOwnRule, sourceOf } from "../../../src/config/mod.ts";
 import {
   assert,
   assertEquals,
@@ -42,6 +42,29 @@ Deno.test("comments in the file of the rules stay, and what cannot be read in it
   await Deno.writeTextFile(file, text.replace("allow", 'deny = ["Bsh(rm)"]\nallow'));
   const error = await assertRejects(() => f.load(), ReasonixError, "Bsh");
   assertEquals([error.place?.file, error.place?.line], [file, text.split("\n").indexOf("[permissions]") + 2]);
+});
+
+Deno.test("hosts for one project join those of the user's file there, and count nowhere else", async () => {
+  await using f = configFixture({
+    "home/config.toml": '[sandbox]\nnetwork_hosts = ["a.example"]\n',
+    "copy/x": "",
+  });
+  const hosts = async (cwd = f.cwd) => (await f.load({ cwd })).config.sandbox.network_hosts;
+  await addOwnHosts(f, ["b.example", "c.example:8443"]);
+  await addOwnHosts(f, ["b.example"]);
+  await addOwnRule(f, "allow", "Bash(make)");
+  assertEquals(await hosts(), ["a.example", "b.example", "c.example:8443"]);
+  assertEquals(((await Deno.stat(ownRulesFile(f))).mode ?? 0) & 0o777, 0o600);
+  assertEquals(await hosts(f.cwd.replace(/project$/, "copy")), ["a.example"]);
+  if ((await Deno.stat(f.cwd)).birthtime !== null) {
+    await Deno.rename(f.cwd, `${f.cwd}-before`);
+    await Deno.mkdir(f.cwd);
+    assertEquals(await hosts(), ["a.example"], "another directory has taken its place");
+    await Deno.remove(f.cwd);
+    await Deno.rename(`${f.cwd}-before`, f.cwd);
+  }
+  await removeOwnRule(f, "b.example");
+  assertEquals(await hosts(), ["a.example", "c.example:8443"]);
 });
 
 Deno.test("other settings in the file of the rules do not count", async () => {

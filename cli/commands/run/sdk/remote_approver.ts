@@ -77,7 +77,12 @@ export class RemoteApprover implements Approver, PlanReviewer {
     return [...this.#calls.values()].findLast(({ name }) => name === tool)?.id ?? crypto.randomUUID();
   }
 
-  ask: Approver["ask"] = async ({ callId, tool, sent, subject, reason, agent, personOnly }, signal) => {
+  ask: Approver["ask"] = async (request, signal) => {
+    const { callId, tool, sent, subject, reason, agent, directory, personOnly } = request;
+    // What a program answers about a tool is no word about directories.
+    if (directory !== undefined) {
+      return { allow: false, scope: "once", note: "only a person opens directories" };
+    }
     // The rules judge other arguments again; whoever wrote them need not be asked twice.
     if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
     const mode = this.#mode();

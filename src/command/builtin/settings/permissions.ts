@@ -93,6 +93,12 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
   const texts = await loadTexts("setting_commands", host.locale);
   const { loaded, paths } = await host.session();
   const list = LISTS.find((name) => loaded.config.permissions[name].includes(rule));
+  const own = ownRulesFile(paths);
+  const at = loaded.config.sandbox.network_hosts.indexOf(rule);
+  if (list === undefined && at >= 0 && sourceOf(loaded, `sandbox.network_hosts[${at}]`).file === own) {
+    await removeOwnRule(paths, rule);
+    return own;
+  }
   if (list === undefined) {
     throw new ReasonixError(texts.noRule(rule), { exit: "usage", remedy: texts.rulesListed });
   }
@@ -101,7 +107,7 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
     ...sourceOf(loaded, `permissions.${list}[${index}]`),
   }));
   const { file, source } = rules.find(({ text }) => text === rule) ?? {};
-  if (file === ownRulesFile(paths)) {
+  if (file === own) {
     await removeOwnRule(paths, rule);
     return file;
   }
@@ -111,7 +117,7 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
       remedy: texts.changeThere,
     });
   }
-  const own = rules.filter((each) => each.file === file).map(({ text }) => text);
-  await setConfigValue(file, `permissions.${list}`, own.filter((text) => text !== rule));
+  const written = rules.filter((each) => each.file === file).map(({ text }) => text);
+  await setConfigValue(file, `permissions.${list}`, written.filter((text) => text !== rule));
   return file;
 }

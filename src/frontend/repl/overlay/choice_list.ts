@@ -5,11 +5,16 @@ import type { Palette } from "../../../view/mod.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { wordRows } from "./exact_text.ts";
 
-/** A choice, or one whose value the user writes. */
+/** A choice, one whose value the user writes, or one that opens further choices. */
 export type Entry<T> =
   | Choice<T>
+  | (Omit<Choice<T>, "value"> & { readonly entries: readonly Entry<T>[] })
   | (Omit<Choice<T>, "value"> & {
     readonly write: (text: string) => T;
+    /** What is asked for; absent: the label. */
+    readonly prompt?: string;
+    /** An empty text is an answer, too. */
+    readonly optional?: true;
     /** What the user begins with. */
     readonly initial?: string;
     /** Says what is wrong with a text, which is then not taken. */
@@ -43,6 +48,7 @@ export class ChoiceList<T> {
     this.#entries = options.entries;
   }
 
+  /** Undefined also where nothing is selected yet. */
   get current(): Entry<T> | undefined {
     return this.#entries[this.#at];
   }
@@ -58,7 +64,9 @@ export class ChoiceList<T> {
     const { key, text } = event;
     const step = { up: -1, down: 1, "ctrl+p": -1, "ctrl+n": 1 }[key];
     const page = { pageUp: -1, pageDown: 1 }[key];
-    if (step !== undefined) return this.#go(this.#at + step, "around");
+    if (step !== undefined) {
+      return this.#go(this.#at < 0 ? Math.min(0, step) : this.#at + step, "around");
+    }
     if (page !== undefined) return this.#go(this.#at + page * Math.max(1, this.#rows - 1), "stop");
     if (key === "home" || key === "end") return this.#go(key === "home" ? 0 : Infinity, "stop");
     if (this.#options.filter && key === "backspace") {
@@ -76,7 +84,7 @@ export class ChoiceList<T> {
 
   /** Marks an entry, or takes its mark back; false for one that cannot be marked. */
   mark(entry: Entry<T> | undefined): boolean {
-    if (!entry || "write" in entry) return false;
+    if (!entry || !("value" in entry)) return false;
     if (!this.marked.delete(entry)) this.marked.add(entry);
     return true;
   }
@@ -91,8 +99,10 @@ export class ChoiceList<T> {
     return this.#at;
   }
 
+  /** -1: nothing is selected. */
   set index(at: number) {
-    this.#go(at, "stop");
+    if (at < 0) this.#at = -1;
+    else this.#go(at, "stop");
   }
 
   #type(text: string): boolean {
@@ -126,8 +136,9 @@ export class ChoiceList<T> {
         .map((entry, index) => this.#row(entry, this.#top + index, columns));
     }
     const blocks = this.#blocks(columns);
-    const before = blocks.slice(0, this.#at).flat().length;
-    const height = blocks[this.#at]?.length ?? 1;
+    const at = Math.max(0, this.#at);
+    const before = blocks.slice(0, at).flat().length;
+    const height = blocks[at]?.length ?? 1;
     const all = blocks.flat();
     this.#top = clamp(this.#top, Math.min(before, before + height - rows), before);
     this.#top = clamp(this.#top, 0, Math.max(0, all.length - rows));
@@ -142,7 +153,7 @@ export class ChoiceList<T> {
     const { multiple, filter } = this.#options;
     const pointer = index === this.#at ? "›" : " ";
     const number = filter || index > 8 ? "" : `${index + 1}. `;
-    const box = !multiple || "write" in entry ? "" : this.marked.has(entry) ? "[x] " : "[ ] ";
+    const box = !multiple || !("value" in entry) ? "" : this.marked.has(entry) ? "[x] " : "[ ] ";
     return `${pointer} ${number}${box}`;
   }
 

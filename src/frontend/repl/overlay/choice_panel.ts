@@ -38,6 +38,14 @@ export interface ChoicePanelOptions<T> {
   readonly onMove?: ((value: T) => void) | undefined;
 }
 
+type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
+
+interface Writing<T> {
+  readonly entry: WrittenEntry<T>;
+  readonly composer: Composer;
+  readonly problem?: string;
+}
+
 /** A panel of so many rows is set apart by a rule, whatever else has to give way. */
 const ROOMY = 10;
 
@@ -49,11 +57,13 @@ export class ChoicePanel<T> implements Overlay<T> {
   readonly answer: Promise<T | undefined>;
   readonly #options: ChoicePanelOptions<T>;
   readonly #style: PanelStyle;
-  readonly #list: ChoiceList<T>;
+  #list: ChoiceList<T>;
+  /** Lists that lead to the present one. */
+  readonly #before: ChoiceList<T>[] = [];
   #resolve: (value: T | undefined) => void = () => {};
   #body: ScrollText | undefined;
   /** The answer that is being written. */
-  #writing: { readonly entry: Entry<T>; readonly composer: Composer; readonly problem?: string } | undefined;
+  #writing: Writing<T> | undefined;
   #shown: Entry<T> | undefined;
   /** The user has moved the selection. */
   #moved = false;
@@ -73,8 +83,10 @@ export class ChoicePanel<T> implements Overlay<T> {
   }
 
   input(event: InputEvent): void {
-    if (this.#writing) return this.#write(event, this.#writing.composer);
+    if (this.#writing) return this.#write(event, this.#writing);
     if (event.kind === "key") {
+      const before = event.key === "escape" ? this.#before.pop() : undefined;
+      if (before) return void (this.#list = before);
       if (event.key === "escape" || event.key === "ctrl+c") return this.cancel();
       if (event.key === "enter") return this.#enter();
       if (event.key === "q" && this.#options.reading) return this.cancel();
@@ -99,8 +111,9 @@ export class ChoicePanel<T> implements Overlay<T> {
     }
     const [to, from, moved] = [this.#list.indexOf(text), this.#list.index, this.#moved];
     if (to < 0) return undefined;
+    const list = this.#list;
     const go = (index: number, moved: boolean) => {
-      this.#list.index = index;
+      list.index = index;
       this.#moved = moved;
       this.#preview();
     };
@@ -116,7 +129,7 @@ export class ChoicePanel<T> implements Overlay<T> {
     const { multiple } = this.#options;
     const { current, marked } = this.#list;
     if (!current) return;
-    if (!multiple || "write" in current) return this.#choose(current);
+    if (!multiple || !("value" in current)) return this.#choose(current);
     const values = this.#options.entries.flatMap((entry) =>
       "value" in entry && (marked.has(entry) || (marked.size === 0 && entry === current)) ? [entry.value] : []
     );
@@ -125,27 +138,39 @@ export class ChoicePanel<T> implements Overlay<T> {
 
   #choose(entry: Entry<T>): void {
     if ("value" in entry) return this.#resolve(entry.value);
+    if ("entries" in entry) {
+      this.#before.push(this.#list);
+      this.#list = new ChoiceList({ entries: entry.entries, palette: this.#style.palette });
+      // What may be saved is chosen by another key than the one that opened the list.
+      this.#list.index = -1;
+      return;
+    }
+    // A mere Enter asks for no text.
+    if (entry.optional && !this.#moved) return this.#written(entry, "");
     const composer = new Composer({
       palette: this.#style.palette,
       onSubmit: ({ text }) => {
         const problem = entry.check?.(text.trim());
-        if (problem !== undefined) {
-          composer.text = text;
-          this.#writing = { entry, composer, problem };
-          return;
-        }
-        const written = entry.write(text.trim());
-        const { multiple } = this.#options;
-        const marked = [...this.#list.marked].flatMap((each) => "value" in each ? [each.value] : []);
-        this.#resolve(multiple ? multiple([...marked, written]) : written);
+        if (problem === undefined) return this.#written(entry, text.trim());
+        composer.text = text;
+        this.#writing = { entry, composer, problem };
       },
     });
     composer.text = entry.initial ?? "";
     this.#writing = { entry, composer };
   }
 
-  #write(event: InputEvent, composer: Composer): void {
-    if (event.kind === "key" && (event.key === "escape" || event.key === "ctrl+c")) this.#writing = undefined;
+  #written(entry: WrittenEntry<T>, text: string): void {
+    const written = entry.write(text);
+    const { multiple } = this.#options;
+    const marked = [...this.#list.marked].flatMap((each) => "value" in each ? [each.value] : []);
+    this.#resolve(multiple ? multiple([...marked, written]) : written);
+  }
+
+  #write(event: InputEvent, { entry, composer }: Writing<T>): void {
+    const key = event.kind === "key" ? event.key : "";
+    if (key === "escape" || key === "ctrl+c") this.#writing = undefined;
+    else if (key === "enter" && entry.optional && composer.text.trim() === "") this.#written(entry, "");
     else composer.input(event);
   }
 
@@ -200,7 +225,9 @@ export class ChoicePanel<T> implements Overlay<T> {
     ]);
     const shown = this.#bodyRows(columns, given.body);
     const { current = 0, unseen } = this.#options;
-    if (unseen !== undefined && !this.#moved) this.#list.index = this.#body?.seen ? current : unseen;
+    if (unseen !== undefined && !this.#moved && this.#before.length === 0) {
+      this.#list.index = this.#body?.seen ? current : unseen;
+    }
     const hints = hintRows(
       this.#hints(!this.#previews && (this.#body?.cut ?? false), height > given.list),
       columns,
@@ -253,7 +280,7 @@ export class ChoicePanel<T> implements Overlay<T> {
     const { palette } = this.#style;
     const { entry, problem } = this.#writing ?? {};
     return [
-      ...wordRows(entry?.label ?? "", columns, palette.warning).map(palette.accent),
+      ...wordRows(entry?.prompt ?? entry?.label ?? "", columns, palette.warning).map(palette.accent),
       ...(problem === undefined ? [] : wordRows(problem, columns, palette.warning).map(palette.bad)),
     ];
   }
@@ -262,7 +289,8 @@ export class ChoicePanel<T> implements Overlay<T> {
   #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
     if (this.#writing) return [hints.send, hints.back];
-    const { filter, multiple, reading, leave = hints.leave } = this.#options;
+    const { filter, multiple, reading } = this.#options;
+    const leave = this.#before.length > 0 ? hints.back : this.#options.leave ?? hints.leave;
     const { at, of } = this.#list.position;
     return [
       !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,

@@ -29,7 +29,7 @@ export class Dialogs {
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     const { approvalPanel } = await import("./approval/approval.ts");
     const style = { ...await this.#style(), reasons: await loadTexts("reasons", this.#options.locale()) };
-    const panel = await approvalPanel(request, style, signal);
+    const panel = await approvalPanel(request, style);
     return await this.overlays.show(panel, signal);
   }
 

@@ -20,36 +20,37 @@ export function isLongPlan({ plan }: PlanProposal): boolean {
   return plan.length > SHORT_PLAN.characters || plan.split("\n").length > SHORT_PLAN.lines;
 }
 
-/** Its answers where lines are read and written. */
+/** Its answers where lines are read and written; the one that grants least comes first. */
 export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
   return [
-    { label: texts.yes, key: "y", value: { approve: true, window: true } },
+    { label: texts.asking, key: "y", value: { approve: true } },
+    { label: texts.yes, key: "w", value: { approve: true, window: true } },
     { label: texts.edits, key: "e", value: { approve: true, window: true, acceptEdits: true } },
-    { label: texts.asking, key: "m", value: { approve: true } },
-    { ...noted(texts.revise), label: texts.note, key: "t" },
-    { label: texts.leave, key: "n", value: "leave" },
+    {
+      label: texts.deny,
+      key: "n",
+      prompt: texts.note,
+      optional: true,
+      write: (note) => note === "" ? "leave" : { approve: false, note },
+    },
   ];
 }
 
-/** Its answers in a panel, where a plan can be changed and read again. */
-export function planPanelEntries({ plan }: PlanProposal, texts: PlanTexts): Entry<PlanChoice | "look">[] {
+/** Its answers in a panel, where a plan can be changed, and a long one read again. */
+export function planPanelEntries(
+  proposal: PlanProposal,
+  texts: PlanTexts,
+): Entry<PlanChoice | "look">[] {
   const entries = planEntries(texts);
   const more: Entry<PlanChoice | "look">[] = [
     {
       label: texts.change,
       key: "c",
-      initial: plan,
+      initial: proposal.plan,
       check: (text) => text === "" ? texts.empty : undefined,
-      write: (text) => ({ approve: true, window: true, plan: text }),
+      write: (text) => ({ approve: true, plan: text }),
     },
-    { label: texts.look, key: "v", value: "look" },
+    ...(isLongPlan(proposal) ? [{ label: texts.look, key: "v", value: "look" } as const] : []),
   ];
   return [...entries.slice(0, 3), ...more, ...entries.slice(3)];
-}
-
-function noted(missing: string) {
-  return {
-    check: (text: string) => text === "" ? missing : undefined,
-    write: (note: string): PlanChoice => ({ approve: false, note }),
-  };
 }

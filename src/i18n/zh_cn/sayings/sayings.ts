@@ -140,11 +140,11 @@ const SESSIONS = {
 } satisfies Partial<Says>;
 
 const DENIALS = {
-  file: "隔离环境可能阻止了此命令写入；--add-dir 或 [sandbox] allow_write 可以开放目录",
-  network: "隔离环境可能阻止了此命令联网；见 [sandbox] network 和 network_hosts",
+  file: "沙箱可能阻止了此命令写入；--add-dir 或 [sandbox] allow_write 可以开放目录",
+  network: "沙箱可能阻止了此命令联网。要允许，请在 ~/.reasonix/config.toml 中加入：",
   readOnly: "由于 [tools] writes，命令只能读取工作区；--writes allow 可以开放",
   mode: "在只读模式和计划模式下，命令只能读取工作区",
-  setup: "无法为此命令建立隔离环境；下次会重新尝试",
+  setup: "无法为此命令建立沙箱；下次会重新尝试",
 } as const;
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -168,7 +168,7 @@ const NOTICES = {
   languageServerGone: (server, why) => `语言服务器 ${server} 不再启动：${why}`,
   heldBack: (names) => `以下变量看似机密，不提供给命令：${names}；[tools.shell] pass_env 可以放行`,
   refusedHost: (address, reason) => `拒绝了到 ${address} 的连接：${reason}`,
-  deniedByJail: (what) => DENIALS[what],
+  deniedByJail: (what, lines) => `${DENIALS[what]}${lines}`,
   madeFiles: (kind, names) =>
     `命令生成了${
       kind === "protected" ? "其他程序会运行或遵从的文件" : "Edit 规则不允许改动的文件"

@@ -137,6 +137,7 @@ function readWords(draft: Draft): void {
       return;
     }
     passWrapper(name, inner, argv, draft);
+    draft.network ||= row?.network === true;
     at += inner.at;
     argv = argv.slice(inner.at);
     if (argv.length === 0) return;
@@ -220,7 +221,7 @@ function readProgram(running: Running, row: Program | undefined, draft: Draft): 
   const found = optionCode(call, row) ?? row.read?.(call);
   const atHome = !/\//.test(word.replace(/^\/(?:usr\/)?bin\//, ""));
   draft.readOnly = atHome && (found?.readOnly ?? onlyReads(call, row));
-  draft.network = row.network === true ||
+  draft.network ||= row.network === true ||
     (row.network !== undefined && call.args.some((each) => row.network !== true && row.network?.test(each)));
   if (found) apply(found, draft);
   addDestruction(draft, running, row);

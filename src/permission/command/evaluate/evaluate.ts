@@ -16,6 +16,7 @@ import type {
   CommandSurroundings,
   DestructiveFinding,
   GateOptions,
+  NetworkNeed,
   SegmentExplanation,
 } from "../../types.ts";
 import { describeLine, type LineDescription } from "../describe.ts";
@@ -24,7 +25,7 @@ import { readLine } from "../line.ts";
 import { isListedReader } from "./listed_readers.ts";
 import { matchText } from "./match_rule.ts";
 import { Unparsable } from "../parse.ts";
-import { programNamed } from "../programs.ts";
+import { contactedHosts, programNamed } from "../programs.ts";
 import { type Effects, type Line, program } from "../types.ts";
 
 /** What a command line is judged against. */
@@ -50,6 +51,10 @@ export interface CommandReport {
   readonly listedReaders: boolean;
   readonly unparsable?: string;
   readonly destructive: readonly DestructiveFinding[];
+  /** The network that its commands are known to need. */
+  readonly network?: NetworkNeed;
+  /** It deletes on another machine as soon as it has a network. */
+  readonly deletesElsewhere?: true;
   /** First words that stand for similar commands, when the line is one plain command. */
   readonly prefix?: readonly string[];
   /** Absent when the line cannot be taken apart. */
@@ -159,8 +164,30 @@ function report(
     // What is denied anyway need not be resolved and counted.
     destructive: ruling.outcome === "deny" ? [] : findDestructive(line, command, { places, ...check }),
     line,
+    ...networkOf(line, scene),
     ...(prefix === undefined || line.dynamic !== undefined ? {} : { prefix }),
   };
+}
+
+/** Returns the network that a line needs: no more hosts than its commands name, where all of them do. */
+function networkOf(
+  line: Line,
+  { directory }: CommandScene,
+): Pick<CommandReport, "network" | "deletesElsewhere"> {
+  if (line.commands.some(({ destructive }) => destructive.some(({ elsewhere }) => elsewhere))) {
+    return { deletesElsewhere: true };
+  }
+  if (line.dynamic !== undefined) return {};
+  const needs = line.commands.filter(({ network }) => network)
+    .map(({ command, runs }) =>
+      contactedHosts(
+        runs.filter(({ refusals }) => !refusals).map(({ argv }) => argv),
+        command.cwds?.[0] ?? directory,
+      )
+    );
+  if (needs.length === 0 || needs.includes("local")) return {};
+  const known = needs.flatMap((hosts) => typeof hosts === "string" ? [] : [hosts]);
+  return { network: { hosts: known.length < needs.length ? [] : [...new Set(known.flat())] } };
 }
 
 /** Returns the allow rule that names the line as a whole, word for word. */

@@ -49,7 +49,7 @@ function cmake({ name, args, at }: Call): Found | undefined {
 }
 
 const PACKAGES =
-  /^(?:i|ci|install|add|update|upgrade|publish|audit|outdated|view|info|search|create|init|dlx|get|fetch|download|sync|push|login)$/;
+  /^(?:i|ci|install|add|update|upgrade|publish|audit|outdated|view|info|search|create|init|dlx|get|fetch|download|require|tidy|sync|push|login|restore)$/;
 const PYTHON_FILES = /\.(?:py|pth|toml|cfg|ini)$/;
 const NPM = "script-shell call node-options shell";
 
@@ -68,6 +68,7 @@ export const BUILDERS: readonly Program[] = [
     codeLong: NPM,
     obeys: SCRIPTS,
     network: PACKAGES,
+    registries: "npm",
     prints: "--version -v",
     offers: "run+ test ci install",
     read: ({ args }) =>
@@ -78,10 +79,18 @@ export const BUILDERS: readonly Program[] = [
     codeLong: "script-shell shell-mode",
     obeys: SCRIPTS,
     network: PACKAGES,
+    registries: "npm",
     mentions: "first",
     offers: "run+ install test",
   },
-  { names: "yarn", obeys: SCRIPTS, network: PACKAGES, mentions: "first", offers: "run+ install test" },
+  {
+    names: "yarn",
+    obeys: SCRIPTS,
+    network: PACKAGES,
+    registries: "npm yarn",
+    mentions: "first",
+    offers: "run+ install test",
+  },
   { names: "jest vitest mocha eslint", obeys: SCRIPTS, offers: "." },
   { names: "vite webpack", obeys: SCRIPTS },
   { names: "tsc prettier ruff black mypy flake8 gofmt rustfmt phpunit", offers: ".", prints: "--version" },
@@ -100,13 +109,21 @@ export const BUILDERS: readonly Program[] = [
     obeys: PYTHON_FILES,
     offers: ".",
   },
-  { names: "tox nox uv poetry", obeys: PYTHON_FILES, network: PACKAGES },
-  { names: "pip#", obeys: PYTHON_FILES, network: PACKAGES, prints: "--version -V", offers: "list show" },
+  { names: "tox nox uv poetry", obeys: PYTHON_FILES, network: PACKAGES, registries: "python" },
+  {
+    names: "pip#",
+    obeys: PYTHON_FILES,
+    network: PACKAGES,
+    registries: "python",
+    prints: "--version -V",
+    offers: "list show",
+  },
   {
     names: "cargo",
     code: /^--config/,
     obeys: /\.(?:rs|toml)$/,
     network: PACKAGES,
+    registries: "rust",
     offers: "build test check clippy fmt",
   },
   { names: "rustc", obeys: /\.(?:rs|toml)$/, outputs: "-o" },
@@ -116,13 +133,19 @@ export const BUILDERS: readonly Program[] = [
     obeys: /\.go$/,
     outputs: "-o",
     network: PACKAGES,
+    registries: "go",
     prints: "version",
     read: ({ args: [sub, ...names] }) =>
       sub === "env" ? { readOnly: names.every((name) => /^[A-Z][A-Z0-9_]*$/.test(name)) } : undefined,
     offers: "build test vet fmt mod list",
   },
   { names: "prove", obeys: /\.(?:p[lm]|t)$/ },
-  { names: "rake bundle gem", obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/, network: PACKAGES },
+  {
+    names: "rake bundle gem",
+    obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/,
+    network: PACKAGES,
+    registries: "ruby",
+  },
   { names: "rspec", obeys: /\.(?:rb|ru)$|(?:Rake|Gem)file$/, offers: "." },
   {
     names: "cmake ctest",
@@ -132,9 +155,15 @@ export const BUILDERS: readonly Program[] = [
     prints: "--version --help",
   },
   { names: "ninja", obeys: /CMakeLists\.txt$|\.(?:cmake|ninja)$/, prints: "--version" },
-  { names: "gradle mvn", obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/, offers: "test" },
+  {
+    names: "gradle mvn",
+    obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/,
+    registries: "java",
+    offers: "test",
+  },
   { names: "gradlew mvnw ant sbt", obeys: /\.(?:gradle|kts|xml|sbt|java|kt|scala)$/ },
-  { names: "dotnet", offers: "build test" },
+  { names: "dotnet", network: PACKAGES, registries: "dotnet", offers: "build test" },
+  { names: "composer", network: PACKAGES, registries: "php" },
   { names: "just task", obeys: /(?:^|\/)\.?[Jj]ustfile$|Taskfile\.ya?ml$/ },
   { names: "mise", runs: "anything", obeys: /(?:^|\/)\.?[Jj]ustfile$|Taskfile\.ya?ml$/ },
   {

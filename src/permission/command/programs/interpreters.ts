@@ -222,15 +222,19 @@ export const INTERPRETERS: readonly Program[] = [
     obeys: SCRIPTS,
     prints: ASKS_VERSION,
   }),
-  interpreter({
-    names: "deno",
-    language: "javascript",
-    code: /^(?:eval|repl|-|--eval(?:=.*)?|data:.*)$/,
-    option: { flags: /^(?:-[AqTRWN]+|--(?:allow|deny|no)-\S+|--quiet)$/, code: /^eval$/ },
-    input: /^(?:-[AqrRWNESI]+|--(?:allow-\S+|deny-\S+|no-\S+|quiet|unstable\S*|check|cached-only|watch))$/,
-    obeys: /\.(?:[cm]?[jt]sx?|jsonc?)$/,
-    prints: "--version -V --help -h",
-  }),
+  {
+    ...interpreter({
+      names: "deno",
+      language: "javascript",
+      code: /^(?:eval|repl|-|--eval(?:=.*)?|data:.*)$/,
+      option: { flags: /^(?:-[AqTRWN]+|--(?:allow|deny|no)-\S+|--quiet)$/, code: /^eval$/ },
+      input: /^(?:-[AqrRWNESI]+|--(?:allow-\S+|deny-\S+|no-\S+|quiet|unstable\S*|check|cached-only|watch))$/,
+      obeys: /\.(?:[cm]?[jt]sx?|jsonc?)$/,
+      prints: "--version -V --help -h",
+    }),
+    network: /^(?:add|install|cache|update)$/,
+    registries: "deno npm",
+  },
   interpreter({
     names: "php#",
     language: "php",

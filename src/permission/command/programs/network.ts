@@ -10,6 +10,11 @@ const REDIS_DELETION = /^[ \t]*(?:flush(?:all|db)|del|unlink|shutdown|swapdb)\b/
 const SHELL_DELETION = /\brm\b[^;|&]*\s-{1,2}\w*[rR]|\b(?:mkfs|wipefs|shutdown|reboot|poweroff)\b/;
 
 const SQL: RemoteDeletion = { text: SQL_DELETION };
+const REMOVALS: RemoteDeletion = {
+  words: "delete remove",
+  depth: 2,
+  options: "-X=DELETE --method=DELETE",
+};
 
 /** Programs that talk to other machines, among them clients of services with how they delete there. */
 export const NETWORK: readonly Program[] = [
@@ -92,7 +97,8 @@ export const NETWORK: readonly Program[] = [
     options: "--delete --delete-offsets",
   }),
   service("rclone", { words: "delete deletefile purge rmdir rmdirs cleanup sync", depth: 1 }),
-  service("gh glab", { words: "delete remove", depth: 2, options: "-X=DELETE --method=DELETE" }),
+  service("gh", REMOVALS, { hosts: "api.github.com github.com" }),
+  service("glab", REMOVALS),
 ];
 
 function service(names: string, remote: RemoteDeletion, row: Partial<Program> = {}): Program {

@@ -66,15 +66,19 @@ export const WRAPPERS: readonly Program[] = [
   wrapper("npx", { options: "yqp: yes no quiet no-install package=", guarded: FETCH }, {
     codeLong: "script-shell call node-options shell",
     network: true,
+    registries: "npm",
     prints: "--version -v",
   }),
   wrapper("npm", { options: "y yes no package=", guarded: FETCH }, { sub: "exec x" }),
   wrapper("npm", { operands: 1, guarded: "it runs in another directory" }, { sub: "explore" }),
-  wrapper("bunx", { options: " bun", guarded: FETCH }, { network: true }),
+  wrapper("bunx", { options: " bun", guarded: FETCH }, { network: true, registries: "npm" }),
   wrapper("bun", { guarded: FETCH }, { sub: "x" }),
   wrapper("pnpm yarn", { guarded: FETCH }, { sub: "dlx" }),
   wrapper("pnpm yarn", { guarded: PROJECT }, { sub: "exec" }),
-  wrapper("uvx", { options: "p: from= with= python=", guarded: FETCH }, { network: true }),
+  wrapper("uvx", { options: "p: from= with= python=", guarded: FETCH }, {
+    network: true,
+    registries: "python",
+  }),
   wrapper("uv", {
     options: "qp: frozen locked no-sync offline quiet with= python= extra= group= project=",
     guarded: "it may install before it runs",

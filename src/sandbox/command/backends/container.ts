@@ -277,16 +277,24 @@ interface Proxied {
 }
 
 /** The command behind the forwarder to the proxy, where there is one. */
-function proxied({ network, proxy, privateTmp }: JailPlan, argv: readonly string[]): Proxied {
-  const { socket, forwarder: [runtime = "", ...words] = [] } = proxy ?? {};
-  if (network !== "filtered" || socket === undefined) return { argv, mounts: [], env: {} };
+function proxied(
+  { network, proxy, privateTmp }: JailPlan,
+  argv: readonly string[],
+  kept: boolean,
+): Proxied {
+  const { socket, forwarder: [runtime = Deno.execPath(), ...words] = [] } = proxy ?? {};
+  const program: BindMount = { path: RUNTIME, from: runtime, writable: false };
+  if (network !== "filtered" || socket === undefined) {
+    // A kept container has it always: an answer that opens hosts must not replace the container.
+    return { argv, mounts: kept ? [program] : [], env: {} };
+  }
   // A kept container has mounts that stay, so its socket is in a directory that it sees.
   const shared = privateTmp !== undefined && contains(privateTmp, socket);
   const inner = shared ? `/tmp${socket.slice(privateTmp.length)}` : PROXY_SOCKET;
   return {
     argv: [RUNTIME, ...words, inner, String(PROXY_PORT), ...argv],
     mounts: [
-      { path: RUNTIME, from: runtime, writable: false },
+      program,
       ...(shared ? [] : [{ path: inner, from: socket, writable: true }]),
     ],
     env: proxyEnvironment(PROXY_PORT),
@@ -298,7 +306,7 @@ function wrap({ program: kind, image, kept }: ContainerSettings, command: Jailed
   const program = probe.program ?? kind;
   const project = kept ? plan.project : undefined;
   const places = mounts(plan, probe);
-  const proxy = proxied(plan, inImage(command.argv, places));
+  const proxy = proxied(plan, inImage(command.argv, places), project !== undefined && probe.proxy === true);
   const env = { ...command.env, ...proxy.env };
   const names = new Set([...passed(env, places), ...Object.keys(proxy.env)]);
   places.push(...proxy.mounts);

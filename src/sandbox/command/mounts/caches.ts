@@ -92,6 +92,8 @@ export interface CacheSources {
   readonly runtime?: string | undefined;
   /** The place where the directories are kept that commands get instead; absent: there is no replacing. */
   readonly standIns?: string | undefined;
+  /** The program that runs this one, which the way to the network filter needs. */
+  readonly executable?: string | undefined;
   /** Commands have network and can fetch what they need. */
   readonly online: boolean;
 }
@@ -105,7 +107,7 @@ export interface CachePlan {
 
 /** Looks up which caches there are, and makes the directories that stand in for some. */
 export function planCaches(sources: CacheSources): CachePlan {
-  const { userHome, runtime, standIns, roots, online } = sources;
+  const { userHome, runtime, standIns, roots, online, executable = "" } = sources;
   const inHome = (names: readonly string[]) =>
     userHome === undefined ? [] : names.map((name) => `${userHome}/${name}`);
   const shared = COMMON.flatMap((directory) => SHARED.map((name) => `${directory}/${name}`));
@@ -128,7 +130,10 @@ export function planCaches(sources: CacheSources): CachePlan {
     ...common.map(({ path }) =>
       replacement(path, `${standIns}/jail-cache`, { shown: SHOWN, shared: SHARED })
     ),
-    ...npx.map(({ path }) => replacement(path, `${standIns}/jail-npx`, {})),
+    ...npx.map(({ path }) => {
+      const shown = contains(path, executable) ? [executable.slice(path.length + 1)] : [];
+      return replacement(path, `${standIns}/jail-npx`, { shown });
+    }),
     ...own.map(({ path }) =>
       replacement(path, `${standIns}/jail-runtime`, online ? {} : { shown: RUNTIME_PACKAGES })
     ),

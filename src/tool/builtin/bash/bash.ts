@@ -8,16 +8,40 @@ import { LiveOutput, OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
-import { errorResult, failure, readOnlyRemark, type ToolContext, type ToolResult } from "../../tool.ts";
+import {
+  type Arguments,
+  errorResult,
+  failure,
+  readOnlyRemark,
+  type ToolContext,
+  type ToolResult,
+} from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 
 /** The next request goes out before the next jail is made: both want the processor. */
 const AFTER_MS = 1;
 
+/** Returns the failure of a command that cannot begin whatever the answer to a question about it is. */
+export async function cannotBegin(args: Arguments, context: ToolContext): Promise<ToolResult | undefined> {
+  const refusal = unusable(String(args.command));
+  if (refusal || args.workdir === undefined) return refusal;
+  return await workingFolder(context, args.workdir).then(() => undefined, (error) => {
+    if (error instanceof ReasonixError) return errorResult(error);
+    throw error;
+  });
+}
+
+function unusable(command: string): ToolResult | undefined {
+  if (command.trim() === "") return failure("Cannot run an empty command");
+  return command.includes("\0")
+    ? failure("Cannot run a command with a NUL character", "leave it out")
+    : undefined;
+}
+
 export async function bash(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const command = String(args.command);
-  if (command.trim() === "") return failure("Cannot run an empty command");
-  if (command.includes("\0")) return failure("Cannot run a command with a NUL character", "leave it out");
+  const refusal = unusable(command);
+  if (refusal) return refusal;
   try {
     const shell = findShell(context.settings.shell, searchPath());
     const folder = await workingFolder(context, args.workdir);
@@ -39,7 +63,7 @@ interface Wanted {
   readonly maxChars: unknown;
 }
 
-/** Runs a command, and once more without the jail when that stopped it and a person agrees. */
+/** Runs a command, and again with a network or without the jail when that stopped it and a person agrees. */
 async function runForeground(
   foreground: Foreground,
   { jail, signal }: ToolContext,
@@ -49,14 +73,11 @@ async function runForeground(
   const result = await foreground.run(jail.wrap(argv, { cwd }), wanted);
   const { exitCode = 0, content: output } = result;
   if (!result.isError || exitCode === 0 || !jail.escape) return result;
-  const plan = await jail.escape({ argv, exitCode, output }, signal);
-  if (plan === undefined) return result;
-  if (typeof plan === "string") return { ...result, content: `${output}\n[${plan}]` };
-  const free = await foreground.again().run(plan, wanted);
-  return {
-    ...free,
-    content: `[the jail stopped this command; run again without it, as the user allowed]\n${free.content}`,
-  };
+  const escape = await jail.escape({ argv, cwd, exitCode, output }, signal);
+  if (escape === undefined) return result;
+  if (typeof escape === "string") return { ...result, content: `${output}\n[${escape}]` };
+  const free = await foreground.again().run(escape.plan, wanted);
+  return { ...free, content: `[${escape.note}]\n${free.content}` };
 }
 
 interface Folder {

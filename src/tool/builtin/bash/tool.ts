@@ -38,5 +38,6 @@ export const BASH = defineBuiltin({
     line: String(command),
     ...(typeof workdir === "string" && workdir !== "" ? { directory: workdir } : {}),
   }),
+  check: async (args, context) => await (await import("./bash.ts")).cannotBegin(args, context),
   load: async () => (await import("./bash.ts")).bash,
 });

@@ -1,4 +1,4 @@
-import { createJail, forecastJail, startFilterProxy } from "../../../../src/sandbox/mod.ts";
+import { createJail, forecastJail, type Jail, startFilterProxy } from "../../../../src/sandbox/mod.ts";
 import type { JailPlan } from "../../../../src/sandbox/command/backend.ts";
 import { containerBackend } from "../../../../src/sandbox/command/backends/container.ts";
 import { looksJailDenied } from "../../../../src/sandbox/command/detect_denial.ts";
@@ -281,6 +281,39 @@ Deno.test({
     }).output();
     assertEquals([code, new TextDecoder().decode(stdout)], [125, ""]);
     assert(jail.failedToBegin(new TextDecoder().decode(stderr)), new TextDecoder().decode(stderr));
+  },
+});
+
+Deno.test({
+  ...contained("hosts that are opened for commands of a kept container neither end it nor each other"),
+  fn: async () => {
+    await using g = await ground();
+    const jail = await jailOf(g, true);
+    const job = sh(jail, g.ws, "touch job; while [ ! -e done ]; do sleep 0.05; done; echo survived");
+    await until(() => exists(`${g.ws}/job`));
+    const ask = async (jail: Jail, host: string, after = "") =>
+      await sh(
+        jail,
+        g.ws,
+        `exec 3<>/dev/tcp/127.0.0.1/\${HTTP_PROXY##*:}; ` +
+          `printf 'GET http://${host}/ HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3; ${after}`,
+      );
+    const opened = async (name: string) => {
+      const socket = `${g.base}/tmp/${name}.sock`;
+      const proxy = await startFilterProxy({ hosts: [`${name}.invalid`], listen: { socket } });
+      return { proxy, jail: await jail.withNetwork({ network: "filtered", proxy: proxy.address }) };
+    };
+    const [a, b] = [await opened("a"), await opened("b")];
+    await using _a = a.proxy;
+    await using _b = b.proxy;
+    const first = ask(a.jail, "b.invalid", "touch first; while [ ! -e done ]; do sleep 0.05; done");
+    await until(() => exists(`${g.ws}/first`));
+    const second = await ask(b.jail, "b.invalid");
+    await Deno.writeTextFile(`${g.ws}/done`, "");
+    assertMatch((await first).stdout, /b\.invalid:80 is not listed/);
+    assert(!second.stdout.includes("is not listed"), second.stdout);
+    assertMatch(second.stdout, /^HTTP/);
+    assertEquals((await job).stdout, "survived\n");
   },
 });
 

@@ -5,20 +5,23 @@ const LINUX = { backend: "bubblewrap", network: "none" } as const;
 const MAC = { backend: "seatbelt", network: "filtered" } as const;
 
 Deno.test("looksJailDenied recognises how programs report what the jail refused", () => {
-  const cases: [string, "file" | "network" | "setup"][] = [
+  const cases: [line: string, kind: "file" | "network" | "setup", host?: string][] = [
     ["touch: cannot touch '/etc/x': Read-only file system", "file"],
     ["Error: EROFS: read-only file system, open '/usr/x'", "file"],
     ["error: could not lock config file .git/config: Device or resource busy", "file"],
     ["OSError: [Errno 30] Read-only file system: '/x'", "file"],
-    ["curl: (6) Could not resolve host: example.com", "network"],
+    ["curl: (6) Could not resolve host: example.com", "network", "example.com"],
+    ["npm error getaddrinfo EAI_AGAIN registry.example.org", "network", "registry.example.org"],
+    ["go: dial tcp: lookup proxy.golang.org: no such host", "network", "proxy.golang.org"],
+    ["failed to lookup address information: Temporary failure in name resolution", "network"],
     ["npm error code EAI_AGAIN", "network"],
     ["fatal: unable to access 'https://x/': Could not resolve host: x", "network"],
     ["ssh: connect to host 1.2.3.4 port 22: Network is unreachable", "network"],
     ["bwrap: Can't find source path /x: No such file or directory", "setup"],
   ];
-  for (const [line, kind] of cases) {
+  for (const [line, kind, host] of cases) {
     const denial = looksJailDenied({ exitCode: 1, output: `some output\n${line}\nmore\n` }, LINUX);
-    assertEquals(denial, { kind, evidence: line });
+    assertEquals(denial, { kind, evidence: line, ...(host === undefined ? {} : { host }) });
   }
   assertEquals(
     looksJailDenied({ exitCode: 1, output: "sh: /x: Operation not permitted" }, MAC)?.kind,

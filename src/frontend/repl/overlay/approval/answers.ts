@@ -12,66 +12,105 @@ export interface ApprovalStyle extends PanelStyle {
 type ApprovalTexts = ApprovalStyle["texts"]["approval"];
 type Answer = Entry<ApprovalAnswer>;
 
-/** The answers that a question about a call leaves open. */
+/** Returns the answers about a call: yes, yes for this session, always…, no…, and a network. */
 export function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
-  const { scopes, escape } = request;
-  return [
-    { label: escape ? approval.unconfined : approval.once, key: "y", value: { allow: true, scope: "once" } },
-    ...(scopes.includes("session") ? forSession(request, approval) : []),
+  const { scopes, escape, network, directory } = request;
+  const once = escape
+    ? approval.unconfined
+    : directory !== undefined
+    ? approval.directoryYes
+    : network
+    ? approval.offline
+    : approval.once;
+  const yes: Answer = { label: once, key: "y", value: { allow: true, scope: "once" } };
+  const online: Answer[] = network
+    ? [{
+      label: approval.online(network.hosts.join(", ")),
+      key: "w",
+      value: { allow: true, scope: "once", network: "once" },
+    }]
+    : [];
+  const lasting = [
+    ...hostAnswers(request, approval),
+    ...(scopes.includes("session") ? sessionPrefix(request, approval) : []),
     ...(scopes.includes("project") ? forProject(request, approval) : []),
     ...(scopes.includes("always") ? forAlways(request, style) : []),
-    { label: approval.deny, key: "n", value: { allow: false, scope: "once" } },
-    { label: approval.note, key: "t", write: (note) => ({ allow: false, scope: "once", note }) },
+  ];
+  return [
+    ...(escape ? [...online, yes] : [yes, ...online]),
+    ...(scopes.includes("session") ? [forSession(request, approval)] : []),
+    ...(lasting.length > 0 ? [{ label: approval.lasting, key: "a", entries: lasting }] : []),
+    {
+      label: approval.deny,
+      key: "n",
+      prompt: approval.note,
+      optional: true,
+      write: (note) => ({ allow: false, scope: "once", ...(note === "" ? {} : { note }) }),
+    },
   ];
 }
 
-function forSession({ sessionRule, prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+/** Hosts that stay open; never where they are not known. */
+function hostAnswers({ network, savesHosts }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  const hosts = network?.hosts.join(", ") ?? "";
+  if (hosts === "") return [];
+  const allow = { allow: true, scope: "once" } as const;
+  const session: Answer = {
+    label: approval.sessionHosts(hosts),
+    key: "r",
+    value: { ...allow, network: "session" },
+  };
+  if (!savesHosts) return [session];
+  return [session, {
+    label: approval.projectHosts(hosts),
+    key: "h",
+    value: { ...allow, network: "project" },
+    detail: approval.keptOutside,
+  }];
+}
+
+function forSession({ sessionRule }: ApprovalRequest, approval: ApprovalTexts): Answer {
   const label = sessionRule === undefined
     ? approval.sessionCall
     : sessionRule === "Edit"
     ? approval.sessionEdits
     : approval.session(sessionRule);
-  const whole: Answer = { label, key: "s", value: { allow: true, scope: "session" } };
-  if (prefixRule === undefined) return [whole];
-  const value = { allow: true, scope: "session", rule: prefixRule } as const;
-  return [whole, { label: approval.session(prefixRule), key: "p", value }];
+  return { label, key: "s", value: { allow: true, scope: "session" } };
 }
 
-function forProject(
-  { projectRule = "", prefixRule }: ApprovalRequest,
-  approval: ApprovalTexts,
-): Answer[] {
-  const exact: Answer = {
-    label: approval.project(projectRule),
-    key: "h",
-    value: { allow: true, scope: "project" },
-    detail: approval.keptOutside,
-  };
+function sessionPrefix({ prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  if (prefixRule === undefined) return [];
+  const value = { allow: true, scope: "session", rule: prefixRule } as const;
+  return [{ label: approval.session(prefixRule), key: "s", value }];
+}
+
+function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  const detail = approval.keptOutside;
+  const value = { allow: true, scope: "project" } as const;
+  const exact: Answer = { label: approval.project(projectRule), key: "p", value, detail };
   if (prefixRule === undefined) return [exact];
-  const value = { allow: true, scope: "project", rule: prefixRule } as const;
-  return [exact, { label: approval.project(prefixRule), key: "k", value }];
+  return [exact, { label: approval.project(prefixRule), key: "k", value: { ...value, rule: prefixRule } }];
 }
 
 function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
   const { rule, prefixRule, savedIn, why, tool, checkRule } = request;
   const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
+  const value = { allow: true, scope: "always" } as const;
   const label = rule === undefined
     ? why?.code === "trust" && approval.alwaysTool(tool)
     : approval.always(rule);
-  const answers: Answer[] = [];
-  if (label) answers.push({ label, key: "a", value: { allow: true, scope: "always" }, ...saved });
+  const answers: Answer[] = label ? [{ label, key: "e", value, ...saved }] : [];
   if (prefixRule !== undefined) {
-    const value = { allow: true, scope: "always", rule: prefixRule } as const;
-    answers.push({ label: approval.always(prefixRule), key: "w", value });
+    answers.push({ label: approval.always(prefixRule), key: "w", value: { ...value, rule: prefixRule } });
   }
   if (rule === undefined || !checkRule) return answers;
   return [...answers, {
     label: approval.editRule,
-    key: "e",
+    key: "o",
     initial: rule,
-    write: (text) => ({ allow: true, scope: "always", rule: text }),
+    write: (text) => ({ ...value, rule: text }),
     check(text) {
       const refusal = checkRule(text);
       return refusal && refusalText(text, refusal, style);

@@ -1,8 +1,8 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
-import type { ApprovalRequest, CallDetails } from "../../../../permission/mod.ts";
+import type { ApprovalRequest } from "../../../../permission/mod.ts";
 import { type DiffMarks, grouped, lineFigures, loadDiffMarks } from "../../../../view/mod.ts";
+import { displayWidth } from "../../../../util/display_width.ts";
 import { oneLine } from "../../../../util/terminal_text.ts";
-import { after } from "../../../../util/timer.ts";
 import type { Entry } from "../choice_list.ts";
 import { ChoicePanel } from "../choice_panel.ts";
 import { exactLine, exactRows, wordRows } from "../exact_text.ts";
@@ -10,7 +10,7 @@ import { answersOf, type ApprovalStyle } from "./answers.ts";
 import { diffRows } from "../changes.ts";
 import { ScrollText } from "../scroll_text.ts";
 
-type Change = NonNullable<CallDetails["changes"]>[number];
+type Change = NonNullable<ApprovalRequest["changes"]>[number];
 
 /** Targets of a destructive command that are listed. */
 const MAX_TARGETS = 10;
@@ -18,9 +18,6 @@ const MAX_TARGETS = 10;
 const MAX_FINDING = 1000;
 /** Characters of a call that are shown. Nobody reads more, and laying it out would hold up the chat. */
 const MAX_SHOWN = 100_000;
-
-/** So long, in ms, a question waits for what its call would do, so that it is shown in one piece. */
-const DETAILS_MS = 400;
 
 /** A question where no panel can be drawn: what it says, and its answers. */
 export interface QuestionInLines<T> {
@@ -34,22 +31,14 @@ export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
 export async function approvalPanel(
   request: ApprovalRequest,
   style: ApprovalStyle,
-  signal: AbortSignal,
 ): Promise<ChoicePanel<ApprovalAnswer>> {
-  const { destructive, escape } = request;
-  const view = new RequestView(request, style);
+  const { destructive, escape, directory } = request;
+  const view = await RequestView.open(request, style);
   const body = new ScrollText((columns) => view.rows(columns));
-  const limit = Promise.withResolvers<void>();
-  const cancel = after(DETAILS_MS, limit.resolve);
-  const looked = view.look(signal).then(() => {
-    body.update();
-    style.changed();
-  });
-  await Promise.race([looked, limit.promise]);
-  cancel();
-  const risky = destructive !== undefined || escape !== undefined || isTooLong(request);
+  const risky = destructive !== undefined || escape !== undefined || directory !== undefined ||
+    isTooLong(request);
   const entries = answersOf(request, style);
-  const no = entries.findIndex((entry) => "value" in entry && !entry.value.allow);
+  const no = entries.length - 1;
   return new ChoicePanel({
     title: titleOf(request, style),
     tone: destructive ? "danger" : escape ? "warning" : "plain",
@@ -66,27 +55,30 @@ export async function approvalPanel(
 export async function approvalInLines(
   request: ApprovalRequest,
   style: ApprovalStyle,
-  signal: AbortSignal,
   columns: number,
 ): Promise<ApprovalLines> {
-  const view = new RequestView(request, style);
-  await view.look(signal);
+  const view = await RequestView.open(request, style);
   const text = [titleOf(request, style), ...view.rows(columns)].join("\n");
   const named = (label: string) => exactRows(label.replaceAll("\n", "\\x0a"), Infinity, String).join("");
-  const entries = answersOf(request, style).map((entry) => ({ ...entry, label: named(entry.label) }));
-  return { text, entries };
+  const plain = (entry: Entry<ApprovalAnswer>): Entry<ApprovalAnswer> => ({
+    ...entry,
+    label: named(entry.label),
+    ...("entries" in entry ? { entries: entry.entries.map(plain) } : {}),
+  });
+  return { text, entries: answersOf(request, style).map(plain) };
 }
 
 function titleOf(
-  { agent, destructive, escape, reason, why, tool }: ApprovalRequest,
+  { agent, destructive, directory, escape, reason, why, tool }: ApprovalRequest,
   { texts: { approval }, reasons }: ApprovalStyle,
 ): string {
   // What the jail and the findings say is told below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
-  if (escape) return whose + approval.escape;
+  if (escape) return whose + (escape.network ? approval.escapeOnline : approval.escape);
+  if (directory !== undefined) return whose + approval.directory;
   if (destructive) return whose + approval.destructive;
   const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
-  return reason === "" ? question : `${question}\n${reasons.asked(why, reason)}`;
+  return reason === "" || why?.code === "noRule" ? question : `${question}\n${reasons.asked(why, reason)}`;
 }
 
 /** Reports whether a part of the call is out of sight: then a mere Enter does not let it run. */
@@ -96,53 +88,31 @@ function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
 
 /** What is asked about, in full. */
 class RequestView {
-  #details: CallDetails | "unknown" | undefined;
-  #marks: DiffMarks | undefined;
   readonly #request: ApprovalRequest;
   readonly #style: ApprovalStyle;
+  readonly #marks: DiffMarks | undefined;
 
-  constructor(request: ApprovalRequest, style: ApprovalStyle) {
+  private constructor(request: ApprovalRequest, style: ApprovalStyle, marks: DiffMarks | undefined) {
     this.#request = request;
     this.#style = style;
+    this.#marks = marks;
   }
 
-  /** Finds out what the call would do. Never rejects: the question stands without it, too. */
-  async look(signal: AbortSignal): Promise<void> {
-    const { details } = this.#request;
-    if (!details) return;
-    this.#details = "unknown";
-    const found = await details(signal).catch((): CallDetails => ({}));
-    if (found.changes) this.#marks = await loadDiffMarks(this.#style.palette).catch(() => undefined);
-    this.#details = found;
+  static async open(request: ApprovalRequest, style: ApprovalStyle): Promise<RequestView> {
+    const marks = request.changes ? await loadDiffMarks(style.palette).catch(() => undefined) : undefined;
+    return new RequestView(request, style, marks);
   }
 
   rows(columns: number): string[] {
     const { palette, texts: { approval } } = this.#style;
-    const isOpen = this.#details === "unknown";
-    const { changes, problem, confinement }: CallDetails = typeof this.#details === "object"
-      ? this.#details
-      : {};
-    const { escape } = this.#request;
-    const words = (text: string, colour: (text: string) => string) =>
-      wordRows(text, columns, palette.warning).map(colour);
+    const { changes, escape } = this.#request;
+    const words = (text: string) => wordRows(text, columns, palette.warning).map(palette.warning);
     return [
       ...this.#findings(columns),
       ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
-      ...(isOpen ? words(approval.looking, palette.dim) : []),
-      ...(problem === undefined ? [] : words(approval.wouldFail(problem), palette.warning)),
-      ...(escape
-        ? [
-          ...words(approval.escapeWhy(escape.evidence), palette.warning),
-          ...words(approval.escapeMeans, palette.warning),
-        ]
-        : confinement === undefined
-        ? []
-        : words(this.#confined(confinement), palette.dim)),
+      ...(escape ? words(approval.escapeWhy(escape.evidence)) : []),
+      ...(escape && !escape.network ? words(approval.escapeMeans) : []),
     ];
-  }
-
-  #confined({ text, confinement }: NonNullable<CallDetails["confinement"]>): string {
-    return this.#style.reasons.confinement(confinement, text);
   }
 
   /** The beginning of a text, laid out, and how much of it is left out. */
@@ -202,9 +172,13 @@ class RequestView {
     const { palette } = this.#style;
     const from = change.from === undefined ? "" : `${change.from} → `;
     const head = exactRows(`${from}${change.path}`, columns, palette.warning);
+    const figures = `${this.#style.texts.approval.changes[change.change]} ${lineFigures(change)}`;
+    const last = head.at(-1) ?? "";
+    const fits = displayWidth(last) + 2 + displayWidth(figures) <= columns;
     return [
-      ...head.map(palette.bold),
-      palette.dim(`${this.#style.texts.approval.changes[change.change]} ${lineFigures(change)}`),
+      ...head.slice(0, -1).map(palette.bold),
+      palette.bold(last) + (fits ? palette.dim(`  ${figures}`) : ""),
+      ...(fits ? [] : [palette.dim(figures)]),
       ...this.#bounded(
         change.diff ?? "",
         columns,

@@ -1,6 +1,6 @@
 /** What the chat reads and writes by itself: nothing is written over, nothing read that the model may not. */
 import { say } from "../../../../support/agent_fixture.ts";
-import { asked, ended, filesOf, openAskingChat, panel } from "../../../../support/asking_chat.ts";
+import { asked, decline, ended, filesOf, openAskingChat, panel } from "../../../../support/asking_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
@@ -43,7 +43,7 @@ Deno.test("files and images that rules keep from the model are not attached, by 
   chat.terminal.type("see @secret.txt @./secret.txt @harmless.txt @asked.txt now");
   chat.terminal.press("escape", "enter");
   await panel(chat, 1);
-  chat.terminal.press("tab", "n", "enter");
+  await decline(chat);
   await chat.until(() => ended(chat) === 1);
   const sent = JSON.stringify(chat.provider.requests[0]);
   for (const text of ["for nobody", "for who may", "iVBORw0KGgo"]) assert(!sent.includes(text), text);

@@ -4,9 +4,11 @@ import {
   asked,
   bash,
   calls,
+  decline,
   ended,
   openAskingChat,
   panel,
+  pause,
   results,
 } from "../../../../support/asking_chat.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
@@ -21,7 +23,7 @@ async function allow(chat: ChatStage, key: string): Promise<void> {
   const [questions, turns] = [asked(chat), ended(chat)];
   chat.say("go");
   await panel(chat, questions + 1);
-  chat.terminal.press("tab", key, "enter");
+  for (const each of key.split(" ")) chat.terminal.press("tab", each, "enter");
   await chat.until(() => ended(chat) === turns + 1);
 }
 
@@ -32,7 +34,7 @@ async function asks(chat: ChatStage): Promise<boolean> {
   await chat.until(() => asked(chat) > questions || ended(chat) > turns);
   if (asked(chat) === questions) return false;
   await panel(chat, questions + 1);
-  chat.terminal.press("tab", "n", "enter");
+  await decline(chat);
   await chat.until(() => ended(chat) === turns + 1);
   return true;
 }
@@ -61,7 +63,7 @@ Deno.test("a rule granted in the list of rules for the session ends with it as w
   await using chat = await openAskingChat([turn(touch("a")), turn(touch("b"))].flat(), { onDisk: true });
   chat.say("hello");
   await panel(chat, 1);
-  chat.terminal.press("tab", "n", "enter");
+  await decline(chat);
   await chat.until(() => ended(chat) === 1);
   chat.assembly().modes.allowForSession("Bash(touch:*)");
   chat.say("/new");
@@ -113,11 +115,12 @@ Deno.test("always saves the rule that was shown, in the file that was named, and
   await Deno.writeTextFile(file, before);
   chat.say("go");
   await panel(chat, 1);
+  chat.terminal.press("tab", "a", "enter");
   const rows = chat.terminal.screen().join(" ").replace(/\s+/g, " ");
-  assertStringIncludes(rows, "Yes, always everywhere: Bash(touch made) (a)");
+  assertStringIncludes(rows, "Yes, always everywhere: Bash(touch made) (e)");
   assertStringIncludes(rows.replaceAll(" ", ""), `savedin${file}`);
   assertEquals(await Deno.readTextFile(file), before);
-  chat.terminal.press("tab", "a", "enter");
+  chat.terminal.press("tab", "e", "enter");
   await chat.until(() => ended(chat) === 1);
   const after = await Deno.readTextFile(file);
   assertEquals(after.replace('\n[permissions]\nallow = [ "Bash(touch made)" ]\n', ""), before);
@@ -129,7 +132,7 @@ Deno.test("always saves the rule that was shown, in the file that was named, and
 Deno.test("always for a file means this file, and none of that name in a directory below or in another project", async () => {
   const replies = [write("a"), write("a"), write("sub/a")].map(turn).flat();
   await using chat = await openAskingChat(replies, { onDisk: true });
-  await allow(chat, "a");
+  await allow(chat, "a e");
   const saved = await Deno.readTextFile(`${chat.home}/config.toml`);
   assertEquals(/^allow = .*$/m.exec(saved)?.[0], `allow = [ "Edit(${chat.cwd}/a)" ]`);
   assertEquals([await asks(chat), await asks(chat)], [false, true]);
@@ -144,6 +147,8 @@ Deno.test("for what is destructive nothing is saved, whatever key is pressed", a
   chat.say("go");
   await panel(chat, 1);
   for (const key of ["a", "s", "p", "w", "4", "5", "n"]) chat.terminal.press("tab", key);
+  chat.terminal.press("enter");
+  await pause();
   chat.terminal.press("enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["blocked"]);
@@ -160,7 +165,7 @@ Deno.test("always for what cannot be saved lets the call run, counts for the ses
   chat.say("go");
   await panel(chat, 1);
   await Deno.writeTextFile(file, "broken = [");
-  chat.terminal.press("tab", "a", "enter");
+  chat.terminal.press("tab", "a", "enter", "tab", "e", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["ok"]);
   await chat.shows("The rule Bash(touch made) is not saved and counts for this session only");

@@ -4,6 +4,7 @@ import {
   asked,
   bash,
   calls,
+  decline,
   ended,
   filesOf,
   openAskingChat,
@@ -47,10 +48,11 @@ const TABLE: readonly Row[] = [
   row("a destructive command behind a harmless one", "ls && git push --force", same("asks")),
   row("a protected file", "echo x > .git/hooks/pre-commit", ruled),
   {
+    // That directory holds the Reasonix home, which no answer can open.
     name: "a write outside",
     tool: "write_file",
     args: { path: "../outside.txt", content: "x" },
-    outcome: { ask: "asks", auto: "refused", yolo: "refused" },
+    outcome: same("refused"),
   },
   row("a connection", "curl -s http://127.0.0.1:1/", wide),
   {
@@ -72,7 +74,7 @@ async function outcomeOf(chat: ChatStage): Promise<Outcome> {
   await chat.until(() => asked(chat) + ended(chat) > 0);
   if (asked(chat) > 0) {
     await panel(chat, 1);
-    chat.terminal.press("tab", "n", "enter");
+    await decline(chat);
   }
   await chat.until(() => ended(chat) === 1);
   const [end] = chat.events.filter((event) => event.type === "tool.end");
@@ -110,9 +112,9 @@ Deno.test({
       chat.say("go");
       await panel(chat, 1);
       const shown = chat.terminal.screen().join("\n");
-      assertStringIncludes(shown, "Run it once more, without the jail?");
+      assertStringIncludes(shown, "Run it again, without the sandbox?");
       assertEquals(
-        /always|session/.test(shown.slice(shown.indexOf("────"), shown.lastIndexOf("enter"))),
+        /always|session/i.test(shown.slice(shown.indexOf("────"), shown.lastIndexOf("enter"))),
         false,
         shown,
       );
@@ -138,7 +140,7 @@ Deno.test("a mode that is switched to while a question is open answers the next 
   chat.terminal.paste("/mode yolo\r");
   await pause();
   assertEquals([results(chat), filesOf(chat)], [[], []]);
-  chat.terminal.press("tab", "n", "enter");
+  await decline(chat);
   await chat.until(() => ended(chat) === 1);
   assertEquals([asked(chat), results(chat), filesOf(chat)], [1, ["blocked", "ok"], ["second"]]);
   assertEquals(chat.assembly().modes.approval, "yolo");

@@ -1,6 +1,14 @@
 /** Lines of the shell that the user types: the same rules, the same record, and output that is only text. */
 import { say } from "../../../../support/agent_fixture.ts";
-import { asked, ended, filesOf, openAskingChat, panel, results } from "../../../../support/asking_chat.ts";
+import {
+  asked,
+  decline,
+  ended,
+  filesOf,
+  openAskingChat,
+  panel,
+  results,
+} from "../../../../support/asking_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 const config = {
@@ -26,7 +34,7 @@ Deno.test("a typed command needs no yes of its own, but asks, is refused and is 
     chat.say(line);
     if (asks > 0) {
       await panel(chat, ++questions);
-      chat.terminal.press("tab", "n", "enter");
+      await decline(chat);
     }
     await chat.until(() => ended(chat) === turn + 1);
     assertEquals([results(chat).at(-1), asked(chat)], [outcome, questions], line);

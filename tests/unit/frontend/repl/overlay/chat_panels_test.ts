@@ -81,7 +81,7 @@ Deno.test("an approval for the session covers what it says, and a note goes to t
   await chat.shows("Run this command?");
   assert(exists(`${chat.cwd}/more.txt`), "the second file was asked about");
   await chat.shows("│ rm notes.txt");
-  await answer(chat, "t");
+  await answer(chat, "n");
   chat.terminal.type("keep it 留着");
   chat.terminal.press("enter");
   await chat.shows("Done.");

@@ -22,14 +22,8 @@ const COMMAND: ApprovalRequest = {
   projectRule: "Bash(npm run build -- --mode production)",
   prefixRule: "Bash(npm run build:*)",
   savedIn: "/h/ada/.reasonix/config.toml",
-  details: () =>
-    Promise.resolve({
-      confinement: {
-        text: "Commands run in a jail (bubblewrap): they can write this project; no network",
-        confinement: { backend: "bubblewrap", roots: [""], privateTmp: true, network: "none" },
-      },
-    }),
 };
+const REGISTRY = { hosts: ["registry.example.org"] };
 const DIFF = [
   "--- a/src/main.ts",
   "+++ b/src/main.ts",
@@ -41,6 +35,11 @@ const DIFF = [
   "   return 0;",
   " }",
 ].join("\n");
+
+/** A plan that may have left the screen, so that it can be read in the panel. */
+const LONG_PLAN = `# Tests\n\n1. Write **tests**\n2. 修改代码\n${
+  Array.from({ length: 12 }, (_, index) => `${index + 3}. Step`).join("\n")
+}`;
 
 const CHANGES = [
   { path: "src/main.ts", what: "changed", added: 2, removed: 1, diff: DIFF.split("\n").slice(2).join("\n") },
@@ -61,19 +60,22 @@ const SCENES: Readonly<Record<string, Scene>> = {
       rule: "Edit(/w/src/main.ts)",
       projectRule: "Edit(src/main.ts)",
       prefixRule: undefined as never,
-      details: () =>
-        Promise.resolve({
-          changes: [{ path: "/w/src/main.ts", change: "updated", added: 2, removed: 1, diff: DIFF }],
-        }),
+      changes: [{ path: "/w/src/main.ts", change: "updated", added: 2, removed: 1, diff: DIFF }],
     }),
   },
-  approval_looking: { show: approve({ details: () => new Promise(() => {}) }) },
-  approval_failing_edit: {
+  approval_always: { show: approve({ checkRule: () => undefined }), keys: ["tab", "a", "enter", "down"] },
+  approval_network: { show: approve({ subject: "npm install left-pad", network: REGISTRY }) },
+  approval_network_always: {
+    show: approve({ subject: "npm install left-pad", network: REGISTRY, savesHosts: true, scopes: ["once"] }),
+    keys: ["tab", "a", "enter"],
+  },
+  approval_any_host: { show: approve({ subject: "docker pull alpine", network: { hosts: [] } }) },
+  approval_directory: {
     show: approve({
       tool: "edit_file",
-      subject: "src/main.ts",
+      subject: "/h/ada/notes",
+      directory: "/h/ada/notes",
       scopes: ["once"],
-      details: () => Promise.resolve({ problem: "src/main.ts has no such text" }),
     }),
   },
   approval_destructive: {
@@ -101,13 +103,21 @@ const SCENES: Readonly<Record<string, Scene>> = {
   approval_without_jail: {
     show: approve({ scopes: ["once"], escape: { evidence: "Read-only file system" } }),
   },
+  approval_without_network: {
+    show: approve({
+      subject: "npm install left-pad",
+      scopes: ["once"],
+      escape: { evidence: "getaddrinfo EAI_AGAIN registry.example.org", network: REGISTRY },
+      network: REGISTRY,
+    }),
+  },
   approval_note: {
     show: approve({}),
-    keys: ["tab", "t", "enter", "u", "s", "e", "space", "p", "n", "p", "m"],
+    keys: ["tab", "n", "enter", "u", "s", "e", "space", "p", "n", "p", "m"],
   },
   approval_rule: {
     show: approve({ checkRule: () => ({ code: "wider", widest: "Bash(npm run build:*)" }) }),
-    keys: ["tab", "e", "enter", "x", "enter"],
+    keys: ["tab", "a", "enter", "o", "enter", "x", "enter"],
   },
   approval_long: {
     show: approve({ subject: Array.from({ length: 60 }, (_, index) => `echo line ${index + 1}`).join("\n") }),
@@ -149,7 +159,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     keys: ["tab", "c", "enter", "!"],
   },
   plan_read: {
-    show: (dialogs, signal) => dialogs.plan({ plan: "# Tests\n\n1. Write **tests**\n2. 修改代码" }, signal),
+    show: (dialogs, signal) => dialogs.plan({ plan: LONG_PLAN }, signal),
     keys: ["tab", "v", "enter"],
     next: [],
   },

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
 import { openStage, type StageOptions } from "../../../../support/overlay_stage.ts";
 import { SEED } from "../../../../support/seed.ts";
 
@@ -75,26 +75,6 @@ Deno.test("Ctrl-C clears the message that is being written, and then refuses; Es
   assertEquals(second.composer.text, "half a senten");
 });
 
-Deno.test("a question is shown in one piece with what its call would do, and does not wait long for it", async () => {
-  const found = Promise.withResolvers<{ confinement: { text: string } }>();
-  const { terminal, dialogs, shown, answer } = asked({ details: () => found.promise });
-  await shown();
-  const before = terminal.screen().join("\n");
-  assertStringIncludes(before, "Looking at what this would do");
-  found.resolve({ confinement: { text: "nothing confines it" } });
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  const after = terminal.screen().join("\n");
-  assertStringIncludes(after, "nothing confines it");
-  // The line has taken the place of the other: nothing else has moved.
-  assertEquals(after.replace("nothing confines it", "Looking at what this would do …"), before);
-  dialogs.overlays.cancel();
-  await answer;
-  const whole = asked({ details: () => Promise.resolve({ confinement: { text: "nothing confines it" } }) });
-  await whole.shown();
-  assertEquals(whole.terminal.count("Looking at what"), 0);
-  whole.dialogs.overlays.cancel();
-});
-
 Deno.test("the answer to a question is seen with the next turn of the event loop, whatever it was about", async () => {
   const subject = Array.from({ length: 20_000 }, (_, index) => `echo line ${index} 行`).join("\n");
   const { terminal, shown, answer, choose } = asked({ subject });
@@ -130,6 +110,8 @@ Deno.test("the key that answers one question does not answer the next", async ()
   terminal.press("backspace");
   pass(1000);
   choose("n");
+  pass(1000);
+  terminal.press("enter");
   assertEquals((await second)?.allow, false);
 });
 
@@ -148,27 +130,54 @@ Deno.test("escape leaves a question at any time, and an abort takes it away", as
 
 Deno.test("every answer of an approval has its key", async () => {
   const answers = {
-    y: { allow: true, scope: "once" },
-    s: { allow: true, scope: "session" },
-    p: { allow: true, scope: "session", rule: "Bash(rm:*)" },
-    a: { allow: true, scope: "always" },
-    w: { allow: true, scope: "always", rule: "Bash(rm:*)" },
-    n: { allow: false, scope: "once" },
-    "1": { allow: true, scope: "once" },
-    "6": { allow: false, scope: "once" },
+    "y enter": { allow: true, scope: "once" },
+    "w enter": { allow: true, scope: "once", network: "once" },
+    "s enter": { allow: true, scope: "session" },
+    "a enter r enter": { allow: true, scope: "once", network: "session" },
+    "a enter h enter": { allow: true, scope: "once", network: "project" },
+    "a enter s enter": { allow: true, scope: "session", rule: "Bash(rm:*)" },
+    "a enter e enter": { allow: true, scope: "always" },
+    "a enter w enter": { allow: true, scope: "always", rule: "Bash(rm:*)" },
+    "a enter down enter": { allow: true, scope: "once", network: "session" },
+    "a enter escape y enter": { allow: true, scope: "once" },
+    "n enter enter": { allow: false, scope: "once" },
+    "1 enter": { allow: true, scope: "once" },
+    "5 enter enter": { allow: false, scope: "once" },
   };
-  for (const [key, expected] of Object.entries(answers)) {
-    const { answer, shown, choose } = asked();
+  for (const [keys, expected] of Object.entries(answers)) {
+    const { terminal, answer, shown, pass } = asked({ network: { hosts: ["a.example"] }, savesHosts: true });
     await shown();
-    choose(key);
-    assertEquals(await answer, expected, key);
+    for (const key of keys.split(" ")) {
+      terminal.press(key);
+      pass(1000);
+    }
+    assertEquals(await answer, expected, keys);
   }
+});
+
+Deno.test("nothing is selected in the list behind always, so that Enter alone saves nothing", async () => {
+  const { terminal, answer, shown, pass, dialogs, choose } = asked({
+    network: { hosts: ["a.example"] },
+    savesHosts: true,
+  });
+  await shown();
+  choose("a");
+  for (let times = 0; times < 5; times++) {
+    pass(1000);
+    terminal.press("enter");
+  }
+  assert(!terminal.screen().some((line) => line.startsWith("›")));
+  assert(dialogs.overlays.top !== undefined);
+  terminal.press("escape");
+  assert(terminal.screen().some((line) => line.startsWith("› 4. Always…")));
+  terminal.press("escape");
+  assertEquals(await answer, undefined);
 });
 
 Deno.test("a refusal takes a note along, written over several keys", async () => {
   const { terminal, answer, shown, choose } = asked();
   await shown();
-  choose("t");
+  choose("n");
   terminal.type("not today 不行");
   terminal.press("enter");
   assertEquals(await answer, { allow: false, scope: "once", note: "not today 不行" });
@@ -180,20 +189,22 @@ Deno.test("a destructive command is neither offered for always nor run by a mere
   ];
   const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colours: true });
   await shown();
-  assert(!terminal.screen().some((line) => line.includes("always")));
+  assert(!terminal.screen().some((line) => line.includes("Always")));
   assert(terminal.count("\x1b[31m") > 0, "nothing is red");
   terminal.press("enter");
   assertEquals((await answer)?.allow, false);
 });
 
 Deno.test("the composer is hidden while a panel is open, and comes back as it was", async () => {
-  const { terminal, answer, shown, composer, choose } = asked();
+  const { terminal, answer, shown, composer, pass, choose } = asked();
   terminal.type("half a senten");
   assert(terminal.screen().some((line) => line.startsWith("> half")));
   await shown();
   terminal.press("tab");
   assert(!terminal.screen().some((line) => line.startsWith("> half")));
   choose("n");
+  pass(1000);
+  terminal.press("enter");
   await answer;
   await Promise.resolve();
   assertEquals(composer.text, "half a senten");
@@ -295,7 +306,8 @@ Deno.test("the rule of always can be edited: what is refused stays to be mended,
       rule === "Bash(npm:*)" ? { code: "wider", widest: "Bash(npm run build:*)" } : undefined,
   });
   await shown();
-  choose("e");
+  choose("a");
+  terminal.press("o", "enter");
   assert(
     terminal.screen().some((line) => line.includes("Bash(npm run build)")),
     terminal.screen().join("\n"),
@@ -317,7 +329,7 @@ Deno.test("a first letter selects its row, and with the next one both are a mess
   const selected = () => terminal.screen().find((line) => line.startsWith("›"))?.slice(2, 4);
   await shown();
   terminal.type("a");
-  assertEquals([selected(), composer.text], ["4.", ""]);
+  assertEquals([selected(), composer.text], ["3.", ""]);
   pass(2000);
   terminal.type("lso add\r");
   assertEquals([sent, selected()], [["also add"], "1."]);
@@ -338,7 +350,7 @@ Deno.test("a letter and Enter in one go answer nothing, and what follows them is
   pass(299);
   terminal.press("enter");
   assert(dialogs.overlays.top !== undefined, "Enter right behind a letter answered");
-  assertEquals([selected(), sent, composer.text], ["4.", [], ""]);
+  assertEquals([selected(), sent, composer.text], ["3.", [], ""]);
   pass(200);
   terminal.type("b\r");
   assertEquals([dialogs.overlays.top !== undefined, sent], [true, ["b"]]);
@@ -346,7 +358,7 @@ Deno.test("a letter and Enter in one go answer nothing, and what follows them is
   // A letter that is taken back takes its selection along.
   terminal.type("n");
   terminal.press("backspace");
-  assertEquals([selected(), composer.text], ["4.", ""]);
+  assertEquals([selected(), composer.text], ["3.", ""]);
   pass(1300);
   terminal.type("y");
   terminal.press("down", "enter");
@@ -414,8 +426,7 @@ Deno.test("arguments and changes that are out of view are not allowed by a mere 
     { tool: "mcp__server__send", subject: "send", rest: `{"a": "${"y".repeat(4000)}", "to": "evil"}` },
     {
       tool: "write_file",
-      details: () =>
-        Promise.resolve({ changes: [{ path: "a", change: "created", added: 90, removed: 0, diff }] }),
+      changes: [{ path: "a", change: "created", added: 90, removed: 0, diff }],
     },
   ];
   for (const changes of cases) {
@@ -463,7 +474,7 @@ Deno.test("Enter approves a long plan only after it was read here", async () => 
   terminal.press("escape");
   await shown();
   terminal.press("enter");
-  assertEquals(await answer, { approve: true, window: true });
+  assertEquals(await answer, { approve: true });
 });
 
 Deno.test("a view that a key has opened has the keyboard, although a message was begun before", async () => {

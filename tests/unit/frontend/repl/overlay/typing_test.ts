@@ -23,16 +23,13 @@ const EDIT: ApprovalRequest = {
   tool: "edit_file",
   subject: "add.js",
   sessionRule: "Edit",
-  details: () =>
-    Promise.resolve({
-      changes: [{
-        path: "add.js",
-        change: "updated",
-        added: 40,
-        removed: 0,
-        diff: "@@ -0,0 +1,40 @@\n+x".repeat(40),
-      }],
-    }),
+  changes: [{
+    path: "add.js",
+    change: "updated",
+    added: 40,
+    removed: 0,
+    diff: "@@ -0,0 +1,40 @@\n+x".repeat(40),
+  }],
 };
 const PUSH: ApprovalRequest = {
   ...COMMAND,
@@ -54,6 +51,9 @@ const ask = (multiple: boolean, written = false): Ask => (dialogs, signal) =>
 const QUESTIONS: Readonly<Record<string, Ask>> = {
   command: (dialogs, signal) => dialogs.approve(COMMAND, signal),
   edit: (dialogs, signal) => dialogs.approve(EDIT, signal),
+  network: (dialogs, signal) =>
+    dialogs.approve({ ...COMMAND, network: { hosts: ["registry.example.org"] } }, signal),
+  directory: (dialogs, signal) => dialogs.approve({ ...EDIT, directory: "/h/notes" }, signal),
   destructive: (dialogs, signal) => dialogs.approve(PUSH, signal),
   unconfined: (dialogs, signal) => dialogs.approve({ ...COMMAND, escape: { evidence: "denied" } }, signal),
   plan: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests" }, signal),
