@@ -1,5 +1,5 @@
 /**
- * How the program runs everywhere: bundle, compiled programs, tasks and the install lines of docs/start.md. It
+ * The start flags of the program: bundle, executables, tasks and the install lines of docs/start.md. It
  * needs files, programs, network, environment and system information, since that is what an agent works with,
  * but neither native code nor remote modules.
  *

@@ -2,14 +2,13 @@
  * Decides, call by call, what runs: rules, modes, approvals and the destructive-command check; see
  * docs/permissions.md.
  */
-export { createGate } from "./decision/gate.ts";
-/** Returns the hosts of all package registries that the tables of programs know. */
+export { createGate } from "./gate.ts";
+/** Returns the hosts of all package registries that the table of programs knows. */
 export async function packageRegistries(): Promise<string[]> {
   return (await import("./command/programs.ts")).packageRegistries();
 }
-
-export { keepsFiles } from "./decision/resolve.ts";
-export type { Decision, DecisionSource, Gate, HookWord } from "./contract.ts";
+export { keepsFiles } from "./resolve.ts";
+export type { Decision, DecisionSource, Gate, HookWord } from "./types.ts";
 export type {
   ApprovalMode,
   ApprovalRequest,

@@ -10,8 +10,7 @@ import type {
 } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
-import type { Decision, DecisionSource, Failure, Gate } from "./contract.ts";
-import type { SessionGrants } from "./decision/grants.ts";
+import type { SessionGrants } from "./grants.ts";
 
 /**
  * How far approvals are given without a person: as the policy says, writers by default, or everything not
@@ -305,4 +304,56 @@ export interface PermissionGate extends Gate {
   confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision>;
   /** The whole story of a decision, without asking, recording or running anything. */
   explain(call: PreparedCall): Promise<Explanation>;
+}
+
+export type DecisionSource =
+  | "rule"
+  | "mode"
+  | "user"
+  | "headless"
+  | "plan"
+  | "floor"
+  | "confinement"
+  | "trust"
+  | "hook";
+
+/** A call that cannot succeed: what the model reads, and one line for people. */
+export interface Failure {
+  readonly content: string;
+  readonly summary: string;
+}
+
+/** The outcome for one call. `reason` is what the model (and the user) is told about a refusal. */
+export interface Decision {
+  readonly decision: "allow" | "deny";
+  readonly source: DecisionSource;
+  readonly rule?: string;
+  readonly reason?: string;
+  /** The call would fail, so it was not asked about and does not run. */
+  readonly failure?: Failure;
+  /** A person was asked, and did not allow it. */
+  readonly asked?: true;
+  /** An allowed command was taken apart and changes nothing: every part of it only reads. */
+  readonly readsOnly?: true;
+  /** The run must end here (`--on-ask fail`): nobody can answer and going on was not wanted. */
+  readonly stop?: true;
+}
+
+/**
+ * What a hook says about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask rule.
+ */
+export interface HookWord {
+  readonly word: "allow" | "ask";
+  /** For people. */
+  readonly reason: string;
+}
+
+/**
+ * Judges every call before it runs.
+ *
+ * Contract: returns synchronously when no parser has to be loaded and nobody has to be asked, so that plain
+ * reads cost nothing.
+ */
+export interface Gate {
+  check(call: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision>;
 }

@@ -1,6 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, listModels } from "./create_provider.ts";
-import { ProviderFailure } from "./failure.ts";
+import { ProviderFailure } from "./errors.ts";
 
 /** The reason an endpoint cannot be used as it is set up. */
 export interface CheckFailure {
@@ -11,7 +11,7 @@ export interface CheckFailure {
   readonly message: string;
 }
 
-/** What an endpoint said when it was tried. */
+/** The outcome of trying an endpoint. */
 export interface ProviderCheck {
   /** Models that it lists; undefined when it has no list. */
   readonly models?: readonly string[];

@@ -1,12 +1,13 @@
 import { type ProviderEntry, withModelSettings } from "../config/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
+import type { RecordOptions } from "./cassette/record.ts";
 import { type KindOptions, type ProviderDeps, type ProviderKind, systemDeps } from "./kind.ts";
 import { PROVIDER_KINDS } from "./kinds.ts";
-import { connect } from "./network/connection.ts";
-import type { RecordOptions } from "./cassette/record.ts";
 import { modelInfo } from "./model/model_info.ts";
 import type { Provider } from "./provider.ts";
 import type { RemoteServers } from "./remote/remote_server.ts";
+import { connect } from "./wire/endpoint.ts";
+import type { Fetch } from "../util/network/fetch.ts";
 
 export interface CreateOptions {
   readonly entry: ProviderEntry;
@@ -38,7 +39,7 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
   const [kind, resolved] = await Promise.all([loadKind(options), resolve(options)]);
   const { images } = kind;
   const seen = images ? { ...resolved, model: { ...resolved.model, images } } : resolved;
-  const kindOptions = options.onReply ? await overheard(seen, kind, options.onReply) : seen;
+  const kindOptions = options.onReply ? capturing(seen, kind, options.onReply) : seen;
   const plain = await kind.create(kindOptions);
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
@@ -46,18 +47,32 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
   return await recordTo(provider, { ...options.record, values, clock: deps.clock });
 }
 
-async function overheard(
+/** Reports the body of each reply whenever more of it has come; where the wire can, replies do not stream. */
+function capturing(
   options: KindOptions,
   { streamField }: ProviderKind,
-  tell: (body: string) => void,
-): Promise<KindOptions> {
-  const { inOnePiece, overhear } = await import("./network/overhear.ts");
+  onReply: (body: string) => void,
+): KindOptions {
   const { entry, deps } = options;
-  return {
-    ...options,
-    entry: streamField ? inOnePiece(entry) : entry,
-    deps: { ...deps, fetch: overhear(deps.fetch, tell) },
+  const fetch: Fetch = async (input, init) => {
+    const response = await deps.fetch(input, init);
+    if (!response.ok || !response.body) return response;
+    const decoder = new TextDecoder();
+    let body = "";
+    const passing = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        body += decoder.decode(chunk, { stream: true });
+        onReply(body);
+        controller.enqueue(chunk);
+      },
+    });
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(passing), { status, statusText, headers });
   };
+  // Servers refuse options of a stream that is none.
+  const compat = { ...entry.compat, stream_usage: false };
+  const whole = { ...entry, extra: { ...entry.extra, stream: false }, compat };
+  return { ...options, entry: streamField ? whole : entry, deps: { ...deps, fetch } };
 }
 
 /** Wraps a provider whose model is to call tools in another way than the wire has it. */

@@ -1,9 +1,78 @@
-import type { Phrase, ProviderError, ProviderErrorKind, Saying } from "../core/mod.ts";
 import { isLoopback, LOCAL_VENDORS } from "../config/mod.ts";
+import {
+  type Phrase,
+  type ProviderError,
+  type ProviderErrorKind,
+  ReasonixError,
+  type Saying,
+} from "../core/mod.ts";
 import { readEnv } from "../path/read_env.ts";
-import { RedirectError } from "../util/network/fetch.ts";
 import { networkFailure, proxyHint } from "../util/network/failure.ts";
-import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
+import { RedirectError } from "../util/network/fetch.ts";
+import { createRedactor } from "../util/redact.ts";
+
+/** The failure of one attempt at a request. Stays inside the package: outside, failures are chunks. */
+export class ProviderFailure extends Error {
+  override readonly name = "ProviderFailure";
+  readonly error: ProviderError;
+  /** True when the same request may succeed a moment later. */
+  readonly retryable: boolean;
+  /** Attempts that are worth making, the first included, where more cannot help. */
+  readonly maxAttempts: number;
+
+  constructor(error: ProviderError, retryable: boolean, maxAttempts = Infinity) {
+    super(error.message);
+    this.error = error;
+    this.retryable = retryable;
+    this.maxAttempts = maxAttempts;
+  }
+}
+
+/** A failure as the error that calls outside of conversations reject with. */
+export function errorOf(failure: ProviderFailure): ReasonixError {
+  const { message, said } = failure.error;
+  return new ReasonixError(message, { exit: "provider", said, cause: failure });
+}
+
+/** Takes out what came up as a secret while the program ran, such as printed keys. */
+const withoutLearned = createRedactor([]);
+const LONGEST_QUOTE = 500;
+const KEY_SHAPES = /\b(?:sk|pk|gsk|xai|key|api)[-_][A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi;
+
+export interface ProxyOrigin {
+  /** The setting or variable that names it. */
+  readonly name: string;
+  readonly url: string;
+}
+
+/** The receiver of requests, as far as messages may tell. */
+export interface Endpoint {
+  readonly provider: string;
+  readonly host: string;
+  readonly model: string;
+  /** Name of the key's environment variable; empty when the provider uses none. */
+  readonly keyName: string;
+  /** True when a command prints the key. */
+  readonly keyCommand?: boolean;
+  /** True when a key was sent. */
+  readonly keyed: boolean;
+  /** The proxy that requests take, if there is one. */
+  readonly proxy?: ProxyOrigin | undefined;
+  /** Texts that must never appear in a message. */
+  readonly secrets: readonly string[];
+}
+
+/** Returns what the server said, on one line, bounded, and without secrets. */
+export function quote(text: string, endpoint: Endpoint): string {
+  let out = text;
+  for (const secret of endpoint.secrets) out = out.replaceAll(secret, "[redacted]");
+  out = withoutLearned(out).replace(KEY_SHAPES, "[redacted]").replace(/\s+/g, " ").trim();
+  return out.length > LONGEST_QUOTE ? `${out.slice(0, LONGEST_QUOTE).toWellFormed()}…` : out;
+}
+
+export function nameOf(endpoint: Endpoint): string {
+  return `Provider "${endpoint.provider}" at ${endpoint.host}`;
+}
 
 /**
  * Phrases by which vendors say that a request does not fit the model's window. Sources: OpenAI, Azure,
@@ -53,7 +122,7 @@ export interface Reported {
   readonly shouldRetry?: boolean | undefined;
   /** The name under which the server's own people find the request. */
   readonly requestId?: string | undefined;
-  /** What it comes to, where a wire says so in more than words. */
+  /** The kind, where a wire says more than words. */
   readonly kind?: ProviderErrorKind;
   readonly remedy?: Phrase;
 }
@@ -96,7 +165,7 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
 }
 
-/** What to do where status and kind say too little. */
+/** The remedy where status and kind say too little. */
 function remedyOfWords({ text }: Reported, endpoint: Endpoint): Phrase | undefined {
   const { model } = endpoint;
   if (NO_CREDIT.test(text)) {
@@ -280,7 +349,7 @@ const CHECK_SERVER: Phrase = {
   said: ["checkServer"],
 };
 const REFUSED = /connection refused|actively refused/i;
-/** What does not listen on this machine is not started by waiting; what restarts gets a second. */
+/** A local server that does not listen is not started by waiting; one that restarts gets a second. */
 const REFUSED_ATTEMPTS = 2;
 
 /** Returns what to do when this machine has nothing that listens, as server or as proxy. */

@@ -26,7 +26,7 @@ export interface ProviderDeps {
 /** The way to the server of an entry. */
 export interface Connection {
   readonly fetch: Fetch;
-  /** What a kind sends as the key; absent for servers that want none. */
+  /** The key to send; absent for servers that want none. */
   readonly apiKey?: string | undefined;
   /** Milliseconds since 1970; for keys that get old. */
   readonly now?: () => number;
@@ -61,7 +61,7 @@ export interface ProviderKind {
   readonly hasCalls?: true;
   /** A field `stream` of the request decides whether a reply comes piece by piece. */
   readonly streamField?: true;
-  /** What its servers take of images; absent = what nearly all do. */
+  /** Limits of images; absent = those of nearly all servers. */
   readonly images?: ImageLimits;
   /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;

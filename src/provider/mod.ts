@@ -4,16 +4,16 @@ import { lazy } from "../util/lazy.ts";
 export { type CreateOptions, createProvider } from "./create_provider.ts";
 export { askOneWord, type CheckFailure, checkProvider } from "./check_provider.ts";
 export type { Embeddings } from "./provider.ts";
-export type { LocalServer } from "./local/find_servers.ts";
-export type { WindowFound } from "./local/window.ts";
+export type { LocalServer } from "./local/local_servers.ts";
+export type { WindowFound } from "./local/local_servers.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export { protocolFailure } from "./errors.ts";
-export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contract/contract.ts";
+export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contract.ts";
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider, ToolMode } from "./provider.ts";
-export { effortsOf } from "./model/effort.ts";
+export { effortsOf } from "./model/model_info.ts";
 export { APPROVED, type RemoteServer, type RemoteServers } from "./remote/remote_server.ts";
-export { factsOf, type FoundFacts, tableModels } from "./model/facts.ts";
+export { factsOf, type FoundFacts, tableModels } from "./model/model_info.ts";
 export { modelInfo } from "./model/model_info.ts";
 /** Tables of models that users fetch. Loaded when somebody does. */
 export const loadModelList = lazy(() => import("./model/models_dev.ts"));
@@ -24,11 +24,11 @@ export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { optionalMembers } from "./wrap.ts";
 export { foreignSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
 /** The head of a conversation whose tools are taught in the system prompt. */
-export const loadTaughtPrefix = lazy(() => import("./tool_modes/addendum.ts"));
+export const loadTaughtPrefix = lazy(() => import("./tool_modes/syntax.ts"));
 /** Reads calls out of texts. */
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
 /** Asks a server for the context window of a model. */
-export const loadServerState = lazy(() => import("./managed/server_state.ts"));
-export const loadWindow = lazy(() => import("./local/window.ts"));
+export const loadServerState = lazy(() => import("./managed/server_plan.ts"));
+export const loadWindow = lazy(() => import("./local/local_servers.ts"));
 /** Looks for model servers on this machine. */
-export const loadLocalServers = lazy(() => import("./local/find_servers.ts"));
+export const loadLocalServers = lazy(() => import("./local/local_servers.ts"));

@@ -1,7 +1,26 @@
 import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
-import type { ReasoningFacts, ResolvedEffort } from "./model/effort.ts";
 import type { RemoteMode } from "./remote/remote_server.ts";
+
+/** The ways to ask a model for thinking. Nothing but `thinks`: it thinks as it likes. */
+export interface ReasoningFacts {
+  /** False: it does not think, and refuses to be asked for it. */
+  readonly thinks: boolean;
+  /** Levels that it takes by name, least first; vendors may have words of their own. */
+  readonly levels?: readonly string[];
+  /** It takes a number of tokens to think with, within these bounds. */
+  readonly budget?: { readonly min?: number; readonly max?: number };
+  /** Its thinking can be switched on and off. */
+  readonly toggle?: boolean;
+}
+
+/** An effort as a model has it. */
+export interface ResolvedEffort {
+  /** The level to send; absent: nothing is sent. */
+  readonly level?: string;
+  /** The level that was wanted, where the model does not have it. */
+  readonly fellFrom?: string;
+}
 
 /** One concrete model at one vendor endpoint. */
 export interface ModelInfo {
@@ -18,15 +37,15 @@ export interface ModelInfo {
   readonly price?: Price;
   /** True when image parts may be sent. */
   readonly vision: boolean;
-  /** What a model that sees takes of images; absent = what nearly all do. */
+  /** Limits of images; absent = those of nearly all models. */
   readonly images?: ImageLimits;
-  /** How it can be told how much to think; absent when nobody knows. */
+  /** The ways to ask it for thinking; absent when they are not known. */
   readonly reasoning?: ReasoningFacts;
-  /** What the effort that was asked for comes to at this model; absent: none was. */
+  /** The requested effort as this model has it; absent without one. */
   readonly effort?: ResolvedEffort;
   /** Settings of the entry that are not sent, because this model refuses them. */
   readonly unsent?: readonly string[];
-  /** How the model calls tools; absent = as the wire has it. */
+  /** The way in which the model calls tools; absent = that of the wire. */
   readonly toolMode?: ToolMode;
 }
 
@@ -72,7 +91,7 @@ export interface Embeddings {
 export interface Provider {
   readonly name: string;
   readonly model: ModelInfo;
-  /** How it treats MCP servers that the model's server calls; absent: it knows no such thing. */
+  /** The treatment of MCP servers that the model's server calls; absent without support. */
   readonly remoteMode?: RemoteMode | undefined;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /**

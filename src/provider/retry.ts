@@ -1,5 +1,5 @@
 import { type Chunk, errorMessage, type Phrase, type ProviderError } from "../core/mod.ts";
-import { ProviderFailure } from "./failure.ts";
+import { ProviderFailure } from "./errors.ts";
 import type { ProviderDeps } from "./kind.ts";
 
 const FIRST_WAIT_MS = 1000;

@@ -4,8 +4,8 @@
  */
 import { loadSignIn, loadSignOut } from "../../src/mcp/mod.ts";
 import { checkProvider, createProvider, loadLocalServers, loadWindow } from "../../src/provider/mod.ts";
-import { askHealth, askWindow, knowsKey } from "../../src/provider/managed/server_answers.ts";
-import { connect } from "../../src/provider/network/connection.ts";
+import { askHealth, askWindow, knowsKey } from "../../src/provider/managed/managed_server.ts";
+import { connect } from "../../src/provider/wire/endpoint.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import {
   AuthorizationServer,
@@ -90,7 +90,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       return await told(async () => await provider.count?.({ prefix: PREFIX, messages: HELLO }, signal()));
     },
   }],
-  "src/provider/wire/whole/embeddings.ts": [{
+  "src/provider/wire/embeddings.ts": [{
     names: true,
     run: async (origins) => {
       const provider = await openClient({ url: `${origins.first}/v1` }, { apiKey: KEY });
@@ -102,21 +102,23 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     run: (origins) =>
       told(() => checkProvider({ entry: entryAt(origins, { kind }), apiKey: KEY, version: "1" }, signal())),
   })),
-  "src/provider/local/window.ts": [undefined, withModels].map((answer) => ({
-    ...(answer ? { answer } : {}),
-    run: async (origins) => {
-      const { discoverWindow } = await loadWindow();
-      return await discoverWindow({ entry: entryAt(origins), model: "m", apiKey: KEY, fetch });
-    },
-  })),
-  "src/provider/local/find_servers.ts": ["ollama", "llamacpp", "lmstudio", "vllm"].map((name) => ({
-    ...(name === "vllm" ? {} : { answer: withModels }),
-    run: async ({ port }) => {
-      const { findLocalServers } = await loadLocalServers();
-      return await findLocalServers([{ name, label: name, port, start: name }], 60_000);
-    },
-  })),
-  "src/provider/managed/server_answers.ts": [{
+  "src/provider/local/local_servers.ts": [
+    ...[undefined, withModels].map((answer): Case => ({
+      ...(answer ? { answer } : {}),
+      run: async (origins) => {
+        const { discoverWindow } = await loadWindow();
+        return await discoverWindow({ entry: entryAt(origins), model: "m", apiKey: KEY, fetch });
+      },
+    })),
+    ...["ollama", "llamacpp", "lmstudio", "vllm"].map((name): Case => ({
+      ...(name === "vllm" ? {} : { answer: withModels }),
+      run: async ({ port }) => {
+        const { findLocalServers } = await loadLocalServers();
+        return await findLocalServers([{ name, label: name, port, start: name }], 60_000);
+      },
+    })),
+  ],
+  "src/provider/managed/managed_server.ts": [{
     run: async (origins) => {
       const { fetch: own } = await connect(entryAt(origins), { fetch });
       const address = { origin: origins.first, key: KEY, fetch: own };
@@ -137,7 +139,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       return (await collect(await openClient({ url: `${first}/v1` }, { entry, apiKey: KEY }))).error?.message;
     },
   }],
-  "src/provider/network/overhear.ts": [{
+  "src/provider/create_provider.ts": [{
     names: true,
     run: async (origins) => {
       const entry = entryAt(origins);

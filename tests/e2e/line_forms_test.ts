@@ -43,7 +43,7 @@ const MODES: readonly Mode[] = [
     name: "headless beside a deny rule",
     flags: [],
     config: '[permissions]\ndeny = ["Bash(git push:*)", "Bash(npm publish:*)"]\n',
-    expected: { reads: "ran", code: "ran" },
+    expected: { reads: "ran", code: "refused" },
   },
 ];
 

@@ -111,8 +111,8 @@ class Usage {
 
 /**
  * Exports that nothing imports and the embedding API does not show. Types in the signature of a used export
- * count as used. A test is no user of what the program exports; only of what scripts export, whose command
- * lines nobody imports.
+ * count as used. Of the program a test is a user only of what the file itself uses, too; of scripts, whose
+ * command lines nobody imports, of everything.
  */
 export function deadExports(project: Project): Offence[] {
   const byProgram = usageBy(project, (path) => !isTest(path));
@@ -121,12 +121,18 @@ export function deadExports(project: Project): Offence[] {
   return files.flatMap((file) => {
     const usage = /^(src|cli|plugins)\//.test(file.path) ? byProgram : byAnyone;
     const dead = declaredExports(file).filter((item) => !isUsed(usage, file.path, item));
-    return dead.map(({ name, line }) => {
+    return dead.flatMap(({ name, line }) => {
       const tested = usage === byProgram && byAnyone.has(file.path, name);
+      if (tested && usesItself(file, name)) return [];
       const what = `${tested ? "only tests import" : "nobody imports"} ${name}; do not export it`;
-      return { path: file.path, line, what };
+      return [{ path: file.path, line, what }];
     });
   });
+}
+
+/** Reports whether a file names something beyond its declaration. */
+function usesItself(file: SourceFile, name: string): boolean {
+  return [...file.tree.text.matchAll(new RegExp(`\\b${name}\\b`, "g"))].length > 1;
 }
 
 function usageBy(project: Project, isUser: (path: string) => boolean): Usage {

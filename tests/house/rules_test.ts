@@ -172,13 +172,13 @@ Deno.test("deadExports finds exports nobody names, through re-exports and lazy i
   assertFinds(deadExports, files, expected);
 });
 
-Deno.test("deadExports counts a test as a user of scripts and of other tests, not of the program", () => {
+Deno.test("deadExports counts a test as a user of scripts, of tests, and of what a file of the program uses", () => {
   const files = {
-    "src/core/a.ts": "export const tested = 1;",
+    "src/core/a.ts": "export const tested = 1;\nexport const both = 2;\nf(both);",
     "scripts/a.ts": "export const parse = 1;",
     "tests/support/a.ts": "export const help = 1;",
     "tests/unit/a_test.ts": [
-      'import { tested } from "../../src/core/a.ts";',
+      'import { both, tested } from "../../src/core/a.ts";',
       'import { parse } from "../../scripts/a.ts";',
       'import { help } from "../support/a.ts";',
     ].join("\n"),

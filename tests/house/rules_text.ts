@@ -91,7 +91,7 @@ export function commentShare(project: Project): number {
   return (100 * counts.reduce((sum, count) => sum + count.comments, 0)) / Math.max(lines, 1);
 }
 
-const SNAKE = /^[a-z0-9]+(_[a-z0-9]+)*(\.(ts|tsx|md|toml|json|d\.ts))+$/;
+const SNAKE = /^[a-z0-9]+(_[a-z0-9]+)*(\.(ts|tsx|md|txt|toml|json|d\.ts))+$/;
 const VAGUE = /(^|_)(utils?|helpers?|misc|common|stuff|v\d+|new|old|tmp)\.tsx?$/;
 
 /**

@@ -139,7 +139,8 @@ export async function makeWorld(config = ""): Promise<World> {
 function ownEnvironment(): Record<string, string> {
   const entries = Object.entries(Deno.env.toObject());
   const kept = entries.filter(([name]) => !/TOKEN|KEY|SECRET|PASS|CREDENTIAL/i.test(name));
-  return { ...Object.fromEntries(kept), NO_COLOR: "1", REASONIX_LANG: "en" };
+  // The runtime looks for a newer version once a day.
+  return { ...Object.fromEntries(kept), NO_COLOR: "1", REASONIX_LANG: "en", DENO_NO_UPDATE_CHECK: "1" };
 }
 
 /** The compile cache stays the real one although HOME is a temporary directory. */

@@ -1,7 +1,7 @@
 import { forEachChild, type SyntaxNode } from "unbash";
 import { ANY, ONE, SEP, STAR } from "../../rule/mod.ts";
 import { parseScript } from "./parse.ts";
-import { deedText } from "../destructive/deeds.ts";
+import { deedText } from "./deeds.ts";
 import { type Effects, type FileUse, type Line, program } from "./types.ts";
 
 /** Tells what the three passes understood of a line, as text for people. */

@@ -2,94 +2,91 @@ import { isKnown } from "../../rule/mod.ts";
 import type { Destruction, Effects, FileUse, Input, Invocation, Nested, Supply } from "./types.ts";
 
 /**
- * What is known of a program. Adding one is a row in a file of programs/.
- *
- * Options are written as getopt takes them, then the long ones: `"vo: verbose output= color=?"` (`:` and `=`
- * take a value, `::` and `=?` only an attached one).
+ * A row of `programs.txt`. Options are written as getopt takes them, then the long ones:
+ * `vo: verbose output= color=?` (`:` and `=` take a value, `::` and `=?` only an attached one).
  */
-export interface Program {
+export interface Program extends Grammar {
   /** Names, separated by spaces. `python#` also stands for names with a version behind them. */
   readonly names: string;
   /** Subcommands that the row is about; absent: the program as a whole. */
-  readonly sub?: string;
-  /**
-   * Its effects when it only reads, whatever its words say (`true`) or with these options and as many
-   * operands.
-   */
-  readonly readOnly?: true | { readonly options: string; readonly operands?: RegExp; readonly most?: number };
+  readonly sub?: string | undefined;
+  /** It only reads: whatever its words say (`reads`), or with these `options` and `operands`. */
+  readonly readOnly?: true | {
+    readonly options: string;
+    readonly operands?: RegExp | undefined;
+    readonly most?: number | undefined;
+    /** The first operand of a subcommand of git. */
+    readonly first?: RegExp | undefined;
+  } | undefined;
   /** Words that alone make it print something about itself. */
-  readonly prints?: string;
+  readonly prints?: string | undefined;
   /**
-   * What its plain words are, for rules that refuse: files read, written, those behind a first word, or a
-   * copy's.
+   * Its plain words, for rules that refuse: files that it `reads`, `writes`, `copies` or `moves`; `searches`
+   * and `writes rest` leave out the first word.
    */
-  readonly files?: "reads" | "searches" | "writes" | "writes rest" | "copies" | "moves";
+  readonly files?: string | undefined;
   /** What it does to a directory it does to everything below. */
-  readonly deep?: true;
+  readonly deep?: true | undefined;
   /** Options whose value is a file it writes. */
-  readonly outputs?: string;
+  readonly outputs?: string | undefined;
   /** It runs the command that follows its own words. */
-  readonly wraps?: Wrapper;
+  readonly wraps?: Wrapper | undefined;
   /** It runs other programs in ways that are not read here. */
-  readonly runs?: "anything";
-  /**
-   * Plain words from this one on may name a program although it is not known that they do: refusals look at
-   * them.
-   */
-  readonly mentions?: "first" | "afterFirst";
+  readonly runs?: true | undefined;
+  /** Plain words from the `first` or `afterFirst` on may name a program: refusals look at them. */
+  readonly mentions?: string | undefined;
   /** Options that hand it code or a command: as a pattern, and long ones that may be shortened. */
-  readonly code?: RegExp;
-  readonly codeLong?: string;
-  /** Files of a project that it runs by itself. */
-  readonly obeys?: RegExp;
+  readonly code?: RegExp | undefined;
+  readonly codeLong?: string | undefined;
+  /** Files of a project that it runs automatically. */
+  readonly obeys?: RegExp | undefined;
   /** It talks to other machines: always, or with one of these words. */
-  readonly network?: true | RegExp;
+  readonly network?: true | RegExp | undefined;
   /** Package registries that it contacts, by the names of `REGISTRIES`, and hosts of its service. */
-  readonly registries?: string;
-  readonly hosts?: string;
-  /**
-   * Prefix rules that may be offered: for subcommands (`+` takes one more word), or `.` for the name alone.
-   */
-  readonly offers?: string;
-  /** Reads a grammar of its own. */
-  readonly read?: (call: Call) => Found | undefined;
-  readonly destroys?: (call: Call) => readonly Destruction[];
+  readonly registries?: string | undefined;
+  readonly hosts?: string | undefined;
+  /** Prefix rules that may be offered: subcommands (`+` takes one more word), or `.`, the name alone. */
+  readonly offers?: string | undefined;
   /** How it deletes on another machine: a question while the network is open. */
-  readonly remote?: RemoteDeletion;
+  readonly remote?: RemoteDeletion | undefined;
 }
 
-/**
- * Words by which the client of a service deletes there. `*` stands for any text; case makes no difference.
- */
+/** Reads the words of a program that has its own grammar. */
+export interface Grammar {
+  readonly read?: ((call: Call) => Found | undefined) | undefined;
+  readonly destroys?: ((call: Call) => readonly Destruction[]) | undefined;
+}
+
+export type Grammars = Readonly<Record<string, Grammar>>;
+
+/** Words by which the client of a service deletes there. `*` is any text; case makes no difference. */
 export interface RemoteDeletion {
-  /** Subcommands, among the first `depth` plain words. */
-  readonly words?: string;
-  readonly depth?: number;
-  /** Options; one whose value matters is written with `=`. */
-  readonly options?: string;
+  /** Subcommands (`deletes`), among the first `depth` plain words. */
+  readonly words?: string | undefined;
+  readonly depth?: number | undefined;
+  /** Options (`deleting`); one whose value matters is written with `=`. */
+  readonly options?: string | undefined;
   /** Statements in its words or its input. */
-  readonly text?: RegExp;
+  readonly text?: RegExp | undefined;
 }
 
-/** How a program that runs the command after its own arguments reads its options. */
+/** How a program that runs the command after its own arguments (`wraps`) reads its options. */
 export interface Wrapper {
-  readonly options?: string;
-  /** Words before the command, such as the duration of `timeout`. */
-  readonly operands?: number;
+  readonly options?: string | undefined;
+  /** Words before the command (`skip`), such as the duration of `timeout`. */
+  readonly operands?: number | undefined;
   /** Words with `=` before the command, whatever stands in front of it. */
-  readonly assigns?: true;
-  /** A number may stand as an option (`nice -5`), a lone dash too (`env -`). */
-  readonly numeric?: true;
-  readonly dash?: true;
+  readonly assigns?: true | undefined;
+  /** A lone dash may stand as an option (`env -`). */
+  readonly dash?: true | undefined;
   /** Options that only ask about the command. */
-  readonly queries?: string;
+  readonly queries?: string | undefined;
   /** Options whose value is a file it writes; `operand` when the first operand is one. */
-  readonly writes?: string;
+  readonly writes?: string | undefined;
   /** Why a rule for the inner command does not cover this. */
-  readonly guarded?: string;
-  /** Without a command it only prints, or it runs a shell. */
-  readonly prints?: true;
-  readonly shell?: true;
+  readonly guarded?: string | undefined;
+  /** Without a command it only `prints`, or it runs a `shell`. */
+  readonly bare?: string | undefined;
 }
 
 /** What a program's own grammar says. */
@@ -114,6 +111,8 @@ export interface Call {
   readonly at: number;
   readonly supply?: Supply | undefined;
   readonly ownScript: (path: string) => string | undefined;
+  /** Returns what is known of another program. */
+  readonly named: (name: string) => Program | undefined;
 }
 
 export function dynamic(reason: string): Found {

@@ -1,39 +1,112 @@
-import { isKnown } from "../../rule/mod.ts";
+import type { DeedCode } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
-import { operands, type Program } from "./program.ts";
-import { ARCHIVES } from "./programs/archives.ts";
-import { BUILDERS } from "./programs/builders.ts";
-import { DATABASES } from "./programs/databases.ts";
+import { isKnown } from "../../rule/mod.ts";
+import { type Call, type Grammar, operands, type Program, type Wrapper } from "./program.ts";
 import { FILES } from "./programs/files.ts";
-import { FINDERS } from "./programs/finders.ts";
 import { GIT } from "./programs/git.ts";
-import { INTERPRETERS } from "./programs/interpreters.ts";
-import { NETWORK } from "./programs/network.ts";
-import { READERS } from "./programs/readers.ts";
-import { SHELLS } from "./programs/shells.ts";
-import { SYSTEM } from "./programs/system.ts";
-import { TEXT_PROGRAMS } from "./programs/text_programs.ts";
-import { WRAPPERS } from "./programs/wrappers.ts";
+import { interpreter, SHELLS } from "./programs/shells.ts";
+import { TOOLS } from "./programs/tools.ts";
+import type { Destruction } from "./types.ts";
+import table from "./programs.txt" with { type: "text" };
 
-const TABLES: readonly (readonly Program[])[] = [
-  READERS,
-  FILES,
-  FINDERS,
-  TEXT_PROGRAMS,
-  ARCHIVES,
-  GIT,
-  SHELLS,
-  WRAPPERS,
-  INTERPRETERS,
-  BUILDERS,
-  DATABASES,
-  NETWORK,
-  SYSTEM,
-];
+const GRAMMARS: Readonly<Record<string, Grammar>> = { ...FILES, ...GIT, ...SHELLS, ...TOOLS };
 
 /** Everything that is known of programs, a row each. */
-export const PROGRAMS: readonly Program[] = TABLES.flat();
+export const PROGRAMS: readonly Program[] = parseTable(table);
+
+/** Reads `programs.txt`; its head says how rows are written. */
+function parseTable(text: string): Program[] {
+  const lines = text.replace(/^#.*\n/gm, "").replace(/\n {4}(?=\S)/g, " ").replace(/\n {2}(?=\S)/g, "  ");
+  const patterns = new Map<string, string>();
+  return lines.split("\n").filter((line) => line !== "").flatMap((line) => {
+    const [names = "", ...fields] = line.split("  ");
+    if (!names.startsWith("@")) return [toProgram(names, fields, patterns)];
+    patterns.set(names, fields.join("  "));
+    return [];
+  });
+}
+
+function toProgram(
+  names: string,
+  fields: readonly string[],
+  patterns: ReadonlyMap<string, string>,
+): Program {
+  const values = new Map(fields.map((field) => {
+    const [name = "", value = ""] = field.split(/=(.*)/s, 2);
+    return [name, value] as const;
+  }));
+  const text = (name: string) => values.get(name);
+  const flag = (name: string) => values.has(name) ? true : undefined;
+  const number = (name: string) => values.has(name) ? Number(values.get(name)) : undefined;
+  const pattern = (name: string) => {
+    const value = values.get(name);
+    return value === undefined ? undefined : new RegExp(patterns.get(value) ?? value);
+  };
+  const options = text("options");
+  const grammar = GRAMMARS[text("grammar") ?? ""];
+  if (grammar === undefined && values.has("grammar")) throw new Error(`Unknown grammar of ${names}`);
+  const code = pattern("code");
+  const interprets = code && values.has("interprets")
+    ? interpreter({ code, input: pattern("input"), shown: text("interprets") === "shown" })
+    : undefined;
+  const wraps: Wrapper | undefined = values.has("wraps")
+    ? {
+      options: text("wraps"),
+      operands: number("skip"),
+      assigns: flag("assigns"),
+      dash: flag("dash"),
+      queries: text("queries"),
+      writes: text("writes"),
+      guarded: text("guarded"),
+      bare: text("bare"),
+    }
+    : undefined;
+  const deletes = ["deletes", "deleting", "text"].some((name) => values.has(name));
+  return {
+    names,
+    sub: text("sub"),
+    readOnly: flag("reads") ??
+      (options === undefined
+        ? undefined
+        : { options, operands: pattern("operands"), most: number("most"), first: pattern("first") }),
+    prints: text("prints"),
+    files: text("files"),
+    deep: flag("deep"),
+    outputs: text("outputs"),
+    wraps,
+    runs: flag("runs"),
+    mentions: text("mentions"),
+    code: interprets ? undefined : code,
+    codeLong: text("codeLong"),
+    obeys: pattern("obeys"),
+    network: text("network") ? pattern("network") : flag("network"),
+    registries: text("registries"),
+    hosts: text("hosts"),
+    offers: text("offers"),
+    read: interprets?.read ?? grammar?.read,
+    destroys: grammar?.destroys ?? deedOf(text("deed"), pattern("when"), pattern("unless")),
+    remote: deletes
+      ? {
+        words: text("deletes"),
+        depth: number("depth"),
+        options: text("deleting"),
+        text: pattern("text"),
+      }
+      : undefined,
+  };
+}
+
+/** What a program destroys with a word that matches `when`, and none that matches `unless`. */
+function deedOf(deed: string | undefined, when: RegExp | undefined, unless: RegExp | undefined) {
+  if (deed === undefined) return undefined;
+  const [code = "", ...details] = deed.split(" ");
+  return ({ name, args }: Call): Destruction[] => {
+    const happens = (!when || args.some((arg) => when.test(arg))) && !args.some((arg) => unless?.test(arg));
+    const what = details.includes("first") ? `${name} ${args[0]}` : name;
+    return happens ? [{ deed: [code as DeedCode, ...(details.length > 0 ? [what] : [])] }] : [];
+  };
+}
 
 /** Rows by name; a name ending in `#` is that of a program whose versions have names of their own. */
 const BY_NAME: ReadonlyMap<string, Program> = new Map(

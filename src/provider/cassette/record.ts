@@ -10,8 +10,9 @@ import {
   type Looseness,
   type RecordedChunk,
   type RecordedRequest,
+  Template,
+  toolPrints,
 } from "./format.ts";
-import { Template, toolPrints } from "./template.ts";
 
 export interface RecordOptions {
   /** Cassette to write; an existing file is replaced. */

@@ -1,16 +1,25 @@
+import { errorMessage, type ProviderErrorKind } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
+import { ProviderFailure } from "../errors.ts";
+import { endGroup, endOrphan, holdPipe, makePipe, startKeeper } from "./server_process.ts";
+import {
+  boundLog,
+  exitCode,
+  isRunning,
+  isSameRunning,
+  lastLines,
+  logSize,
+  ownName,
+  running,
+  saysPortTaken,
+  type ServerLease,
+} from "./server_files.ts";
+import type { ServerPlan } from "./server_plan.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 import { FileLock } from "../../util/lock.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
-import { learnSecret } from "../../util/redact.ts";
 import { processStart } from "../../util/process/process_start.ts";
-import type { ProviderFailure } from "../failure.ts";
-import { endedFailure, lateFailure, noPortFailure, notStartedFailure } from "./failures.ts";
-import { holdPipe, makePipe, startKeeper } from "./keeper.ts";
-import { endGroup, endOrphan } from "./orphans.ts";
-import { askHealth, askWindow, knowsKey, type ServerAddress } from "./server_answers.ts";
-import { exitCode, isRunning, isSameRunning, ownName, running, type ServerLease } from "./server_files.ts";
-import { boundLog, logSize, saysPortTaken } from "./server_log.ts";
-import type { ServerPlan } from "./server_plan.ts";
+import { learnSecret } from "../../util/redact.ts";
 
 /** A server that takes requests. */
 export interface ReadyServer extends ServerAddress {
@@ -222,4 +231,117 @@ function originOf(host: string, port: number): string {
 
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** The way to a server that may still be loading. */
+export interface ServerAddress {
+  /** Such as `http://127.0.0.1:18400`. */
+  readonly origin: string;
+  readonly key: string;
+  readonly fetch: Fetch;
+}
+
+const LIMIT_MS = 3000;
+const LONGEST_REPLY = 1024 * 1024;
+
+/**
+ * - "silent": nobody answers, or not in time.
+ * - "loading": it reads the model.
+ * - "ready": it takes requests.
+ */
+export type Health = "silent" | "loading" | "ready";
+
+/** Asks a server how far it is; very old ones have no page for that, but list their models. */
+export async function askHealth(address: ServerAddress): Promise<Health> {
+  const status = (await get(address, "/health"))?.status;
+  if (status === 404) return (await get(address, "/v1/models"))?.status === 200 ? "ready" : "loading";
+  return status === undefined ? "silent" : status === 200 ? "ready" : "loading";
+}
+
+/**
+ * Reports whether the server is the one that was started: it takes the key, and no other. A different one may
+ * have been faster to get the port. Undefined when it does not answer in time.
+ */
+export async function knowsKey(address: ServerAddress): Promise<boolean | undefined> {
+  const [own, other] = await Promise.all([
+    get(address, "/props"),
+    get({ ...address, key: "rx-none" }, "/props"),
+  ]);
+  if (own === undefined || other === undefined) return undefined;
+  return !isRefusal(own.status) && isRefusal(other.status);
+}
+
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
+}
+
+/** Tokens that one conversation can have there; undefined when it does not say. */
+export async function askWindow(address: ServerAddress): Promise<number | undefined> {
+  const props = parseJson((await get(address, "/props"))?.text ?? "");
+  const settings = isRecord(props) ? props.default_generation_settings : undefined;
+  const window = isRecord(settings) ? settings.n_ctx : undefined;
+  return typeof window === "number" && Number.isInteger(window) && window > 0 ? window : undefined;
+}
+
+async function get(
+  { origin, key, fetch }: ServerAddress,
+  path: string,
+): Promise<{ readonly status: number; readonly text: string } | undefined> {
+  try {
+    const response = await fetch(origin + path, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(LIMIT_MS),
+    });
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const bytes of response.body ?? []) {
+      text += decoder.decode(bytes, { stream: true });
+      if (text.length > LONGEST_REPLY) break;
+    }
+    return { status: response.status, text };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The server ended, while it loaded its model or later. */
+function endedFailure(
+  plan: ServerPlan,
+  lease: ServerLease,
+  code: number | undefined,
+): ProviderFailure {
+  const how = code === undefined
+    ? "was killed"
+    : code > 128
+    ? `was ended by signal ${code - 128}${code === 137 ? ", as it happens when memory runs out" : ""}`
+    : `ended with exit code ${code}`;
+  return failed("server", plan, how, lease);
+}
+
+function lateFailure(plan: ServerPlan, lease: ServerLease): ProviderFailure {
+  const how = `did not load ${plan.modelName} within startup_timeout_seconds = ${plan.startupMs / 1000}`;
+  return failed("timeout", plan, how, lease);
+}
+
+function noPortFailure(plan: ServerPlan): ProviderFailure {
+  const [first, last] = plan.ports;
+  return failed("connection", plan, `has no port: ${first} to ${last} are all taken; set another port_range`);
+}
+
+function notStartedFailure(plan: ServerPlan, address: string, error: unknown): ProviderFailure {
+  return failed("connection", plan, `could not be started for ${address}: ${errorMessage(error)}`);
+}
+
+/** In one line: what happened, the end of the log, and where the rest of it is. */
+function failed(
+  kind: ProviderErrorKind,
+  { provider, binary }: ServerPlan,
+  how: string,
+  lease?: ServerLease,
+): ProviderFailure {
+  const lines = lease === undefined ? "" : lastLines(lease.log, lease.logStart);
+  const log = lease === undefined ? "" : lease.log;
+  const message = `Provider "${provider}": ${binary} ${how}${lines === "" ? "" : `: ${lines}`}` +
+    `${log === "" ? "" : `; its log is ${log}`}`;
+  return new ProviderFailure({ kind, message, said: [["serverFailed", provider, how, lines, log]] }, false);
 }

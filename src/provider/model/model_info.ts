@@ -1,9 +1,7 @@
-import { type ProviderEntry, withModelSettings } from "../../config/mod.ts";
-import type { Price } from "../../core/mod.ts";
-import type { ModelInfo } from "../provider.ts";
-import { type ReasoningFacts, resolveEffort } from "./effort.ts";
-import { factsOf, type FoundFacts } from "./facts.ts";
-import { declaredPrice, knownPrice } from "./price.ts";
+import { EFFORT_LEVELS, type ProviderEntry, vendorAt, VENDORS, withModelSettings } from "../../config/mod.ts";
+import { type Price, type Rates, ReasonixError } from "../../core/mod.ts";
+import type { ModelInfo, ReasoningFacts, ResolvedEffort } from "../provider.ts";
+import { isRecord } from "../../util/json.ts";
 
 export interface ModelInfoOptions {
   readonly entry: ProviderEntry;
@@ -59,4 +57,264 @@ function reasoningOf(
 
 function priceOf(facts: FoundFacts | undefined, { cache_ttl }: ProviderEntry): Price | undefined {
   return facts?.price && knownPrice(facts.price, { ttl: cache_ttl, date: facts.date });
+}
+
+type FactsOwner = Pick<ProviderEntry, "name" | "base_url" | "facts">;
+
+/** The facts of one model, and from when and where they are. */
+export interface FoundFacts extends ModelFacts {
+  readonly date: string;
+  readonly source: string;
+}
+
+/**
+ * Returns what the tables say of a model: those that the user fetched (below `home`), else those that come
+ * with the program. Undefined: nothing. Rejects with a
+ * ReasonixError of exit "config" when the entry names a table that is not there.
+ */
+export async function factsOf(
+  entry: FactsOwner,
+  model: string,
+  home?: string,
+): Promise<FoundFacts | undefined> {
+  const table = await tableOf(entry, home);
+  return table && findIn(table, model);
+}
+
+/** Names of all models in the table that counts for an entry. */
+export async function tableModels(entry: FactsOwner, home: string): Promise<readonly string[]> {
+  return Object.keys((await tableOf(entry, home))?.models ?? {});
+}
+
+async function tableOf(entry: FactsOwner, home: string | undefined): Promise<FactsTable | undefined> {
+  const found = vendorAt(entry.base_url);
+  const vendor = entry.facts || found?.facts || found?.name;
+  const builtIn = vendor !== undefined && Object.hasOwn(FACT_TABLES, vendor)
+    ? FACT_TABLES[vendor]
+    : undefined;
+  const fetched = home === undefined ? undefined : readFetched(`${home}/${FETCHED}`, vendor, entry.base_url);
+  const table = fetched ?? await builtIn?.();
+  if (table === undefined && entry.facts !== "") throw noTable(entry);
+  return table;
+}
+
+/** Vendors put a day behind the name of a model that stays the same. */
+const DAY = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/;
+
+function findIn({ date, source, models }: FactsTable, model: string): FoundFacts | undefined {
+  const names = [model, model.replace(DAY, "")];
+  const name = names.find((each) => Object.hasOwn(models, each));
+  const facts = name === undefined ? undefined : models[name];
+  return facts && { ...facts, date, source };
+}
+
+function noTable({ name, facts }: Pick<ProviderEntry, "name" | "facts">): ReasonixError {
+  const known = VENDORS.map((vendor) => vendor.name).filter((vendor) => Object.hasOwn(FACT_TABLES, vendor));
+  return new ReasonixError(`Provider "${name}" names facts of "${facts}", of which there is no table`, {
+    exit: "config",
+    said: [["noSuchFacts", name, facts], ["writeOneOf", known.join("、")]],
+    remedy: `set facts to one of ${known.join(", ")}, or to a provider of a list that was fetched`,
+  });
+}
+
+/** Prices of a million tokens. */
+export interface FactRates {
+  readonly input: number;
+  readonly output: number;
+  /** Absent: as `input`. */
+  readonly cachedInput?: number;
+  /** Absent: as `input`. */
+  readonly cacheWrite?: number;
+  /** The same for a cache that is kept for an hour. */
+  readonly cacheWrite1h?: number;
+}
+
+/** Prices, those of long requests included. */
+export interface FactPrice extends FactRates {
+  /** USD when absent. */
+  readonly currency?: string;
+  readonly tiers?: readonly (FactRates & { readonly above: number })[];
+}
+
+/** The known facts of a model at a vendor. */
+export interface ModelFacts {
+  /** Tokens that a request may have. */
+  readonly window?: number;
+  /** Tokens that a reply may have. */
+  readonly output?: number;
+  readonly vision?: boolean;
+  readonly tools?: boolean;
+  readonly reasoning?: ReasoningFacts;
+  readonly price?: FactPrice;
+}
+
+/** The models of a vendor as they were on a day. */
+export interface FactsTable {
+  /** `YYYY-MM-DD`. */
+  readonly date: string;
+  /** Page or file that they come from. */
+  readonly source: string;
+  readonly models: Readonly<Record<string, ModelFacts>>;
+}
+
+/** Name of the file below the Reasonix home that holds the tables which the user fetched. */
+export const FETCHED = "models.jsonl";
+
+/** The models of each vendor that is known by name, a file each; loaded when one of its models is used. */
+export const FACT_TABLES: Readonly<Record<string, () => Promise<FactsTable>>> = {
+  anthropic: async () => (await import("./tables/anthropic.json", { with: { type: "json" } })).default,
+  dashscope: async () => (await import("./tables/dashscope.json", { with: { type: "json" } })).default,
+  deepseek: async () => (await import("./tables/deepseek.json", { with: { type: "json" } })).default,
+  google: async () => (await import("./tables/google.json", { with: { type: "json" } })).default,
+  groq: async () => (await import("./tables/groq.json", { with: { type: "json" } })).default,
+  mistral: async () => (await import("./tables/mistral.json", { with: { type: "json" } })).default,
+  moonshot: async () => (await import("./tables/moonshot.json", { with: { type: "json" } })).default,
+  openai: async () => (await import("./tables/openai.json", { with: { type: "json" } })).default,
+  openrouter: async () => (await import("./tables/openrouter.json", { with: { type: "json" } })).default,
+  xai: async () => (await import("./tables/xai.json", { with: { type: "json" } })).default,
+  zhipu: async () => (await import("./tables/zhipu.json", { with: { type: "json" } })).default,
+};
+
+/**
+ * The first line of the file of fetched tables. A line per provider follows; a run reads the one that it
+ * needs by its place behind the first line, in bytes.
+ */
+export interface FetchedHeader {
+  readonly date: string;
+  readonly source: string;
+  readonly tables: Readonly<Record<string, readonly [at: number, length: number]>>;
+  readonly hosts: Readonly<Record<string, string>>;
+}
+
+/**
+ * Returns the fetched table of a vendor, or of whoever has this address. Undefined: there is none, or the
+ * file is damaged, so that the built-in tables count.
+ */
+function readFetched(file: string, vendor: string | undefined, url: string): FactsTable | undefined {
+  try {
+    const bytes = Deno.readFileSync(file);
+    const end = bytes.indexOf(10);
+    const read = (from: number, to: number) => JSON.parse(new TextDecoder().decode(bytes.subarray(from, to)));
+    const { date, source, tables, hosts }: FetchedHeader = read(0, end);
+    const name = vendor ?? hosts[URL.parse(url)?.host ?? ""];
+    if (name === undefined || !Object.hasOwn(tables, name)) return undefined;
+    const [at, length] = tables[name] ?? [0, 0];
+    const models = read(end + 1 + at, end + 1 + at + length);
+    return isRecord(models) ? { date, source, models: models as FactsTable["models"] } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+type Declared = NonNullable<ProviderEntry["price"]>;
+type DeclaredTier = NonNullable<Declared["tiers"]>[number];
+
+/** Returns a price as the configuration has it. */
+function declaredPrice({ currency, date, tiers, cache_hit, ...rest }: Declared): Price {
+  return {
+    ...declaredRates({ ...rest, cached_input: rest.cached_input ?? cache_hit }),
+    currency,
+    ...(date === undefined ? {} : { date }),
+    ...(tiers ? { tiers: tiers.map(({ above, ...rates }) => ({ above, ...declaredRates(rates) })) } : {}),
+  };
+}
+
+function declaredRates(
+  { input, output, cached_input, cache_write }:
+    | Pick<Declared, "input" | "output" | "cached_input" | "cache_write">
+    | Omit<DeclaredTier, "above">,
+): Rates {
+  return {
+    input,
+    cachedInput: cached_input ?? input,
+    output,
+    ...(cache_write === undefined ? {} : { cacheWrite: cache_write }),
+  };
+}
+
+/** Returns a price as a table of facts has it, for a cache that is kept so long. */
+function knownPrice(
+  { currency = "USD", tiers, ...rates }: FactPrice,
+  { ttl, date }: { readonly ttl: ProviderEntry["cache_ttl"]; readonly date: string },
+): Price {
+  return {
+    ...knownRates(rates, ttl),
+    currency,
+    date,
+    ...(tiers ? { tiers: tiers.map(({ above, ...each }) => ({ above, ...knownRates(each, ttl) })) } : {}),
+  };
+}
+
+function knownRates(
+  { input, output, cachedInput, cacheWrite, cacheWrite1h }: FactRates,
+  ttl: ProviderEntry["cache_ttl"],
+): Rates {
+  const written = ttl === "1h" ? cacheWrite1h ?? cacheWrite : cacheWrite;
+  return {
+    input,
+    cachedInput: cachedInput ?? input,
+    output,
+    ...(written === undefined ? {} : { cacheWrite: written }),
+  };
+}
+
+/**
+ * Returns the level that a model has for the one that is wanted: that one, else the nearest lower one, else
+ * its lowest. Only `none` and `minimal` switch thinking off. Where nothing is known of the model (`facts`
+ * absent) the level is taken as it is.
+ */
+export function resolveEffort(wanted: string | undefined, facts: ReasoningFacts | undefined): ResolvedEffort {
+  if (wanted === undefined || wanted === "") return {};
+  if (facts === undefined) return { level: wanted };
+  if (!facts.thinks) return wanted === "none" ? {} : { fellFrom: wanted };
+  const levels = effortsOf(facts);
+  if (levels.includes(wanted)) return { level: wanted };
+  const level = nearest(wanted, levels);
+  return level === undefined ? { fellFrom: wanted } : { level, fellFrom: wanted };
+}
+
+/** Every level that a model can be asked for, least first; empty where there is no way to ask. */
+export function effortsOf({ thinks, levels = [], budget, toggle }: ReasoningFacts): readonly string[] {
+  if (!thinks) return [];
+  const off = toggle || budget?.min === 0 ? ["none"] : [];
+  if (levels.length > 0) return [...new Set([...off, ...levels])];
+  // A number of tokens and a switch serve any level; between "some" and "more" a switch knows no difference.
+  if (budget || toggle) return [...off, ...EFFORT_LEVELS.filter((level) => level !== "none")];
+  return [];
+}
+
+function nearest(wanted: string, levels: readonly string[]): string | undefined {
+  const at = rank(wanted);
+  const known = levels.filter((level) => rank(level) >= 0);
+  const lower = known.filter((level) => rank(level) < at && (level !== "none" || wanted === "minimal"));
+  return lower.at(-1) ?? known.find((level) => level !== "none");
+}
+
+function rank(level: string): number {
+  return EFFORT_LEVELS.findIndex((known) => known === level);
+}
+
+/** Tokens to think with at each level, before the bounds of a model. */
+const BUDGETS: Readonly<Record<string, number>> = {
+  none: 0,
+  minimal: 1024,
+  low: 4096,
+  medium: 10_000,
+  high: 24_000,
+  xhigh: 48_000,
+  max: 64_000,
+};
+
+/**
+ * Returns the tokens that a level is for a model that takes a number; undefined for a word that is no level.
+ * `limit` is what the reply may have in all: a quarter of it stays for the answer.
+ */
+export function thinkingBudget(
+  level: string,
+  { min = 0, max = Infinity }: NonNullable<ReasoningFacts["budget"]>,
+  limit = Infinity,
+): number | undefined {
+  const tokens = BUDGETS[level];
+  if (tokens === undefined || tokens === 0) return tokens;
+  return Math.max(min, Math.min(tokens, max, Math.floor(limit * 0.75)));
 }

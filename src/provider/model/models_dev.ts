@@ -2,9 +2,14 @@ import { EFFORT_LEVELS } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { isRecord } from "../../util/json.ts";
-import type { ReasoningFacts } from "./effort.ts";
-import type { FetchedHeader } from "./fetched.ts";
-import { type FactPrice, type FactRates, FETCHED, type ModelFacts } from "./tables.ts";
+import {
+  type FactPrice,
+  type FactRates,
+  FETCHED,
+  type FetchedHeader,
+  type ModelFacts,
+} from "./model_info.ts";
+import type { ReasoningFacts } from "../provider.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -30,7 +35,7 @@ const NAMES: Readonly<Record<string, string>> = {
   zhipuai: "zhipu",
 };
 
-/** What a list brought, and the file that it is kept in. */
+/** The counts of a list, and the file that it is kept in. */
 export interface KeptList {
   readonly file: string;
   readonly providers: number;

@@ -6,7 +6,7 @@ import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { unlessAborted } from "../../util/timer.ts";
 import { readEnv } from "../../path/read_env.ts";
-import { ProviderFailure } from "../failure.ts";
+import { ProviderFailure } from "../errors.ts";
 import type { Connection } from "../kind.ts";
 
 const LIMIT_MS = 30_000;

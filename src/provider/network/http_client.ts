@@ -7,7 +7,7 @@ import { proxyVariable } from "../../util/network/failure.ts";
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
 type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;
 
-/** What the runtime takes for one client. */
+/** The options of a client of the runtime. */
 type ClientOptions = Deno.CreateHttpClientOptions & Partial<Deno.TlsCertifiedKeyPem>;
 
 /** Clients of this process: a new provider for the same server goes on with its connections. */

@@ -5,7 +5,7 @@ import { isRecord } from "../../util/json.ts";
 export interface RemoteServer {
   readonly name: string;
   readonly url: string;
-  /** What it wants to be sent, a token among it. */
+  /** Headers to send, a token among them. */
   readonly headers: Readonly<Record<string, string>>;
   /** The only tools that the model may have, by their raw names; empty: all but the next. */
   readonly enabledTools: readonly string[];
@@ -14,7 +14,6 @@ export interface RemoteServer {
   readonly unasked: "all" | readonly string[];
 }
 
-/** The remote servers of a run. */
 export interface RemoteServers {
   /** Another array whenever one of them, or what may run unasked, has changed. */
   servers(): readonly RemoteServer[];
@@ -23,7 +22,7 @@ export interface RemoteServers {
 }
 
 /**
- * How a wire treats remote servers.
+ * The treatment of remote servers by a wire.
  *
  * - "asks": their calls wait for an answer, unless all of a server may run unasked.
  * - "runs": nobody is asked, so only what may run unasked is declared.

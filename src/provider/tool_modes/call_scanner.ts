@@ -1,8 +1,7 @@
 import type { FinishReason, ToolSchema } from "../../core/mod.ts";
-import { findUnit, partialMark, trainedMark } from "./marks.ts";
-import { ReplyLog, type ReplyRead } from "./reply_log.ts";
+import { safeText } from "../../util/json.ts";
+import { type Ending, fenceForm, findForm, type Form, partialMark, trainedMark } from "./forms.ts";
 import type { TextCall } from "./syntax.ts";
-import { type Ending, FenceUnit, type Unit } from "./units.ts";
 
 export interface ScannerOptions {
   readonly tools: ReadonlyMap<string, ToolSchema>;
@@ -12,8 +11,28 @@ export interface ScannerOptions {
    * has nothing else.
    */
   readonly taught: boolean;
-  /** Told the name of a tool when its call begins. */
+  /** Gets the name of a tool when its call begins. */
   readonly onCall?: ((tool: string) => void) | undefined;
+}
+
+/** The end of a reply. */
+export interface ReplyEnd {
+  /** The text that was still held back. */
+  readonly text: string;
+  readonly calls: readonly TextCall[];
+  /** The whole reply as the model wrote it, without results that it made up. */
+  readonly raw: string;
+  /** True when the end of the reply does not count. */
+  readonly shortened: boolean;
+}
+
+/** Calls that were read, with the blanks before them: until the reply ends they may turn out to be text. */
+interface Taken {
+  readonly space: string;
+  readonly raw: string;
+  readonly calls: readonly TextCall[];
+  readonly trust: Form["trust"];
+  readonly blocks: boolean;
 }
 
 /** The line is like any other. */
@@ -28,28 +47,34 @@ const OWN_RESULT = /^(?:%%RESULT%%|<tool_response>|<function_results>|\[TOOL_RES
 const SPECIAL = ["%%end%%", "%%result%%", "<tool_response>", "<function_results>", "[tool_results]"];
 /** Lines are told apart by this much of their beginning. */
 const LINE_BEGIN = 100;
-/** Longer calls are not read whenever a piece of them comes. */
+/** Longer calls are read again only when they have grown by a share, so that reading stays cheap. */
 const LONG_CALL = 500;
+const SHARE = 1 / 16;
 /** Deeper is code in Markdown. */
 const DEEPEST_INDENT = 3;
 
 /**
  * Tells the calls that a model writes as text from its answer, wherever the stream is cut. Text is given as
- * soon as it cannot be part of a call any more.
+ * soon as it cannot be part of a call any more; a call is read when its block ends.
  *
  * Contract: nothing in code fences, quotes or indented code is a call, unless the whole reply is a fence
  * around calls; a call is executed only when it is closed and, but for the taught form, of a declared tool.
  */
 export class CallScanner {
   readonly #options: ScannerOptions;
-  readonly #log = new ReplyLog();
-  /** What has come and is not decided; with a unit it begins at the unit's mark. */
+  #raw = "";
+  /** The undecided text; with a form it begins at the mark of the form. */
   #held = "";
-  /** What has come since, and the end of it all. */
-  #pending: string[] = [];
-  #tail = "";
-  #unit: Unit | undefined;
-  /** The unit began its line. */
+  #form: Form | undefined;
+  /** Length of what is held from which on the call is read again. */
+  #readFrom = 0;
+  #announced = false;
+  #taken: Taken[] = [];
+  /** Blanks that are shown once text follows. */
+  #space = "";
+  /** True once text other than blanks has been shown. */
+  #prose = false;
+  /** The form began its line. */
   #ownLine = false;
   #lineStart = true;
   /** The line is a citation or code of Markdown. */
@@ -69,35 +94,31 @@ export class CallScanner {
   /** Returns what of the reply so far is text for certain and has not been returned yet. */
   push(piece: string): string {
     if (this.#over) return "";
-    this.#pending.push(piece);
-    if (this.#unit && this.#held.length > LONG_CALL) {
-      // Joining what is held takes a copy of all of it.
-      this.#tail = (this.#tail + piece).slice(-LONG_CALL - piece.length);
-      if (!this.#unit.ends.test(this.#tail)) return "";
-    }
-    return this.#run("open");
+    this.#raw += piece;
+    this.#held += piece;
+    return this.#form && this.#held.length < this.#readFrom ? "" : this.#run("open");
   }
 
   /** Text that is held back and no call so far, for a reply that breaks off. */
   get rest(): string {
-    return this.#unit === undefined && !this.#over ? this.#log.space + this.#held : "";
+    return this.#form === undefined && !this.#over ? this.#space + this.#held : "";
   }
 
   /** Reads what is left when the reply has ended. */
-  end(finish: FinishReason): ReplyRead & { readonly text: string } {
+  end(finish: FinishReason): ReplyEnd {
     const cut = finish === "length" || finish === "content_filter";
-    const text = this.#run(cut ? "cut" : "ended") + (cut ? this.#log.revert("likely") : "") +
-      (finish === "content_filter" ? this.#log.revert("certain") : "") + this.#log.close();
-    return { text, ...this.#log.read(this.#over) };
+    let text = this.#run(cut ? "cut" : "ended");
+    if (cut) text += this.#revert("likely");
+    if (finish === "content_filter") text += this.#revert("certain");
+    if (this.#taken.length === 0) text += this.#space;
+    const calls = this.#taken.flatMap((taken) => taken.calls);
+    return { text, calls, raw: this.#raw, shortened: this.#over };
   }
 
   #run(ending: Ending): string {
-    this.#held += this.#pending.join("");
-    this.#pending = [];
-    this.#tail = this.#held.slice(-LONG_CALL);
     let shown = "";
     while (this.#held !== "" && !this.#over) {
-      const text = this.#unit ? this.#inUnit(this.#unit, ending) : this.#inText(ending);
+      const text = this.#form ? this.#inForm(this.#form, ending) : this.#inText(ending);
       if (text === undefined) break;
       shown += text;
     }
@@ -121,24 +142,21 @@ export class CallScanner {
     if (rest === "" && open && begin.length < LINE_BEGIN && !begin.includes("\n")) return undefined;
     if (rest === "" || begin.slice(0, indent).includes("\n")) return PLAIN;
     if (open && mayBecomeSpecial(rest)) return undefined;
-    if (STRAY_END.test(rest)) this.#log.distrustBlocks();
+    if (STRAY_END.test(rest)) this.#distrustBlocks();
     if (this.#fence !== "") return this.#closeFence(indent, open);
     this.#citing = indent > DEEPEST_INDENT || begin.slice(0, indent).includes("\t") || rest.startsWith(">");
     if (this.#citing) return PLAIN;
-    if (this.#log.called && OWN_RESULT.test(rest)) {
+    if (this.#taken.length > 0 && OWN_RESULT.test(rest)) {
       this.#over = true;
+      this.#raw = this.#raw.slice(0, this.#raw.length - this.#held.length);
       this.#held = "";
       return "";
     }
     if (/^(?:`{1,2}$|```|~{1,2}$|~~~)/.test(rest)) return this.#openFence(indent, open);
-    const unit = findUnit(this.#held.slice(indent), {
-      tools: this.#options.tools,
-      ownLine: true,
-      taught: this.#options.taught,
-      alone: !this.#log.prose,
-    });
-    if (unit === "maybe" && open) return undefined;
-    return unit === undefined || unit === "maybe" ? PLAIN : this.#open(unit, indent);
+    const { tools, taught } = this.#options;
+    const form = findForm(this.#held.slice(indent), { tools, ownLine: true, taught, alone: !this.#prose });
+    if (form === "maybe" && open) return undefined;
+    return form === undefined || form === "maybe" ? PLAIN : this.#open(form, indent);
   }
 
   #openFence(indent: number, open: boolean): Step | typeof PLAIN {
@@ -149,9 +167,8 @@ export class CallScanner {
     }
     const [whole, mark = "", info = ""] = opened;
     if (info.includes("`")) return PLAIN;
-    if (!this.#log.prose) {
-      const readAll = (text: string) => readWhole(text, this.#options);
-      return this.#open(new FenceUnit(mark, whole.length, readAll), indent);
+    if (!this.#prose) {
+      return this.#open(fenceForm(opened, (text) => readWhole(text, this.#options)), indent);
     }
     this.#fence = mark;
     return this.#say(indent + whole.length);
@@ -167,11 +184,13 @@ export class CallScanner {
     return this.#say(indent + close[0].length);
   }
 
-  #open(unit: Unit, at: number, ownLine = true): string {
-    this.#log.blank(this.#held.slice(0, at));
+  #open(form: Form, at: number, ownLine = true): string {
+    this.#space += this.#held.slice(0, at);
     this.#held = this.#held.slice(at);
-    this.#unit = unit;
+    this.#form = form;
     this.#ownLine = ownLine;
+    this.#announced = false;
+    this.#readFrom = 0;
     return "";
   }
 
@@ -187,43 +206,56 @@ export class CallScanner {
     }
     if (mark > 0) return this.#say(mark);
     const search = { tools: this.#options.tools, ownLine: false, taught: false, alone: false };
-    const unit = this.#code || /["'“‘«]/.test(this.#last) ? undefined : findUnit(this.#held, search);
-    if (unit === "maybe" && ending === "open") return undefined;
-    return unit === undefined || unit === "maybe" ? this.#say(1) : this.#open(unit, 0, false);
+    const form = this.#code || /["'“‘«]/.test(this.#last) ? undefined : findForm(this.#held, search);
+    if (form === "maybe" && ending === "open") return undefined;
+    return form === undefined || form === "maybe" ? this.#say(1) : this.#open(form, 0, false);
   }
 
-  #inUnit(unit: Unit, ending: Ending): Step {
-    const known = unit.name;
-    const read = unit.read(this.#held, ending);
-    if (known !== unit.name) this.#begun(unit.name);
-    if (read.state === "open") return undefined;
-    if (read.state === "text") return this.#giveUp(unit, 1);
+  #inForm(form: Form, ending: Ending): Step {
     const { tools, taught } = this.#options;
+    const read = form.read(this.#held, ending);
+    if (read.state === "text") return this.#giveUp(form, 1);
+    if (read.state === "open") {
+      this.#announce(read.name);
+      return this.#wait();
+    }
     const { length } = read;
     const rest = this.#held.slice(length, length + LINE_BEGIN);
-    if (ending === "open" && rest.length < LINE_BEGIN && /^[ \t\r]*$/.test(rest)) return undefined;
+    if (ending === "open" && rest.length < LINE_BEGIN && /^[ \t\r]*$/.test(rest)) return this.#wait();
     const lineEnds = this.#held[length - 1] === "\n" || /^[ \t\r]*(?:\n|$)/.test(rest);
-    const certain = taught && this.#ownLine && unit.trust === "certain" && lineEnds;
+    const certain = taught && this.#ownLine && form.trust === "certain" && lineEnds;
     if (read.state === "bad") {
       const meant = taught && this.#ownLine && ending !== "open" && tools.has(read.name);
-      if (!certain && !meant) return this.#giveUp(unit, length);
-      const name = read.name === "" ? "unknown" : read.name;
-      const call = { name, arguments: this.#held.slice(0, length) };
-      return this.#take(length, [call], { trust: "certain", blocks: false });
+      if (!certain && !meant) return this.#giveUp(form, length);
+      const call = { name: read.name === "" ? "unknown" : read.name, arguments: this.#held.slice(0, length) };
+      return this.#take(length, [call], "certain", false);
     }
-    const declared = read.calls.every(({ name }) => tools.has(name));
-    if (!declared && !certain) return this.#giveUp(unit, length);
-    return this.#take(length, read.calls, { trust: certain ? "certain" : "likely", blocks: unit.blocks });
+    const { calls, blocks = false } = read;
+    if (!certain && !calls.every(({ name }) => tools.has(name))) return this.#giveUp(form, length);
+    this.#announce(calls[0]?.name);
+    return this.#take(length, calls, certain ? "certain" : "likely", blocks);
   }
 
-  #begun(tool: string | undefined): void {
-    if (tool !== undefined && this.#options.tools.has(tool)) this.#options.onCall?.(tool);
+  #wait(): undefined {
+    const { length } = this.#held;
+    this.#readFrom = length > LONG_CALL ? length * (1 + SHARE) : 0;
   }
 
-  #take(length: number, calls: readonly TextCall[], how: Pick<Unit, "trust" | "blocks">): string {
-    this.#log.calls(this.#held.slice(0, length), calls, how);
+  #announce(tool: string | undefined): void {
+    if (this.#announced || tool === undefined) return;
+    this.#announced = true;
+    if (this.#options.tools.has(tool)) this.#options.onCall?.(tool);
+  }
+
+  #take(length: number, calls: readonly TextCall[], trust: Form["trust"], blocks: boolean): string {
+    // Behind a call that may turn out to be text, another one is no more certain.
+    const doubt = this.#taken.some((before) => before.trust === "likely");
+    const safe = calls.map((call) => ({ name: safeText(call.name), arguments: safeText(call.arguments) }));
+    const raw = this.#held.slice(0, length);
+    this.#taken.push({ space: this.#space, raw, calls: safe, trust: doubt ? "likely" : trust, blocks });
+    this.#space = "";
     this.#held = this.#held.slice(length);
-    this.#unit = undefined;
+    this.#form = undefined;
     this.#last = "\n";
     // Behind a call on its line there may only be another one.
     this.#lineStart = this.#ownLine;
@@ -231,17 +263,16 @@ export class CallScanner {
     return "";
   }
 
-  /** What looked like a call is text: `length` of it without another look at what is inside. */
-  #giveUp(unit: Unit, length: number): string {
-    this.#unit = undefined;
+  /** Takes a supposed call for text: `length` of it is shown without another look inside. */
+  #giveUp({ fence }: Form, length: number): string {
+    this.#form = undefined;
     this.#lineStart = false;
-    const opened = unit instanceof FenceUnit ? FENCE.exec(this.#held) : undefined;
-    if (!opened) return this.#say(length);
-    this.#fence = opened[1] ?? "";
-    return this.#say(opened[0].length);
+    if (!fence) return this.#say(length);
+    this.#fence = fence[1] ?? "";
+    return this.#say(fence[0].length);
   }
 
-  /** Shows the first characters of what is held. */
+  /** Shows the first characters of what is held, but for blanks at their end. */
   #say(length: number): string {
     const text = this.#held.slice(0, length);
     this.#held = this.#held.slice(length);
@@ -251,7 +282,38 @@ export class CallScanner {
     const line = text.slice(text.lastIndexOf("\n") + 1);
     const odd = (line.split("`").length - 1) % 2 === 1;
     this.#code = !this.#lineStart && (line.length < text.length ? odd : this.#code !== odd);
-    return this.#log.say(text);
+    const kept = text.trimEnd().length;
+    if (kept === 0) {
+      this.#space += text;
+      return "";
+    }
+    const shown = this.#revert("likely") + this.#space + text.slice(0, kept);
+    this.#space = text.slice(kept);
+    this.#prose = true;
+    return shown;
+  }
+
+  /** Makes text of calls with this trust, and returns it. */
+  #revert(trust: Form["trust"]): string {
+    const texts = this.#taken.flatMap((taken) => taken.trust === trust ? [taken.space + taken.raw] : []);
+    if (texts.length === 0) return "";
+    this.#taken = this.#taken.filter((taken) => taken.trust !== trust);
+    this.#prose = true;
+    return texts.join("");
+  }
+
+  /**
+   * An end that closes nothing: the texts of a call before may hold one, so that they ended too early. That
+   * call and those behind it are not to be executed.
+   */
+  #distrustBlocks(): void {
+    const first = this.#taken.findLastIndex(({ blocks }) => blocks);
+    if (first < 0) return;
+    this.#taken = this.#taken.map((taken, at) => {
+      if (at < first) return taken;
+      const calls = taken.calls.map(({ name }) => ({ name, arguments: taken.raw }));
+      return { ...taken, calls, blocks: false };
+    });
   }
 }
 

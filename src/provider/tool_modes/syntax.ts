@@ -1,7 +1,7 @@
-import type { ToolCall, ToolSchema } from "../../core/mod.ts";
+import type { Prefix, ToolCall, ToolSchema } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import template from "./addendum.md" with { type: "text" };
 
-/** A call that came as text. */
 export interface TextCall {
   readonly name: string;
   /** A JSON object; of a call that cannot be read the text of the call itself. */
@@ -54,7 +54,7 @@ export function writeResult(number: number, name: string, content: string): stri
   return `%%RESULT%% ${number} name=${JSON.stringify(name)}\n${escapeMarkers(content)}\n%%END%%`;
 }
 
-/** How a call of the tool looks: the first text that it needs in the head, further ones in blocks. */
+/** An example of a call of the tool: its first text in the head, further ones in blocks. */
 export function exampleCall({ name, parameters }: ToolSchema): string {
   const [first, ...more] = requiredNames(parameters);
   const properties = isRecord(parameters.properties) ? parameters.properties : {};
@@ -72,4 +72,49 @@ export function requiredNames(parameters: ToolSchema["parameters"]): readonly st
   return Array.isArray(parameters.required)
     ? parameters.required.filter((key): key is string => typeof key === "string")
     : [];
+}
+
+/**
+ * The head of a conversation with a model that is told in the system prompt how to call its tools.
+ *
+ * Contract: the same prefix gives the same bytes.
+ */
+export function taughtPrefix({ system, tools }: Prefix): Prefix {
+  if (tools.length === 0) return { system, tools };
+  const [first] = tools;
+  const telling = tools.find(({ parameters }) => requiredNames(parameters).length > 1) ?? first;
+  const addendum = template.trimEnd()
+    .replace("{{example}}", () => telling ? exampleCall(telling) : "")
+    .replace("{{tools}}", () => tools.map(toolText).join("\n\n"));
+  return { system: `${system}${system === "" ? "" : "\n"}${addendum}\n`, tools: [] };
+}
+
+function toolText({ name, description, parameters }: ToolSchema): string {
+  const properties = isRecord(parameters.properties) ? Object.entries(parameters.properties) : [];
+  const required = requiredNames(parameters);
+  const lines = properties.map(([key, property]) => argumentLine(key, property, required.includes(key)));
+  return [`## ${name}`, description.trim(), ...(lines.length > 0 ? [lines.join("\n")] : [])]
+    .filter((part) => part !== "").join("\n");
+}
+
+function argumentLine(key: string, property: unknown, required: boolean): string {
+  const { description, ...schema } = isRecord(property) ? property : {};
+  const facts = `${typeText(schema)}${required ? ", required" : ""}`;
+  const about = typeof description === "string" ? `: ${description.trim().replace(/\s*\n\s*/g, " ")}` : "";
+  return `- ${key} (${facts})${about}`;
+}
+
+/** A type in words where it is simple, else as JSON Schema. */
+function typeText(schema: Readonly<Record<string, unknown>>): string {
+  const { type, enum: values, default: usual, minimum, maximum, ...more } = schema;
+  const bounds = [
+    ...(minimum === undefined ? [] : [`at least ${minimum}`]),
+    ...(maximum === undefined ? [] : [`at most ${maximum}`]),
+    ...(usual === undefined ? [] : [`default ${JSON.stringify(usual)}`]),
+  ];
+  if (typeof type !== "string" || Object.keys(more).length > 0) return `JSON: ${JSON.stringify(schema)}`;
+  const what = Array.isArray(values)
+    ? `one of ${values.map((value) => JSON.stringify(value)).join(", ")}`
+    : type;
+  return [what, ...bounds].join(", ");
 }

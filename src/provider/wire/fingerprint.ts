@@ -36,7 +36,7 @@ function mixed(one: number, other: number): number {
   return Math.imul(one ^ (one >>> 16), 0x85ebca6b) ^ Math.imul(other ^ (other >>> 13), 0xc2b2ae35);
 }
 
-/** Names a text and a reasoning, so that one that was changed since is not taken for the signed one. */
-export function nameOfTexts(text: string, reasoning: string): string {
-  return new Fingerprint().add(text).add("\n").add(reasoning).value;
+/** Name of a JSON value: tells whether it was changed since, as by the redaction of a secret. */
+export function digestOf(value: unknown): string {
+  return new Fingerprint().add(JSON.stringify(value)).value;
 }

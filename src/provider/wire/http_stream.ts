@@ -1,6 +1,12 @@
 import type { Chunk } from "../../core/mod.ts";
-import { connectionFailure, type Reported, reportedFailure } from "../errors.ts";
-import { type Endpoint, nameOf, ProviderFailure } from "../failure.ts";
+import {
+  connectionFailure,
+  type Endpoint,
+  nameOf,
+  ProviderFailure,
+  type Reported,
+  reportedFailure,
+} from "../errors.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { retryAfter } from "../retry.ts";
 import { IdleTimeout, type Limit } from "../idle_timeout.ts";

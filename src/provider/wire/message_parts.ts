@@ -3,7 +3,10 @@ import type { ProviderEntry } from "../../config/mod.ts";
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
 import type { ModelInfo } from "../provider.ts";
 
-/** Kind of the part that says how the text of a reply with calls was put together; it hides nothing. */
+/** A JSON object of a wire. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Kind of the part with the text of a reply whose calls were read out of it; it hides nothing. */
 export const TEXT_CALLS = "text_calls";
 
 /** Stands before images that a wire takes from the user only, although tools gave them. */
@@ -48,6 +51,21 @@ export function partsFor(
   model: Pick<ModelInfo, "provider" | "id">,
 ): readonly ProviderPart[] {
   return parts?.filter((part) => part.kind === kind && isFrom(part, model)) ?? [];
+}
+
+export function isFieldsList(value: unknown): value is readonly Fields[] {
+  return Array.isArray(value) && value.every(isRecord);
+}
+
+/** Reports whether a text consists of these pieces in this order, with nothing but blanks between them. */
+export function consistsOf(text: string, pieces: readonly string[]): boolean {
+  let at = 0;
+  for (const piece of pieces) {
+    const found = text.indexOf(piece, at);
+    if (found < 0 || text.slice(at, found).trim() !== "") return false;
+    at = found + piece.length;
+  }
+  return text.slice(at).trim() === "";
 }
 
 /** Sources of the parts in a conversation that a model cannot take, each named once as provider/model. */

@@ -1,5 +1,11 @@
-import { protocolFailure, type Reported, reportedFailure, requestFailure } from "../errors.ts";
-import { type Endpoint, errorOf } from "../failure.ts";
+import {
+  type Endpoint,
+  errorOf,
+  protocolFailure,
+  type Reported,
+  reportedFailure,
+  requestFailure,
+} from "../errors.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
@@ -11,7 +17,7 @@ export interface ModelQuery {
   readonly headers: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
   readonly fetch: ProviderDeps["fetch"];
-  /** Where a list comes in pages: how many to ask for, and the parameter that says where to go on. */
+  /** The paging of a list: the size of a page, and the parameter of the next one. */
   readonly pages?: { readonly size: readonly [name: string, value: string]; readonly next: string };
   /** The identifier of a model of the list; undefined for one that is of no use here. */
   readonly name?: (model: Readonly<Record<string, unknown>>) => string | undefined;

@@ -1,20 +1,69 @@
-import { htmlText, protocolFailure } from "../errors.ts";
-import { type Endpoint, quote } from "../failure.ts";
-import type { DeltaShape } from "./delta_template.ts";
-import { EventReader, type EventReceiver } from "./events.ts";
+import { createParser } from "eventsource-parser";
+import { type Endpoint, htmlText, protocolFailure, quote } from "../errors.ts";
 
 type Form = "unknown" | "events" | "json" | "html";
 
-/** How the events of a wire look. */
-export interface EventLook {
-  readonly shape: DeltaShape;
-  /** Finds the events that are about tool calls, also in broken JSON. */
-  readonly callMark: RegExp;
+/** Receives the events of a stream, in order. */
+export interface EventReceiver {
+  add(event: unknown): void;
+}
+
+/**
+ * Turns the text of a stream into events. Broken events are counted, not thrown: one bad event among good
+ * ones is tolerable as long as no tool call was in it.
+ */
+export class EventReader {
+  readonly #target: EventReceiver;
+  readonly #callMark: RegExp;
+  readonly #parser = createParser({ onEvent: ({ data, event }) => this.#read(data, event) });
+  /** Events that could be read. */
+  good = 0;
+  /** Events that could not be read. */
+  broken = 0;
+  /** True when one of the broken events was about a tool call. */
+  brokenCall = false;
+  /** True once the server has said that it is done. */
+  done = false;
+
+  constructor(target: EventReceiver, callMark: RegExp) {
+    this.#target = target;
+    this.#callMark = callMark;
+  }
+
+  feed(text: string): void {
+    this.#parser.feed(text);
+  }
+
+  /** Reads an event that lacks its final blank line. */
+  end(): void {
+    this.#parser.feed("\n\n");
+  }
+
+  #read(data: string, type: string | undefined): void {
+    if (this.done) return;
+    if (data.length < 20 && data.trim() === "[DONE]") {
+      this.done = true;
+      return;
+    }
+    if (data === "") return;
+    const events = parseData(data);
+    if (events === undefined) {
+      if (type === "error") return this.#target.add({ error: data });
+      this.broken++;
+      if (this.#callMark.test(data)) this.brokenCall = true;
+      return;
+    }
+    for (const event of events) {
+      this.good++;
+      this.#target.add(type === "error" && !hasError(event) ? { error: event } : event);
+    }
+  }
 }
 
 /**
  * Reads the text of one successful response, whatever form it turns out to have: a stream of events, or one
- * JSON value, which the target gets like an event.
+ * JSON value, which the target gets like an event. `callMark` finds the events that are about tool calls,
+ * also in broken JSON.
  */
 export class ReplyBody {
   readonly #target: EventReceiver;
@@ -24,9 +73,9 @@ export class ReplyBody {
   /** All of a JSON or HTML body; of an event stream the beginning, for messages. */
   #raw = "";
 
-  constructor(target: EventReceiver, { shape, callMark }: EventLook, endpoint: Endpoint) {
+  constructor(target: EventReceiver, callMark: RegExp, endpoint: Endpoint) {
     this.#target = target;
-    this.#events = new EventReader(target, shape, callMark);
+    this.#events = new EventReader(target, callMark);
     this.#endpoint = endpoint;
   }
 
@@ -90,4 +139,30 @@ function formOf(text: string): Form {
   if (first === undefined) return "unknown";
   if (first === "{" || first === "[") return "json";
   return first === "<" ? "html" : "events";
+}
+
+function hasError(event: unknown): boolean {
+  return typeof event === "object" && event !== null && "error" in event;
+}
+
+/**
+ * The JSON of an event: as it stands, else with line breaks taken out (a value cut in two by a `data:` line),
+ * else line by line (events without a blank line between them).
+ */
+function parseData(data: string): readonly unknown[] | undefined {
+  try {
+    return [JSON.parse(data)];
+  } catch {
+    if (!data.includes("\n")) return undefined;
+  }
+  try {
+    return [JSON.parse(data.replaceAll("\n", ""))];
+  } catch { /* several events, perhaps */ }
+  try {
+    return data.split("\n").filter((line) => line.trim() !== "" && line !== "[DONE]").map((line) =>
+      JSON.parse(line)
+    );
+  } catch {
+    return undefined;
+  }
 }

@@ -8,11 +8,11 @@ const encoder = new TextEncoder();
 export interface MessageWriter {
   /** The body up to its first message, the opening bracket of the list included. */
   readonly head: string;
-  /** What stands in the list before the conversation, as JSON texts, such as the system prompt. */
+  /** Entries of the list before the conversation, as JSON texts, such as the system prompt. */
   readonly first: readonly string[];
-  /** What a message adds to the list, as JSON texts; called once for each message, in order. */
+  /** Returns the entries of a message, as JSON texts; called once for each message, in order. */
   write(message: Message): readonly string[];
-  /** What has to follow the messages written so far before the request can go out. */
+  /** Returns entries that have to follow the messages so far before the request can be sent. */
   flush(): readonly string[];
   /**
    * The end of the body, closing brackets included, after a list that has messages or is still empty. What it

@@ -1,4 +1,4 @@
-import { type Endpoint, nameOf, ProviderFailure } from "../failure.ts";
+import { type Endpoint, nameOf, ProviderFailure } from "../errors.ts";
 import type { Clock } from "../kind.ts";
 
 /** Longest time that a working connection takes to be made. */

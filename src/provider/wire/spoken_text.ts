@@ -1,6 +1,7 @@
 import type { Chunk } from "../../core/mod.ts";
 import { safeText } from "../../util/json.ts";
-import type { Channel } from "./delta_template.ts";
+
+export type Channel = "text" | "reasoning";
 
 /** Joins the pieces of a reply's text into chunks that can be shown, whole characters only. */
 export class SpokenText {

@@ -1,6 +1,5 @@
 import type { Chunk } from "../../core/mod.ts";
-import type { Reported } from "../errors.ts";
-import { type Endpoint, ProviderFailure } from "../failure.ts";
+import { type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
 import type { KindOptions } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import { withRetry } from "../retry.ts";

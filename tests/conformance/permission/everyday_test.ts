@@ -73,8 +73,12 @@ for (const approvalMode of ["ask", "auto"] as const) {
   });
 }
 
-Deno.test("deny rules that concern none of the lines stop at most one in a hundred", async () => {
+/** Code of other languages may run anything, so a deny rule may always concern it. */
+const INLINE_CODE = /^(?:echo .*\| |cat .*\| )?(?:python3?|node|deno|bun|perl|ruby|php|lua)(?: |$)/;
+
+Deno.test("deny rules that concern none of the lines stop at most one in a hundred without inline code", async () => {
   const found = await stopped([...READING, ...QUERIES, ...WORK], JAILED, DENIED);
   assertEquals(shown(found.filter((row) => row.class === "read")), []);
-  assert(found.length <= ALL.length / 100, shown(found).join("\n"));
+  const others = found.filter(({ line }) => !INLINE_CODE.test(line));
+  assert(others.length <= ALL.length / 100, shown(others).join("\n"));
 });

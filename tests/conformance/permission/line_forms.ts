@@ -7,7 +7,7 @@
  * - `reads` runs everywhere but without a jail where files have to stay, `listed` there too
  * - `destroys` never runs without a person
  * - `local` deletes only what is the jail's own
- * - `code` is harmless code beside a deny rule that does not concern it
+ * - `code` is code of other languages, which is refused headless where a deny rule could concern it
  */
 export type FormKind = "writes" | "reads" | "listed" | "destroys" | "local" | "code";
 

@@ -68,7 +68,5 @@ export const UNSEEN: Readonly<Record<SetName, Readonly<Record<string, Excuse>>>>
 export const MILDER: Readonly<Record<string, string>> = {
   "find . -exec touch {} +":
     "words that only find knows are not taken for protected files; the jail keeps those",
-  "python3 - <<E\nx\nE": "the code that it reads is known in the line",
-  "echo x | python3": "the code that it reads is known in the line",
   "make SHELL=x": "the rule allows make, whatever that runs",
 };

@@ -1,7 +1,7 @@
 /** Findings about calls: English as it was found, Chinese anew from the codes. */
 import type { AskReason, Confinement, DeedCode, HitPlace, StandingLayer } from "../../../src/core/mod.ts";
 import { loadTexts } from "../../../src/i18n/mod.ts";
-import { deedText, placeText } from "../../../src/permission/destructive/deeds.ts";
+import { deedText, placeText } from "../../../src/permission/command/deeds.ts";
 import { describeConfinement, noConfinement, standingLayers } from "../../../src/sandbox/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 

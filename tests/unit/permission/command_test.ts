@@ -145,89 +145,43 @@ Deno.test("an ask or deny rule holds for lines that only read", async () => {
 /** Code of other languages that starts no program. */
 const PLAIN_CODE = [
   "python3 -c 'print(1)'",
-  "python3 -c 'import json, sys; print(json.load(sys.stdin)[\"a\"])'",
-  'python3 -c \'import re; print(re.compile("a").findall("aa"))\'',
-  'python3 -c \'import os; print(os.path.abspath("."), os.environ.get("HOME"), os.listdir())\'',
-  'python3 -c \'from pathlib import Path; p = Path("a"); p.write_text(p.read_text().replace("x", "y"))\'',
-  "python3 -c 'import platform; print(platform.system())'",
-  "python3 - <<'E'\nimport json\nd = json.load(open('a.json'))\nfor k, v in d.items():\n    print(k, v)\nE",
   "cat <<'E' | python3\nprint('x')\nE",
   "python3 - \"$f\" <<'E'\nimport sys\nprint(sys.argv[1])\nE",
   "echo 'print(1)' | python3",
-  "node -e 'console.log(require(\"./package.json\").version)'",
   "node -p 'process.versions.node'",
-  'node -e \'const fs = require("fs"); fs.writeFileSync("a", fs.readFileSync("b", "utf8").replace(/x/g, "y"))\'',
-  "node -e 'const p = require(\"./package.json\"); for (const k in p.scripts) console.log(k, p.scripts[k])'",
   "node <<'E'\nconsole.log([1, 2].map((x) => x * 2));\nE",
   "deno eval 'console.log(Deno.version.deno)'",
-  "perl -pe 's/a/b/g' f",
   "perl -i -pe 's/foo/the/' f",
-  "perl -ne 'print if /x/' f",
-  "perl -lane 'print $F[1]' f",
-  'ruby -rjson -e \'puts JSON.parse(File.read("a"))["b"]\'',
   "ruby -ne 'puts $_ if /x/'",
-  'python3 -c \'import subprocess; print(subprocess.run(["ls", "-l"], capture_output=True, text=True))\'',
-  'node -e \'require("child_process").execSync("git status", { stdio: "inherit" })\'',
+  "php -r 'echo 1;'",
+  "lua -e 'print(1)'",
 ];
 
-/** Code that runs `zap`, or may. */
+/** Code that starts `zap` by literal words, or that may start it in another way. */
 const CODE_THAT_RUNS = [
   "python3 -c 'import os; os.system(\"zap\")'",
-  'python3 -c \'import os as o; o.system("za" + "p")\'',
+  "python3 -c 'import os; os.popen(\"zap\")'",
   'python3 -c \'import os; getattr(os, "sys" + "tem")("za" + "p")\'',
-  'python3 -c \'import subprocess as s; s.run(["za" + "p"])\'',
-  "python3 -c 'from subprocess import run; run([\"zap\"])'",
   'python3 -c \'import subprocess; subprocess.run(["zap", "now"], check=True)\'',
   "python3 -c 'import subprocess; subprocess.run(\"zap now\", shell=True)'",
   'python3 -c \'import subprocess; subprocess.run(["true"], executable="zap")\'',
-  'python3 -c \'import subprocess; r = subprocess.run; r(["za" + "p"])\'',
   'python3 -c \'import os; os.execvp("zap", ["zap", "now"])\'',
-  'python3 -c \'import os; os.\u{1D4C8}ystem("za" + "p")\'',
-  'python3 -c \'exec("import o" + "s; o" + "s.sys" + "tem(1)")\'',
-  'python3 -c \'__import__("o" + "s").system("za" + "p")\'',
-  'python3 -c \'import shutil; shutil.os.system("za" + "p")\'',
-  'python3 -c \'import tempfile; tempfile._os.system("za" + "p")\'',
-  "python3 -c 'import pty; pty.spawn(\"zap\")'",
-  'python3 -c \'import tkinter; tkinter.Tcl().call("ex" + "ec", "za" + "p")\'',
-  'python3 -c \'import _ctypes; _ctypes.dlopen("za" + "p")\'',
-  'python3 -c \'import imaplib; imaplib.IMAP4_stream("za" + "p")\'',
-  'python3 -c \'open("x.py", "w").write("za" + "p"); import x\'',
-  'python3 -c \'import os; os.environ["PATH"] = "."; os.system("ls")\'',
-  "python3 -c 'import typing as t; t.get_type_hints(1)'",
+  'python3 -c \'import os; os.execlp("zap", "zap", "now")\'',
   "python3 - <<'E'\nimport os\nos.system('zap')\nE",
   "echo 'import os; os.system(\"zap\")' | python3",
   'node -e \'require("child_process").execSync("zap")\'',
-  'node -e \'const { execSync: x } = require("child_process"); x("za" + "p")\'',
-  'node -e \'const c = require("child_process"); c["exec" + "Sync"]("za" + "p")\'',
+  'node -e \'require("child_process").spawn("zap", ["now"])\'',
   'node -e \'require("child_" + "process").execSync("za" + "p")\'',
-  'node -e \'import("node:child_process").then((c) => c.exec("zap"))\'',
-  'node -e \'[]["filter"]["constr" + "uctor"]("za" + "p")()\'',
-  'node -e \'const k = ["constr", "uctor"].join(""); const f = (() => {})[k]; f("zap")()\'',
-  "node -e 'new Function(\"zap\")()'",
-  'node -e \'require("child_process").execSync("true", { shell: "zap" })\'',
-  'node -e \'const fs = require("fs"); fs.writeFileSync("x.js", "za" + "p"); require("./x.js")\'',
-  'deno eval \'const { Command: C } = Deno; new C("za" + "p").spawn()\'',
-  'deno eval \'const C = Object.entries(Deno)[3][1]; new C("za" + "p").spawn()\'',
   "node -e 1 --require ./zap.js",
-  'node -e \'process.mainModule.require("child_process").exec("zap")\'',
   "deno eval -q 'new Deno.Command(\"zap\").spawn()'",
   'deno eval \'new Deno.Command("zap", { args: ["now"] }).outputSync()\'',
   "perl -e 'system(\"zap\")'",
   "perl -e '`zap`'",
-  "perl -e 'open(F, \"zap|\")'",
   "perl -ne 'print' 'zap |'",
-  "perl -e '$c = \"zap|\"; open F, $c'",
-  'perl -pe \'s/x/"za" . "p"/ee\' f',
-  "perl -e 'exec qw(zap now)'",
-  "perl -e 'system(\"@{[ exec q(zap) ]}\")'",
-  "perl -e 'do(\"x.pl\")'",
-  'perl -e \'@ARGV = ("zap" . "|"); print while <>\'',
-  "ruby -e 'system(\"#{`zap`}\")'",
   "ruby -e 'system(\"zap\")'",
-  "ruby -e '`zap`'",
-  'ruby -e \'Kernel.send("sys" + "tem", "zap")\'',
-  "ruby -e 'open(\"|zap\")'",
   "ruby -rshell -e 'x'",
+  "php -r 'exec(\"zap now\");'",
+  "lua -e 'os.execute(\"zap\")'",
   "awk 'BEGIN { system(\"zap\") }'",
   'python3 -c \'open("x", "w").write("za" + "p")\'; sh x',
   "while read x; do eval '$Y now'; Y=zap; done < f",
@@ -235,17 +189,25 @@ const CODE_THAT_RUNS = [
   "rm() { :; }; find . -exec zap {} +",
 ];
 
-Deno.test("code of other languages is read: what starts nothing passes, what runs a denied command does not", async () => {
-  const { gate } = scene("/w", { allow: ["Bash"], deny: ["Bash(zap:*)"] }, { approvalMode: "yolo" });
-  const wrong: string[] = [];
-  for (const line of PLAIN_CODE) {
-    const { decision, reason } = await gate.check(bash(line), signal);
-    if (decision !== "allow") wrong.push(`${line}: ${reason}`);
+Deno.test("code of other languages could run a denied command, so it is refused headless beside a deny rule", async () => {
+  const rules = { allow: ["Bash"], deny: ["Bash(zap:*)"] };
+  const refused = scene("/w", rules, { approvalMode: "yolo" }).gate;
+  const allowed = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" }).gate;
+  for (const line of [...PLAIN_CODE, ...CODE_THAT_RUNS]) {
+    assertEquals((await refused.check(bash(line), signal)).decision, "deny", line);
+    assertEquals((await allowed.check(bash(line), signal)).decision, "allow", line);
   }
-  for (const line of CODE_THAT_RUNS) {
-    if ((await gate.check(bash(line), signal)).decision !== "deny") wrong.push(line);
+});
+
+Deno.test("a command that code starts by literal words is denied by its rule, not only asked about", async () => {
+  const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { approvalMode: "yolo" });
+  for (
+    const line of CODE_THAT_RUNS.filter((each) =>
+      /^(?!echo)\w+ \S+ '.*[("\[]zap\b/.test(each) && !/executable/.test(each)
+    )
+  ) {
+    assertEquals((await gate.explain(bash(line))).decision, "deny", line);
   }
-  assertEquals(wrong, []);
 });
 
 Deno.test("what cannot be known follows --on-ask where it was given", async () => {
@@ -297,6 +259,8 @@ Deno.test("a script that the session wrote is judged by its content when it runs
     ) {
       assertEquals(await decided(line), "deny", line);
     }
+    await write("good.py", "print(1)\n");
+    assertEquals(await decided("python3 good.py"), "deny");
     for (const line of ["sh good.sh", "./good.sh", "sh theirs.sh"]) {
       assertEquals(await decided(line), "allow", line);
     }

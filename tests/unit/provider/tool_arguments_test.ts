@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import { plainArguments, repairArguments } from "../../../src/provider/tool_arguments.ts";
+import { plainArguments, repairArguments } from "../../../src/provider/tool_calls.ts";
 
 const REPAIRED: readonly (readonly [name: string, text: string, value: unknown])[] = [
   ["a trailing comma", '{"a":1,"b":[1,2,],}', { a: 1, b: [1, 2] }],

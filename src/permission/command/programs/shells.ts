@@ -1,8 +1,16 @@
 import { ANY, isKnown, ONE, STAR } from "../../../rule/mod.ts";
-import { type Call, dynamic, type Found, type Program, runsInput, unseen } from "../program.ts";
+import { foreignCode, inputText, isOpenFile, scriptCode } from "../embedded_code.ts";
+import {
+  type Call,
+  dynamic,
+  type Found,
+  type Grammar,
+  type Grammars,
+  runsInput,
+  unseen,
+} from "../program.ts";
 import { PROCESS_FILE } from "../types.ts";
 import { riskyVariable } from "../variables.ts";
-import { embeddedCode, inputText, isOpenFile, languageOf } from "../languages/embedded_code.ts";
 
 const VALUES = new Set(["-o", "+o", "-O", "+O"]);
 /** Options, with one dash too, by which a shell reads a file before anything else. */
@@ -70,7 +78,9 @@ function script(path: string, call: Call): Found {
   const content = ownScript(path);
   const inner = content === undefined
     ? {}
-    : embeddedCode(/^(?:\.|source)$/.test(name) ? "shell" : languageOf(content), content, ownScript);
+    : /^(?:\.|source)$/.test(name)
+    ? { nested: [{ code: content }] }
+    : scriptCode(content, ownScript);
   return {
     ...inner,
     wrapper: false,
@@ -103,60 +113,151 @@ function declares({ args }: Call): Found {
   };
 }
 
-/** Shells, and the builtins of the one that runs the line. */
-export const SHELLS: readonly Program[] = [
-  {
-    names: "bash# rbash sh# dash# ash# zsh# ksh# lksh mksh rksh oksh pdksh yash# posh# osh# hush brush",
-    obeys: /(?:^|\/)\.\w*(?:rc|profile|env|login)$/,
-    read: shell,
-  },
-  {
-    names: "eval",
+/** Grammars of shells, and of the builtins of the one that runs the line. */
+export const SHELLS: Grammars = {
+  shell: { read: shell },
+  eval: {
     read: ({ args }) =>
       shellCode(withoutDashes(args).join(" "), "eval of something that only the shell will know", true),
   },
-  { names: "trap", read: ({ args }) => trap(withoutDashes(args)) },
-  {
-    names: ". source",
+  trap: { read: ({ args }) => trap(withoutDashes(args)) },
+  source: {
     read: (call) => {
       const path = withoutDashes(call.args)[0];
       return path === undefined ? undefined : script(path, call);
     },
   },
-  {
-    names: "fc",
+  fc: {
     read: ({ args }) =>
       args.some((word) => /^-[a-z]*l/.test(word)) ? undefined : dynamic("fc runs earlier commands again"),
   },
-  {
-    names: "jobs",
+  jobs: {
     read: ({ args }) => args.includes("-x") ? dynamic("jobs -x runs a command") : { readOnly: true },
   },
-  {
-    names: "hash",
+  hash: {
     read: ({ args }) => args.includes("-p") ? dynamic("hash -p gives a program another name") : undefined,
   },
-  {
-    names: "mapfile readarray",
-    files: "reads",
+  mapfile: {
     read: ({ name, args }) =>
       args.some((word) => /^-[A-Za-z]*C/.test(word))
         ? dynamic(`${name} -C runs a command for each line`)
         : { readOnly: args.every((word) => /^(?:-t|[a-z_]\w*)$/.test(word)) },
   },
-  {
-    names: "alias bind enable complete compgen",
+  alias: {
     read: ({ name, args }) =>
       args.length > 0 ? dynamic(`${name} changes what later words mean`) : { readOnly: true },
   },
-  { names: "exit return break continue shift wait cd pushd popd dirs shopt ulimit umask", readOnly: true },
-  { names: "history", readOnly: { options: "", operands: /^\d+$/, most: 1 } },
-  { names: "unset", readOnly: { options: "v", operands: /^\w+$/ } },
-  {
-    names: "set",
+  set: {
     read: ({ args }) => ({
       readOnly: !args.some((arg) => /^-[A-Za-z]*a|^allexport$/.test(arg) || !isKnown(arg)),
     }),
   },
-  { names: "local export declare typeset readonly read getopts", read: declares },
-];
+  declare: { read: declares },
+  su: { read: ({ name }) => dynamic(`${name} runs what it is given as input`) },
+};
+
+/** How an interpreter of another language is handed code. */
+interface Interpreter {
+  /** Words that hand it code or a command. */
+  readonly code: RegExp;
+  /** Without a file it runs its input; options in front of the file that take no further word are these. */
+  readonly input: RegExp | undefined;
+  /** Code that the line itself gives is looked at. */
+  readonly shown: boolean;
+}
+
+const SCRIPT = /\.(?:py|js|mjs|cjs|ts|mts|tsx|pl|rb|php|lua|R|jl)$/;
+/** Files that no shell runs, whatever their first line says. */
+const FOREIGN = /\.(?:py|[cm]?js|m?ts|pl|rb|php|lua)$/;
+const PYTHON = /^(?:python|pypy)/;
+/** Modules of Python that run code they are handed. */
+const CODE_MODULES = /^(?:timeit|code|asyncio|pdb|IPython|bpython|ptpython|idlelib)$/;
+
+export function interpreter(spec: Interpreter): Grammar {
+  return { read: (call) => fromWords(call, spec) ?? fromModule(call) ?? fromFile(call, spec) };
+}
+
+/** The words an interpreter takes for itself; what follows its script or module is that one's business. */
+function ownWords({ name, args }: Call): readonly string[] {
+  const python = PYTHON.test(name);
+  const end = args.findIndex((word, i) =>
+    word === "-" || (python && /^-[A-Za-z]*m$/.test(word)) ||
+    (SCRIPT.test(word) && !word.startsWith("-") && !args[i - 1]?.startsWith("-"))
+  );
+  return args.slice(0, end < 0 ? undefined : end + 1);
+}
+
+function fromWords(call: Call, { code, shown }: Interpreter): Found | undefined {
+  const option = ownWords(call).find((word) => code.test(word) || (!isKnown(word) && !/^[\w./]/.test(word)));
+  if (option === undefined) return undefined;
+  const given = isKnown(option) ? option.split("\n", 1)[0]?.slice(0, 20) : "…";
+  const behind = call.args[call.args.indexOf(option) + 1];
+  return {
+    ...(shown ? foreignCode(call.args.filter(isKnown).join("\n"), call.ownScript) : {}),
+    ...dynamic(
+      shown && behind !== undefined && !isKnown(behind)
+        ? "it runs code that only the shell will know"
+        : `${call.name} is handed code or a command (${given})`,
+    ),
+  };
+}
+
+/** Some of Python's modules run what they are handed, and others a file that may be the input. */
+function fromModule(call: Call): Found | undefined {
+  const { name, args } = call;
+  const at = PYTHON.test(name) ? args.findIndex((word) => /^-[A-Za-z]*m/.test(word)) : -1;
+  if (at < 0) return undefined;
+  const module = args[at]?.replace(/^-[A-Za-z]*?m/, "") || args[at + 1] || "";
+  const fed = args.slice(at).some((word) => /^\/(?:dev|proc)\/(?!null$)/.test(word));
+  if (fed || CODE_MODULES.test(module)) return dynamic(`${name} -m ${module} runs code`);
+  const file = `${module.replaceAll(".", "/")}.py`;
+  return call.ownScript(file) === undefined ? {} : scriptOf(file, call);
+}
+
+/** The script of an interpreter, or what it reads from its input for lack of one. */
+function fromFile(call: Call, spec: Interpreter): Found | undefined {
+  const { name, args, input } = call;
+  if (!spec.input) return undefined;
+  const versions = PYTHON.test(name) ? /^(?:-V|--version|--help|-h)$/ : /^(?:-V|-v|--version|--help|-h)$/;
+  if (args.some((word) => versions.test(word))) return undefined;
+  // `deno run x.ts`
+  const first = /^(?:deno|bun)$/.test(name) && args[0] === "run" ? 1 : 0;
+  const at = args.findIndex((word, i) => i >= first && !/^-./.test(word));
+  const file = args[at];
+  if (file !== undefined && /^\/(?:dev|proc)\/|^-$/.test(file)) return codeFromInput(call, spec);
+  if (input.kind === "inherited") {
+    return file === undefined && args.length === 0 ? codeFromInput(call, spec) : scriptOf(file, call);
+  }
+  // The value of an option may be taken for the script, and then the input is what runs.
+  const before = args.slice(0, at < 0 ? undefined : at);
+  const sure = before.every((word) => word.includes("=") || spec.input?.test(word));
+  return file === undefined || !sure ? codeFromInput(call, spec) : scriptOf(file, call);
+}
+
+function codeFromInput(call: Call, { shown, input: flags }: Interpreter): Found {
+  const { name, args, input, ownScript } = call;
+  const text = inputText(input);
+  const end = args.indexOf("-");
+  const own = end < 0 ? args : args.slice(0, end);
+  // Perl and Ruby open what later words name, and `name |` is a command.
+  const opened = /^(?:perl|ruby)/.test(name) && args.length > own.length + 1;
+  const seen = text !== undefined && shown && !opened && own.every((word) => flags?.test(word));
+  return seen ? foreignCode(text, ownScript) : runsInput(call);
+}
+
+function scriptOf(file: string | undefined, { argv, args, at, ownScript }: Call): Found | undefined {
+  if (file === undefined || isOpenFile(file)) return undefined;
+  const from = argv.indexOf(file);
+  // What seems to be the script may be the value of an option, and then the script comes later.
+  const end = args.findIndex((word) => SCRIPT.test(word) && !word.startsWith("-"));
+  const own = [file, ...args.slice(0, end + 1)].find((word) => ownScript(word) !== undefined) ?? file;
+  const content = ownScript(own);
+  const read = FOREIGN.test(own) ? foreignCode : scriptCode;
+  return {
+    ...(content === undefined ? {} : read(content, ownScript)),
+    wrapper: false,
+    scripts: [file],
+    reads: [{ path: file }],
+    runs: from > 0 ? [{ argv: argv.slice(from), at: at + from, refusals: true }] : [],
+  };
+}

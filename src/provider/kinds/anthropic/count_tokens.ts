@@ -1,6 +1,5 @@
 import { isRecord, parseJson } from "../../../util/json.ts";
-import { protocolFailure, reportedFailure, requestFailure } from "../../errors.ts";
-import { errorOf } from "../../failure.ts";
+import { errorOf, protocolFailure, reportedFailure, requestFailure } from "../../errors.ts";
 import type { ModelQuery } from "../../wire/model_list.ts";
 
 const LONGEST_WAIT_MS = 30_000;

@@ -1,15 +1,15 @@
-import type { ImageLimits } from "../../../util/image/fit_image.ts";
+import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
+import { AnthropicMessages, KIND } from "./messages.ts";
+import { Collector } from "./reply.ts";
+import { Bodies, MCP_BETA, replyLimit } from "./request.ts";
+import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
+import { CollectedReply } from "../../wire/collected_reply.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { AnthropicMessages, KIND } from "./messages.ts";
-import { goOnWherePaused } from "./paused.ts";
-import { Reply } from "./reply.ts";
-import { Bodies, MCP_BETA } from "./remote_servers.ts";
-import { replyLimit } from "./request.ts";
-import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
+import type { ImageLimits } from "../../../util/image/fit_image.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -64,7 +64,7 @@ function createAnthropic(options: KindOptions): Provider {
       return new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
     });
   let bodies = bodiesFor(thinking);
-  const replies = new WeakMap<ModelRequest, Reply>();
+  const replies = new WeakMap<ModelRequest, Collector>();
   const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
@@ -79,16 +79,16 @@ function createAnthropic(options: KindOptions): Provider {
       return effort === undefined ? {} : { without: `effort = "${effort}"` };
     },
     reply: (request) => {
-      const reply = new Reply({
+      const context = {
         endpoint,
-        after,
-        part: (data) => ({ kind: KIND, provider: model.provider, model: model.id, data }),
+        model,
         callIds: bodies.current.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
-        ...(request.onCall ? { onCall: request.onCall } : {}),
-      });
-      replies.set(request, reply);
-      return reply;
+        onCall: request.onCall,
+      };
+      const collector = new Collector(context, after);
+      replies.set(request, collector);
+      return new CollectedReply(KIND, context, collector, /tool_use|input_json/);
     },
   });
   const unsent = unsentSettings(options, thinking);
@@ -127,4 +127,61 @@ function betaHeader({ remote }: KindOptions, { betas }: Thinking): Record<string
 function unsentSettings({ entry }: KindOptions, { samples }: Thinking): readonly string[] {
   const refused = samples ? (["seed"] as const) : (["temperature", "top_p", "seed"] as const);
   return refused.filter((name) => entry[name] !== undefined);
+}
+
+/** At most this many consecutive pauses of a reply. */
+const MOST_PAUSES = 20;
+
+type Ask = (request: ModelRequest) => AsyncIterable<Chunk>;
+
+/**
+ * One reply out of several where the server stops on the way, because tools of its own took long: what came
+ * goes back to it as it is, until the reply is at its end. Tokens are counted together.
+ */
+async function* goOnWherePaused(
+  ask: Ask,
+  paused: (request: ModelRequest) => boolean,
+  request: ModelRequest,
+): AsyncGenerator<Chunk, void> {
+  const kept: Chunk[] = [];
+  let usage: Usage | undefined;
+  let next = request;
+  for (let pauses = 0;;) {
+    let done: Chunk | undefined;
+    const round: Chunk[] = [];
+    for await (const chunk of ask(next)) {
+      if (chunk.type === "usage") usage = usage ? addUsage(usage, chunk.usage) : chunk.usage;
+      else if (chunk.type === "done" || chunk.type === "error") done = chunk;
+      else {
+        yield chunk;
+        if (chunk.type !== "retry") round.push(chunk);
+        else if (chunk.discarded) {
+          round.length = 0;
+          yield* kept;
+        }
+      }
+    }
+    const more = done?.type === "done" && paused(next) && pauses < MOST_PAUSES;
+    if (!more) {
+      if (usage) yield { type: "usage", usage };
+      if (done) yield done;
+      return;
+    }
+    pauses++;
+    kept.push(...round);
+    next = { ...request, messages: [...request.messages, messageOf(kept)] };
+  }
+}
+
+/** The message that these chunks make up. */
+function messageOf(chunks: readonly Chunk[]): AssistantMessage {
+  const texts = (type: "text" | "reasoning") =>
+    chunks.map((chunk) => chunk.type === type && "text" in chunk ? chunk.text : "").join("");
+  return {
+    role: "assistant",
+    content: texts("text"),
+    reasoning: texts("reasoning"),
+    calls: chunks.flatMap((chunk) => chunk.type === "tool_call" ? [chunk.call] : []),
+    parts: chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []),
+  };
 }

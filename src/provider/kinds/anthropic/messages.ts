@@ -1,15 +1,44 @@
-import type { AssistantMessage, Message, Prefix } from "../../../core/mod.ts";
-import { Fingerprint } from "../../wire/fingerprint.ts";
-import { safeText } from "../../../util/json.ts";
+import type {
+  AssistantMessage,
+  ImagePart,
+  Message,
+  Prefix,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from "../../../core/mod.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
 import type { ModelRequest } from "../../provider.ts";
-import { partsFor } from "../../wire/message_parts.ts";
+import { digestOf, Fingerprint } from "../../wire/fingerprint.ts";
+import {
+  consistsOf,
+  type Fields,
+  isFieldsList,
+  partsFor,
+  visibleText,
+  wireArguments,
+  wireName,
+} from "../../wire/message_parts.ts";
+import { oldAnthropicParts } from "../../wire/old_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
-import { assistantBlocks, resultBlock, textBlock, userBlocks, WireIds } from "./blocks.ts";
-import { type PlacedPart, placeParts, type ReplyBlock } from "./reply_part.ts";
 import { type BodyOptions, cacheMark, head, tail, wireTools } from "./request.ts";
 
 export const KIND = "anthropic";
 
+/** The data of the part that a reply leaves behind: its content blocks as they go back, in their order. */
+export interface ReplyPart {
+  /** Name of everything that was sent before the reply. */
+  readonly after: string;
+  /** One of type "tool_use" is only its type: the calls of the message are those of its parts in order. */
+  readonly blocks: readonly Fields[];
+  /** Name of the blocks: a changed thought would be refused. */
+  readonly digest: string;
+  /** The reply was not at its end: it continues where it is sent back as the last message. */
+  readonly paused?: boolean;
+}
+
+/** The server wants something in every message. */
+const EMPTY = textBlock("(empty message)");
 /** Stands where the server wants a message of the user and the conversation has none. */
 const GO_ON = textBlock("Continue.");
 
@@ -42,7 +71,7 @@ export class AnthropicMessages implements MessageWriter {
   #others: string[] = [];
   /** True when the last message is a reply that goes on where it is sent back. */
   #paused = false;
-  /** Whether the first reply since the user spoke last begins with a thought; absent: there is none. */
+  /** True when the first reply after the last user message begins with a thought; absent without a reply. */
   #loopThinks: boolean | undefined;
 
   constructor(given: BodyOptions, { system, tools }: Prefix) {
@@ -94,20 +123,19 @@ export class AnthropicMessages implements MessageWriter {
     this.#others = [];
     this.#close({ role: "assistant", text: `{"role":"assistant","content":[${blocks.join(",")}]}` });
     this.#paused = parts?.at(-1)?.paused === true;
-    this.#loopThinks ??= parts?.[0]?.blocks[0]?.type.endsWith("thinking") === true;
+    this.#loopThinks ??= isThought(parts?.[0]?.blocks[0]);
   }
 
   /**
-   * What the model can take of the parts. A thought is bound to all that came before it: where that is no
+   * The parts that the model can take. A thought is bound to all that came before it: where that is no
    * longer the same, after a compaction or with other tools, it is worth nothing, and servers may refuse it.
    */
-  #partsOf(message: AssistantMessage): readonly PlacedPart[] | undefined {
+  #partsOf(message: AssistantMessage): readonly ReplyPart[] | undefined {
     const { model, thinking } = this.#options;
-    const data = partsFor(message, KIND, model).map((part) => part.data);
-    const placed = data.length > 0 ? placeParts(message, data) : undefined;
+    const parts = fittingParts(message, partsFor(message, KIND, model).map((part) => part.data));
     const keeps = thinking.kept === "all" ||
-      (thinking.kept === "bound" && placed?.[0]?.after === this.#nameOfAll());
-    return keeps ? placed : placed?.map((part) => ({ ...part, blocks: part.blocks.filter(isNoThought) }));
+      (thinking.kept === "bound" && parts?.[0]?.after === this.#nameOfAll());
+    return keeps ? parts : parts?.map((part) => ({ ...part, blocks: part.blocks.filter(isNoThought) }));
   }
 
   #close(message: WireMessage): void {
@@ -132,6 +160,99 @@ export class AnthropicMessages implements MessageWriter {
   }
 }
 
-function isNoThought({ type }: ReplyBlock): boolean {
-  return type !== "thinking" && type !== "redacted_thinking";
+function isThought(block: Fields | undefined): boolean {
+  return block?.type === "thinking" || block?.type === "redacted_thinking";
+}
+
+function isNoThought(block: Fields): boolean {
+  return !isThought(block);
+}
+
+/** The parts, unless they do not fit the message as it is now: then nothing of them may be sent. */
+function fittingParts(message: AssistantMessage, data: readonly unknown[]): readonly ReplyPart[] | undefined {
+  const parts = oldAnthropicParts(message, data) ?? data;
+  if (parts.length === 0 || !parts.every(isReplyPart)) return undefined;
+  const blocks = parts.flatMap((part) => part.blocks);
+  const texts = (of: "text" | "thinking") =>
+    blocks.flatMap((block) => block.type === of ? [String(block[of])] : []);
+  const calls = blocks.filter(({ type }) => type === "tool_use").length;
+  const fits = calls === (message.calls?.length ?? 0) && consistsOf(message.content, texts("text")) &&
+    consistsOf(message.reasoning ?? "", texts("thinking"));
+  return fits ? parts : undefined;
+}
+
+function isReplyPart(value: unknown): value is ReplyPart {
+  return isRecord(value) && typeof value.after === "string" && isFieldsList(value.blocks) &&
+    value.digest === digestOf(value.blocks);
+}
+
+/** Gives each call the id that the server takes for it: letters, digits, `_` and `-`, each once. */
+class WireIds {
+  readonly #ids = new Map<string, string>();
+  readonly #taken = new Set<string>();
+
+  of(id: string): string {
+    const known = this.#ids.get(id);
+    if (known !== undefined) return known;
+    const plain = id.replace(/[^A-Za-z0-9_-]/g, "_") || "_";
+    let wire = plain;
+    for (let n = 2; this.#taken.has(wire); n++) wire = `${plain}_${n}`;
+    this.#ids.set(id, wire);
+    this.#taken.add(wire);
+    return wire;
+  }
+}
+
+/** The content blocks of a user's message as JSON texts. */
+function userBlocks(message: UserMessage, vision: boolean): readonly string[] {
+  const blocks = contentBlocks(message, vision);
+  return blocks.length > 0 ? blocks : [EMPTY];
+}
+
+function resultBlock(message: ToolMessage, vision: boolean, ids: WireIds): string {
+  const content = contentBlocks(message, vision);
+  const id = JSON.stringify(ids.of(message.callId));
+  return `{"type":"tool_result","tool_use_id":${id}${
+    content.length > 0 ? `,"content":[${content.join(",")}]` : ""
+  }}`;
+}
+
+/** The content blocks of an assistant's message: as the parts have them, else its text, then its calls. */
+function assistantBlocks(
+  { content, calls = [] }: AssistantMessage,
+  parts: readonly ReplyPart[] | undefined,
+  ids: WireIds,
+): readonly string[] {
+  if (!parts) return [...texts(content), ...calls.map((call) => callBlock(call, ids))];
+  const left = calls.values();
+  return parts.flatMap(({ blocks }) => blocks).flatMap((block) => {
+    if (block.type === "text") return texts(String(block.text));
+    const call = block.type === "tool_use" ? left.next().value : undefined;
+    return [call ? callBlock(call, ids) : JSON.stringify(block)];
+  });
+}
+
+/** The arguments go back as the text that came, so that no number changes its form. */
+function callBlock(call: ToolCall, ids: WireIds): string {
+  const id = JSON.stringify(ids.of(call.id));
+  const name = JSON.stringify(wireName(call.name));
+  return `{"type":"tool_use","id":${id},"name":${name},"input":${wireArguments(call.arguments)}}`;
+}
+
+function contentBlocks(message: UserMessage | ToolMessage, vision: boolean): readonly string[] {
+  const images = vision ? message.images ?? [] : [];
+  return [...texts(visibleText(message, vision)), ...images.map(imageBlock)];
+}
+
+/** A block of this text; none where the server would refuse it because nothing can be seen in it. */
+function texts(text: string): readonly string[] {
+  return text.trim() === "" ? [] : [textBlock(safeText(text))];
+}
+
+function textBlock(text: string): string {
+  return JSON.stringify({ type: "text", text });
+}
+
+function imageBlock({ mime, data }: ImagePart): string {
+  return JSON.stringify({ type: "image", source: { type: "base64", media_type: mime, data } });
 }

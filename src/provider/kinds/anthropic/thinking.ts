@@ -1,11 +1,11 @@
 import { isRecord } from "../../../util/json.ts";
 import type { KindOptions } from "../../kind.ts";
-import type { ProviderFailure } from "../../failure.ts";
-import { type ReasoningFacts, thinkingBudget } from "../../model/effort.ts";
+import type { ProviderFailure } from "../../errors.ts";
+import { thinkingBudget } from "../../model/model_info.ts";
+import type { ReasoningFacts } from "../../provider.ts";
+import type { Fields } from "../../wire/message_parts.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** How a model is asked to think, and what becomes of its earlier thoughts. */
+/** The request for thinking, and the use of earlier thoughts. */
 export interface Thinking {
   /** Fields of the request body. */
   readonly fields: Fields;
@@ -42,7 +42,7 @@ const INTERLEAVED = "interleaved-thinking-2025-05-14";
 const ADAPTIVE = { type: "adaptive", display: "summarized" };
 
 /**
- * What the effort comes to on this wire. `extra` is what the user adds to every body, which wins; `limit`
+ * The fields of an effort on this wire. `extra` is what the user adds to every body, which wins; `limit`
  * what a reply may have in all.
  */
 export function thinkingOf(

@@ -7,11 +7,20 @@ import type {
   ToolMessage,
   UserMessage,
 } from "../../../core/mod.ts";
-import { safeText } from "../../../util/json.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
 import type { ModelRequest } from "../../provider.ts";
-import { IMAGES_ABOVE, partsFor, visibleText, wireArguments } from "../../wire/message_parts.ts";
+import {
+  consistsOf,
+  type Fields,
+  IMAGES_ABOVE,
+  isFieldsList,
+  partsFor,
+  visibleText,
+  wireArguments,
+} from "../../wire/message_parts.ts";
+import { digestOf } from "../../wire/fingerprint.ts";
+import { oldGoogleParts } from "../../wire/old_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
-import { layoutOf, type LayoutPart } from "./reply_layout.ts";
 import { type BodyOptions, functionName, head, tail } from "./generate_request.ts";
 
 export const KIND = "google";
@@ -27,7 +36,7 @@ interface WireCall {
   /** Place among the calls of its reply. */
   readonly place: number;
   /** Id that the server gave it; results repeat it. */
-  readonly id: string | undefined;
+  readonly id: unknown;
 }
 
 interface Result {
@@ -76,32 +85,29 @@ export class Contents implements MessageWriter {
 
   #reply(message: AssistantMessage): readonly string[] {
     const { model, refused } = this.#options;
-    const data = partsFor(message, KIND, model).at(-1)?.data;
-    const whole = layoutOf(message, data) ?? plainLayout(message);
-    const layout = refused.ofSignatures(message) ? whole.map(withoutSignature) : whole;
-    const parts = this.#modelParts(message, layout);
+    const whole = fittingParts(message, partsFor(message, KIND, model).at(-1)?.data) ?? plainParts(message);
+    const own = refused.ofSignatures(message) ? whole.map(withoutSignature) : whole;
+    const parts = this.#modelParts(message, own);
     if (parts.length === 0) return [];
     const turn = this.#openTurn();
-    const ids = new Map(layout.flatMap((part) => part.type === "call" ? [[part.call, part.id]] : []));
-    this.#calls = new Map(message.calls?.map(({ id }, place) => [id, { place, id: ids.get(place) }]));
+    const called = own.flatMap(({ functionCall }) => isRecord(functionCall) ? [functionCall.id] : []);
+    this.#calls = new Map(message.calls?.map(({ id }, place) => [id, { place, id: called[place] }]));
     this.#results = [];
     this.#images = [];
     this.#others = [];
     return [turn, `{"role":"model","parts":[${parts.join(",")}]}`];
   }
 
-  #modelParts(message: AssistantMessage, layout: readonly LayoutPart[]): readonly string[] {
-    const { content, reasoning = "", calls = [] } = message;
-    const first = layout.findIndex(({ type }) => type === "call");
-    return layout.flatMap((part, at) => {
-      if (part.type === "other") return [JSON.stringify(part.part)];
-      if (part.type !== "call") {
-        const thought = part.type === "thought";
-        return saidPart(safeText((thought ? reasoning : content).slice(...part.at)), thought, part.signature);
-      }
-      const call = calls[part.call];
+  #modelParts({ calls = [] }: AssistantMessage, parts: readonly Fields[]): readonly string[] {
+    const first = parts.findIndex(isCall);
+    const left = calls.values();
+    return parts.flatMap((part, at) => {
+      const { text, thought, functionCall, thoughtSignature } = part;
+      if (typeof text === "string") return saidPart(text, thought === true, thoughtSignature);
+      const call = isRecord(functionCall) ? left.next().value : undefined;
+      if (!call || !isRecord(functionCall)) return [JSON.stringify(part)];
       const needed = at === first && this.#options.generation.signsCalls ? NO_SIGNATURE : undefined;
-      return call ? [callPart(call, part.id, part.signature ?? needed)] : [];
+      return [callPart(call, functionCall.id, thoughtSignature ?? needed)];
     });
   }
 
@@ -133,28 +139,43 @@ export class Contents implements MessageWriter {
   }
 }
 
-function withoutSignature(part: LayoutPart): LayoutPart {
-  if (part.type === "other") return part;
-  const { signature: _, ...rest } = part;
+function isCall({ functionCall }: Fields): boolean {
+  return isRecord(functionCall);
+}
+
+function withoutSignature(part: Fields): Fields {
+  if (typeof part.text !== "string" && !isCall(part)) return part;
+  const { thoughtSignature: _, ...rest } = part;
   return rest;
 }
 
-/** A reply of another model, or one that brought nothing but text and calls without ids. */
-function plainLayout({ content, calls = [] }: AssistantMessage): readonly LayoutPart[] {
-  return [
-    { type: "text", at: [0, content.length] },
-    ...calls.map((_, call) => ({ type: "call", call }) as const),
-  ];
+/** The parts that a reply brought; undefined where they do not fit the message as it is now. */
+function fittingParts(message: AssistantMessage, data: unknown): readonly Fields[] | undefined {
+  const read = oldGoogleParts(message, data);
+  if (!isRecord(read) || !isFieldsList(read.parts) || read.digest !== digestOf(read.parts)) return undefined;
+  const { parts } = read;
+  const texts = (thoughts: boolean) =>
+    parts.flatMap(({ text, thought = false }) =>
+      typeof text === "string" && thought === thoughts ? [text] : []
+    );
+  const fits = parts.filter(isCall).length === (message.calls?.length ?? 0) &&
+    consistsOf(message.content, texts(false)) && consistsOf(message.reasoning ?? "", texts(true));
+  return fits ? parts : undefined;
 }
 
-/** What was said or thought. A thought without a signature says nothing to the model. */
-function saidPart(text: string, thought: boolean, signature: string | undefined): readonly string[] {
-  if (signature === undefined && (thought || text === "")) return [];
-  return [JSON.stringify({ text, ...(thought ? { thought } : {}), thoughtSignature: signature })];
+/** A reply of another model, or one that brought nothing but text and calls without ids. */
+function plainParts({ content, calls = [] }: AssistantMessage): readonly Fields[] {
+  return [{ text: safeText(content) }, ...calls.map(() => ({ functionCall: {} }))];
+}
+
+/** A text or a thought. A thought without a signature says nothing to the model. */
+function saidPart(text: string, thought: boolean, thoughtSignature: unknown): readonly string[] {
+  if (thoughtSignature === undefined && (thought || text === "")) return [];
+  return [JSON.stringify({ text, ...(thought ? { thought } : {}), thoughtSignature })];
 }
 
 /** The arguments go back as the text that came, so that no number changes its form. */
-function callPart(call: ToolCall, id: string | undefined, signature: string | undefined): string {
+function callPart(call: ToolCall, id: unknown, signature: unknown): string {
   const given = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
   const name = JSON.stringify(functionName(call.name));
   const own = `{${given}"name":${name},"args":${wireArguments(call.arguments)}}`;

@@ -5,11 +5,10 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { Contents, KIND } from "./contents.ts";
-import { generationOf } from "./generation.ts";
-import { Reply } from "./generated_reply.ts";
-import { RefusedFields } from "./refused_fields.ts";
-import { understood } from "./rpc_status.ts";
+import { Contents } from "./contents.ts";
+import { understood } from "./failures.ts";
+import { readReply } from "./generated_reply.ts";
+import { generationOf, RefusedFields } from "./generate_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -76,14 +75,13 @@ function createGoogle(options: KindOptions): Provider {
       return change;
     },
     reply: (request) =>
-      new Reply({
+      readReply({
         endpoint,
-        tools: request.prefix.tools,
-        part: (data) => ({ kind: KIND, provider: model.provider, model: model.id, data }),
+        model,
         callIds: buffer.callIds(request),
         callIdPrefix: `call_${request.messages.length}`,
-        ...(request.onCall ? { onCall: request.onCall } : {}),
-      }),
+        onCall: request.onCall,
+      }, request.prefix.tools),
   });
 }
 

@@ -1,14 +1,13 @@
 import { isLoopback } from "../../../config/mod.ts";
 import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
 import { unlessAborted } from "../../../util/timer.ts";
-import { errorOf, ProviderFailure } from "../../failure.ts";
+import { errorOf, ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
-import { connect } from "../../network/connection.ts";
+import { connect } from "../../wire/endpoint.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
 import { abortedError } from "../../retry.ts";
 import { type ManagedServer, managedServer, type ReadyServer } from "../../managed/managed_server.ts";
-import { modelSize } from "../../managed/model_file.ts";
-import { type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
+import { modelSize, type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
 
 /** Chat completions of a llama-server that the program starts, shares and stops. */
 export const llamacpp: ProviderKind = {

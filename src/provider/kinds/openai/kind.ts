@@ -3,9 +3,8 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { AlternatingMessages } from "./alternating.ts";
-import { ChatMessages } from "./messages.ts";
-import { Reply } from "./reply.ts";
+import { AlternatingMessages, ChatMessages } from "./messages.ts";
+import { readReply } from "./reply.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -48,19 +47,19 @@ function createOpenAi(options: KindOptions): Provider {
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
     reply: (request) =>
-      new Reply({
+      readReply({
         endpoint,
-        thinkTags: entry.compat.think_tags,
+        model: options.model,
         callIds: buffer.callIds(request),
         callIdPrefix: `call_${request.messages.length}`,
-        ...(request.onCall ? { onCall: request.onCall } : {}),
-      }),
+        onCall: request.onCall,
+      }, entry.compat.think_tags),
   });
   const embeddings = { url: endpointUrl(entry, "/embeddings", COMPLETIONS), headers, endpoint };
   return {
     ...provider,
     embed: async (texts, model, signal) => {
-      const { embedTexts } = await import("../../wire/whole/embeddings.ts");
+      const { embedTexts } = await import("../../wire/embeddings.ts");
       return await embedTexts(options, embeddings, { texts, model, signal });
     },
   };

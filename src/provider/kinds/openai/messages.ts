@@ -1,3 +1,4 @@
+import type { ProviderEntry } from "../../../config/mod.ts";
 import type {
   AssistantMessage,
   ImagePart,
@@ -7,16 +8,14 @@ import type {
   ToolMessage,
   UserMessage,
 } from "../../../core/mod.ts";
-import type { ProviderEntry } from "../../../config/mod.ts";
-import { safeText } from "../../../util/json.ts";
+import { type BodyOptions, head, tail } from "./request.ts";
 import type { ModelRequest } from "../../provider.ts";
 import { dataUrl, IMAGES_ABOVE, visibleText, wireArguments, wireName } from "../../wire/message_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
-import { type BodyOptions, head, tail } from "./request.ts";
+import { safeText } from "../../../util/json.ts";
 
 type Compat = ProviderEntry["compat"];
 
-/** A message in the form of the wire. */
 export interface WireMessage {
   readonly role: string;
   readonly content: string | readonly unknown[] | null;
@@ -31,7 +30,7 @@ interface WireStyle {
 export class ChatMessages implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[];
-  /** What stands before the conversation: the system prompt. */
+  /** The messages before the conversation: the system prompt. */
   readonly opening: readonly WireMessage[];
   readonly #options: BodyOptions;
   readonly #style: WireStyle;
@@ -123,4 +122,73 @@ function wireCall(call: ToolCall): unknown {
     type: "function",
     function: { name: wireName(call.name), arguments: wireArguments(call.arguments) },
   };
+}
+
+/** Stands where the template wants the user to have spoken. */
+const GO_ON: WireMessage = { role: "user", content: "Continue." };
+/** Stands between results of tools and what the user says right after them. */
+const READ: WireMessage = { role: "assistant", content: "(read)" };
+
+/**
+ * The messages of one conversation for chat templates in which user and assistant must take turns. What the
+ * user says without an answer in between is one message, the last of which stays open: what follows an
+ * aborted request becomes part of it.
+ */
+export class AlternatingMessages implements MessageWriter {
+  readonly head: string;
+  readonly first: readonly string[];
+  readonly #inner: ChatMessages;
+  /** The message of the user that may still grow. */
+  #open: WireMessage | undefined;
+  #lastRole: string | undefined;
+
+  constructor(options: BodyOptions, prefix: Prefix) {
+    this.#inner = new ChatMessages(options, prefix);
+    this.head = this.#inner.head;
+    this.first = this.#take(this.#inner.opening);
+  }
+
+  write(message: Message): readonly string[] {
+    return this.#take(this.#inner.wire(message));
+  }
+
+  flush(): readonly string[] {
+    return this.#take(this.#inner.pending());
+  }
+
+  end(request: ModelRequest, started: boolean): string {
+    const open = this.#open ? `${started ? "," : ""}${JSON.stringify(this.#open)}` : "";
+    return `${open}${this.#inner.end(request)}`;
+  }
+
+  /** Returns the messages that can no longer change. */
+  #take(messages: readonly WireMessage[]): string[] {
+    const closed: WireMessage[] = [];
+    for (const message of messages) {
+      if (message.role === "user") {
+        if (this.#lastRole === "tool") closed.push(READ);
+        this.#open = this.#open ? joined(this.#open, message) : message;
+      } else {
+        const wantsUser = message.role === "assistant" && this.#lastRole !== "tool";
+        if (this.#open || (wantsUser && this.#lastRole !== "user")) closed.push(this.#open ?? GO_ON);
+        this.#open = undefined;
+        closed.push(message);
+      }
+      this.#lastRole = message.role;
+    }
+    return closed.map((message) => JSON.stringify(message));
+  }
+}
+
+function joined(first: WireMessage, second: WireMessage): WireMessage {
+  const [a, b] = [first.content, second.content];
+  if (typeof a === "string" && typeof b === "string") {
+    return { ...first, content: [a, b].filter((text) => text !== "").join("\n\n") };
+  }
+  return { ...first, content: [...partsOf(a), ...partsOf(b)] };
+}
+
+function partsOf(content: WireMessage["content"]): readonly unknown[] {
+  if (typeof content !== "string") return content ?? [];
+  return content === "" ? [] : [{ type: "text", text: content }];
 }

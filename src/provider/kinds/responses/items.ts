@@ -6,13 +6,60 @@ import type {
   ToolMessage,
   UserMessage,
 } from "../../../core/mod.ts";
-import { safeText } from "../../../util/json.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
 import type { ModelInfo } from "../../provider.ts";
-import { dataUrl, IMAGES_ABOVE, visibleText, wireArguments, wireName } from "../../wire/message_parts.ts";
-import { type LayoutItem, layoutOf, splitText } from "./layout.ts";
-import { answerItem } from "./remote_calls.ts";
+import {
+  consistsOf,
+  dataUrl,
+  type Fields,
+  IMAGES_ABOVE,
+  isFieldsList,
+  partsFor,
+  visibleText,
+  wireArguments,
+  wireName,
+} from "../../wire/message_parts.ts";
+import { oldResponsesItems } from "../../wire/old_parts.ts";
+import { answerItem, ASKS } from "./remote_calls.ts";
 
-type Item = Readonly<Record<string, unknown>>;
+/** The kind of the parts of this wire. */
+export const KIND = "responses";
+
+/** The data of the part that a reply leaves behind. */
+export interface ReplyPart {
+  /**
+   * Its items as they came, in their order. One of type "function_call" has only the arguments, where the
+   * tool got others: the calls of the message are the calls of its items in order.
+   */
+  readonly items: readonly Fields[];
+  /** The place where the server keeps the conversation up to this reply. */
+  readonly stored?: StoredReply;
+}
+
+export interface StoredReply {
+  readonly id: string;
+  /** Digest of the conversation before the reply. */
+  readonly after: string;
+}
+
+/** The part that this model left with a message; undefined where there is none, or it is not readable. */
+export function replyPartOf(message: AssistantMessage, model: ModelInfo): ReplyPart | undefined {
+  const data = partsFor(message, KIND, model)[0]?.data;
+  return isRecord(data) && isFieldsList(data.items) ? { ...data, items: data.items } : undefined;
+}
+
+/** The items of a reply of this model; undefined where they do not fit the message as it is now. */
+function itemsOf(message: AssistantMessage, model: ModelInfo): readonly Fields[] | undefined {
+  const part = replyPartOf(message, model);
+  const items = part && oldResponsesItems(message, part.items);
+  const texts = items?.filter(({ type }) => type === "message").map(({ content }) => String(content));
+  const fits = texts && items?.filter(isCall).length === (message.calls?.length ?? 0);
+  return fits && consistsOf(message.content, texts) ? items : undefined;
+}
+
+function isCall({ type }: Fields): boolean {
+  return type === "function_call" || type === ASKS;
+}
 
 interface ItemStyle {
   readonly model: ModelInfo;
@@ -36,10 +83,10 @@ export class InputItems {
   /** Takes note of a reply that the server has, without writing it. */
   heard(message: Message | undefined): void {
     if (message?.role !== "assistant") return;
-    for (const item of layoutOf(message, this.#style.model)?.items ?? []) {
-      const call = "asks" in item ? message.calls?.[item.call] : undefined;
+    itemsOf(message, this.#style.model)?.filter(isCall).forEach(({ type }, at) => {
+      const call = type === ASKS ? message.calls?.[at] : undefined;
       if (call) this.#asking.add(call.id);
-    }
+    });
   }
 
   /** The items of a message, as JSON texts. */
@@ -68,100 +115,64 @@ export class InputItems {
   }
 }
 
-function textPart(text: string): Item {
+function textPart(text: string): Fields {
   return { type: "input_text", text };
 }
 
-function imagePart(image: ImagePart): Item {
+function imagePart(image: ImagePart): Fields {
   return { type: "input_image", detail: "auto", image_url: dataUrl(image) };
 }
 
-function userItem(message: UserMessage, { vision }: ModelInfo): Item {
+function userItem(message: UserMessage, { vision }: ModelInfo): Fields {
   return { type: "message", role: "user", content: contentOf(message, vision) };
 }
 
-function resultItem(message: ToolMessage, { model, toolImages }: ItemStyle): Item {
+function resultItem(message: ToolMessage, { model, toolImages }: ItemStyle): Fields {
   const output = toolImages ? contentOf(message, model.vision) : visibleText(message, model.vision);
   return { type: "function_call_output", call_id: message.callId, output };
 }
 
-function contentOf(message: UserMessage | ToolMessage, vision: boolean): string | Item[] {
+function contentOf(message: UserMessage | ToolMessage, vision: boolean): string | Fields[] {
   const text = visibleText(message, vision);
   if (!vision || !message.images?.length) return text;
   return [...(text === "" ? [] : [textPart(text)]), ...message.images.map(imagePart)];
 }
 
-/** A reply as the model gave it; from another model, or cut, its text and then its calls. */
-function replyItems(message: AssistantMessage, model: ModelInfo): Item[] {
-  const layout = layoutOf(message, model);
-  const calls = message.calls ?? [];
-  const items = layout && laidOut(message, layout.items);
-  if (items) return items;
-  return [
-    ...(message.content === "" ? [] : [textItem(message.content)]),
-    ...calls.map((call) => callItem(call)),
-  ];
-}
-
-/** Undefined when message and layout do not belong together: something has changed one of them. */
-function laidOut(message: AssistantMessage, layout: readonly LayoutItem[]): Item[] | undefined {
-  const calls = message.calls ?? [];
-  const texts = splitText(message.content, layout.flatMap((item) => "text" in item ? [item.text] : []));
-  const thoughts = splitText(
-    message.reasoning ?? "",
-    layout.flatMap((item) => "reasoning" in item ? item.texts.map(([, length]) => length) : []),
-  );
-  const places = layout.flatMap((item) => "call" in item ? [item.call] : []);
-  if (!texts || places.length !== calls.length) return undefined;
-  const [said, thought] = [[...texts], [...thoughts ?? []]];
-  const items: Item[] = [];
-  let pending: Item[] = [];
-  for (const item of layout) {
-    if ("reasoning" in item) {
-      const parts = item.texts.map(([field]) => ({ field, text: safeText(thought.shift() ?? "") }));
-      pending.push(...reasoningItem(item.reasoning, parts));
+/** A reply as the model gave it; from another model, or changed, its text and then its calls. */
+function replyItems(message: AssistantMessage, model: ModelInfo): readonly Fields[] {
+  const { content, calls = [] } = message;
+  const items = itemsOf(message, model);
+  if (!items) return [...(content === "" ? [] : [textItem(content)]), ...calls.map((call) => callItem(call))];
+  const left = calls.values();
+  const sent: Fields[] = [];
+  let pending: Fields[] = [];
+  for (const item of items) {
+    if (item.type === "reasoning") {
+      pending.push(...reasoningItem(item));
       continue;
     }
     // Reasoning is only taken with what it led to.
-    items.push(...pending);
+    sent.push(...pending);
     pending = [];
-    if ("text" in item) items.push(textItem(said.shift() ?? "", item.phase));
-    else if ("item" in item) items.push(item.item);
-    else {
-      const call = calls[item.call];
-      if (call === undefined) return undefined;
-      items.push(item.asks ?? callItem(call, item.arguments));
-    }
+    const call = isCall(item) ? left.next().value : undefined;
+    if (item.type === "message") sent.push(textItem(String(item.content), item.phase));
+    else if (!call || item.type === ASKS) sent.push(item);
+    else sent.push(callItem(call, typeof item.arguments === "string" ? item.arguments : undefined));
   }
-  return items;
-}
-
-interface Said {
-  readonly field: "summary" | "content";
-  readonly text: string;
+  return sent;
 }
 
 /**
  * The item as it came. Without encrypted content a server that keeps nothing could only look for it by its
  * id: then its text goes without one, and an item that has none stays away.
  */
-function reasoningItem(reasoning: Item, parts: readonly Said[]): Item[] {
-  const texts = (field: Said["field"], type: string) =>
-    parts.filter((part) => part.field === field).map(({ text }) => ({ type, text }));
-  const [summary, content] = [texts("summary", "summary_text"), texts("content", "reasoning_text")];
-  const { id, ...rest } = reasoning;
-  const sealed = typeof reasoning.encrypted_content === "string";
-  if (!sealed && content.length === 0) return [];
-  return [{
-    type: "reasoning",
-    ...(sealed && id !== undefined ? { id } : {}),
-    ...rest,
-    summary,
-    ...(content.length > 0 ? { content } : {}),
-  }];
+function reasoningItem(item: Fields): readonly Fields[] {
+  if (typeof item.encrypted_content === "string") return [item];
+  const { id: _, ...rest } = item;
+  return item.content === undefined ? [] : [rest];
 }
 
-function textItem(text: string, phase?: string): Item {
+function textItem(text: string, phase?: unknown): Fields {
   return {
     type: "message",
     role: "assistant",
@@ -170,7 +181,7 @@ function textItem(text: string, phase?: string): Item {
   };
 }
 
-function callItem(call: ToolCall, written = call.arguments): Item {
+function callItem(call: ToolCall, written = call.arguments): Fields {
   return {
     type: "function_call",
     call_id: call.id,

@@ -16,7 +16,7 @@ const NOWHERE = `data:text/event-stream,${
 /** The end of a base URL that already names the path of responses. */
 const RESPONSES = /\/responses$/;
 
-/** What is larger is scaled down by the server. */
+/** Larger images are scaled down by the server. */
 const IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   bytes: 15 * 1024 * 1024,

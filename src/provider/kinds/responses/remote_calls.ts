@@ -5,8 +5,7 @@ import {
   type RemoteServer,
   type RemoteServers,
 } from "../../remote/remote_server.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../../wire/message_parts.ts";
 
 /** The type of an item that asks whether an MCP server may be called. */
 export const ASKS = "mcp_approval_request";
@@ -49,7 +48,7 @@ export function answerItem({ callId, content }: ToolMessage): Fields {
   };
 }
 
-/** What people are told of an item that the server has dealt with; undefined where that is nothing. */
+/** The notice about an item that the server has handled; undefined without one. */
 export function remoteCallOf(item: Fields): Chunk | undefined {
   const { type, server_label: server, name, output, error } = item;
   const failed = error !== undefined && error !== null && error !== "";

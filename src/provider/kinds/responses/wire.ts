@@ -1,20 +1,19 @@
 import type { Message, Prefix } from "../../../core/mod.ts";
-import type { Endpoint, ProviderFailure } from "../../failure.ts";
+import type { Endpoint, ProviderFailure } from "../../errors.ts";
 import type { KindOptions } from "../../kind.ts";
-import type { ModelRequest } from "../../provider.ts";
+import { InputItems, replyPartOf, type StoredReply } from "./items.ts";
+import { readResponse } from "./response_reply.ts";
+import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
+import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import type { RemoteServer } from "../../remote/remote_server.ts";
+import type { ReplyReader } from "../../wire/http_stream.ts";
 import { endpointOf } from "../../wire/endpoint.ts";
+import { Fingerprint } from "../../wire/fingerprint.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
 import type { Adaptation } from "../../wire/streaming_provider.ts";
-import { InputItems } from "./items.ts";
-import { layoutOf } from "./layout.ts";
-import { isAskedFor, isPreviousLost, isReasoningRefused, refusedField } from "./refusals.ts";
-import { ResponseReply } from "./response_reply.ts";
-import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
-import { StoredReplies } from "./stored_replies.ts";
 
 const encoder = new TextEncoder();
-/** So many in a row: the server keeps nothing, whatever it was asked, and every attempt is a request more. */
+/** After this many lost replies in a row the server is taken to keep none: each attempt costs a request. */
 const MOST_LOST = 2;
 
 /** Bodies and replies of one provider, and what it has learned of the server. */
@@ -59,8 +58,8 @@ export class ResponsesWire {
     return encoder.encode(`${this.#head(request.prefix)}${list}]${end}}`);
   }
 
-  reply(request: ModelRequest): ResponseReply {
-    return new ResponseReply({
+  reply(request: ModelRequest): ReplyReader {
+    return readResponse({
       endpoint: this.endpoint,
       model: this.#options.model,
       callIds: this.#stored?.callIds(request) ?? this.#buffer.callIds(request),
@@ -72,7 +71,7 @@ export class ResponsesWire {
     });
   }
 
-  /** What can be done about a refusal: send everything, or leave out what the request can do without. */
+  /** Handles a refusal: sends everything, or leaves out an optional field. */
   adapt(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined {
     if (isPreviousLost(failure) && this.#stored?.last(request)) {
       this.#stored.forget(request);
@@ -91,7 +90,7 @@ export class ResponsesWire {
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
-  /** What the MCP servers may do stands in the head of a body, which is another one when that changes. */
+  /** Starts new bodies when the permissions of the MCP servers change: the head of a body declares them. */
   #declareServers(): void {
     const servers = this.#options.remote?.servers();
     if (servers === this.#servers) return;
@@ -108,7 +107,9 @@ export class ResponsesWire {
   #dropReasoning({ messages }: ModelRequest): boolean {
     const sent = messages.filter((message) =>
       message.role === "assistant" && !this.#unreadable.has(message) &&
-      layoutOf(message, this.#options.model)?.items.some((item) => "reasoning" in item)
+      replyPartOf(message, this.#options.model)?.items.some((item) =>
+        item.type === "reasoning" || "reasoning" in item
+      )
     );
     for (const message of sent) this.#unreadable.add(message);
     this.#buffer = this.#newBuffer();
@@ -147,5 +148,171 @@ export class ResponsesWire {
     const { strict } = wireTools(prefix.tools, this.#options.entry.strict);
     this.#strictTools.set(prefix, strict);
     return strict;
+  }
+}
+
+/** A stored reply that a request can continue from, and the number of messages up to it. */
+export interface Continuation {
+  readonly id: string;
+  readonly messages: number;
+}
+
+/** The state of one conversation. */
+interface Known {
+  readonly digest: Fingerprint;
+  readonly callIds: Set<string>;
+  count: number;
+  last: Message | undefined;
+  continuation: Continuation | undefined;
+  /** Messages up to which the server has forgotten its replies. */
+  forgotten: number;
+}
+
+/**
+ * Replies that the server keeps, so that a request sends only what came after the last of them.
+ *
+ * A reply counts when the conversation before it is the one it was given in, message by message: not after a
+ * compaction, but after a resume, in a fork, and when turns were taken back.
+ */
+export class StoredReplies {
+  readonly #model: ModelInfo;
+  readonly #conversations = new WeakMap<readonly Message[], Known>();
+
+  constructor(model: ModelInfo) {
+    this.#model = model;
+  }
+
+  /** The last stored reply of a conversation; undefined when all of it has to be sent. */
+  last(request: ModelRequest): Continuation | undefined {
+    return this.#read(request).continuation;
+  }
+
+  /** Digest of a conversation as it stands. */
+  digest(request: ModelRequest): string {
+    return this.#read(request).digest.value;
+  }
+
+  /** Ids of all calls in a conversation so far. */
+  callIds(request: ModelRequest): ReadonlySet<string> {
+    return this.#read(request).callIds;
+  }
+
+  /** The server does not have what the last request went on from; older replies are gone as well. */
+  forget(request: ModelRequest): void {
+    const known = this.#read(request);
+    known.forgotten = known.count;
+    known.continuation = undefined;
+  }
+
+  #read({ messages }: ModelRequest): Known {
+    const found = this.#conversations.get(messages);
+    const goesOn = found !== undefined && found.count <= messages.length &&
+      (found.count === 0 || messages[found.count - 1] === found.last);
+    const known: Known = goesOn ? found : {
+      digest: new Fingerprint(),
+      callIds: new Set(),
+      count: 0,
+      last: undefined,
+      continuation: undefined,
+      forgotten: 0,
+    };
+    if (!goesOn) this.#conversations.set(messages, known);
+    for (; known.count < messages.length; known.count++) {
+      const message = messages[known.count];
+      if (message === undefined) break;
+      const stored = known.count < known.forgotten ? undefined : this.#stored(message);
+      if (stored?.after === known.digest.value) {
+        known.continuation = { id: stored.id, messages: known.count + 1 };
+      }
+      if (message.role === "assistant") message.calls?.forEach(({ id }) => known.callIds.add(id));
+      for (const text of textsOf(message)) known.digest.add(`${text}\0`);
+      known.last = message;
+    }
+    return known;
+  }
+
+  #stored(message: Message): StoredReply | undefined {
+    return message.role === "assistant" ? replyPartOf(message, this.#model)?.stored : undefined;
+  }
+}
+
+/** The texts that identify a message. */
+function textsOf(message: Message): readonly string[] {
+  const { role, content } = message;
+  if (role === "assistant") return [role, content, ...message.calls?.map((call) => call.id) ?? []];
+  const images = message.images?.map(({ data }) => data) ?? [];
+  return role === "tool" ? [role, message.callId, content, ...images] : [role, content, ...images];
+}
+
+/** Words by which servers refuse a field, or its value, that they or the model do not know. */
+const REFUSED_FIELD =
+  /(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:parameter|value|field|request argument)[^'"`]{0,60}['"`]([\w.]+)['"`]/i;
+const NOT_SUPPORTED = /['"`]([\w.]+)['"`](?: parameter)? is not (?:supported|allowed|permitted)/i;
+/** OpenAI shows summaries only to organizations that have proved who they are. */
+const UNVERIFIED = /verified to (?:generate|stream) reasoning summar/i;
+/** Models that do not reason have nothing to encrypt. */
+const NOTHING_SEALED = /encrypted content is not supported/i;
+
+/** Fields that a request is as good without. */
+const OPTIONAL = new Set([
+  "temperature",
+  "top_p",
+  "text.verbosity",
+  "reasoning.summary",
+  "reasoning.effort",
+  "reasoning",
+  "prompt_cache_key",
+  "include",
+  "parallel_tool_calls",
+  "store",
+]);
+
+const PREVIOUS_LOST = /previous[_ ]response/i;
+
+const SEAL_REFUSED =
+  /encrypted[_ ]content\b.{0,80}\b(?:verified|decrypted|parsed)|invalid_encrypted_content/i;
+const ITEM_LOST = /item with id '?rs_\w+'? not found/i;
+
+/**
+ * Reports whether the server cannot read reasoning that went back to it: it is another one than that which
+ * gave it, or the key belongs to somebody else now.
+ */
+function isReasoningRefused({ error }: ProviderFailure): boolean {
+  return (error.status === 400 || error.status === 404) &&
+    (SEAL_REFUSED.test(error.message) || ITEM_LOST.test(error.message));
+}
+
+/** Reports whether the server does not know the reply that a request goes on from. */
+export function isPreviousLost({ error }: ProviderFailure): boolean {
+  return (error.status === 400 || error.status === 404) && PREVIOUS_LOST.test(error.message);
+}
+
+/** The optional field that a failure is about; undefined where there is none. */
+export function refusedField({ error }: ProviderFailure): string | undefined {
+  if (error.status !== 400 && error.status !== 422) return undefined;
+  if (UNVERIFIED.test(error.message)) return "reasoning.summary";
+  if (NOTHING_SEALED.test(error.message)) return "include";
+  const name = (REFUSED_FIELD.exec(error.message) ?? NOT_SUPPORTED.exec(error.message))?.[1];
+  if (name === undefined) return undefined;
+  if (name === "verbosity" || name === "summary") {
+    return name === "summary" ? "reasoning.summary" : "text.verbosity";
+  }
+  return OPTIONAL.has(name) ? name : undefined;
+}
+
+/** Reports whether the user asked for a field, who then has to know that it is left out. */
+function isAskedFor(field: string, { entry, effort }: Pick<KindOptions, "entry" | "effort">): boolean {
+  switch (field) {
+    case "temperature":
+    case "top_p":
+    case "store":
+      return Boolean(entry[field]);
+    case "text.verbosity":
+      return entry.verbosity !== undefined;
+    case "reasoning":
+    case "reasoning.effort":
+      return effort !== undefined;
+    default:
+      return false;
   }
 }

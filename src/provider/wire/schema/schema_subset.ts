@@ -37,7 +37,7 @@ const SILENT = new Set([
 const LONGEST_NOTE = 200;
 /** References that lead back to where they stand are followed so often. */
 const DEEPEST = 2;
-/** So many references are followed in a schema: schemas of languages refer to each other everywhere. */
+/** At most this many references are followed: schemas of languages refer to each other everywhere. */
 const MOST_REFERENCES = 200;
 
 type Schema = Record<string, unknown>;

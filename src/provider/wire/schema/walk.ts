@@ -17,7 +17,7 @@ const SINGLES = [
   "else",
 ];
 
-/** What a rewriting makes of one schema, its inner schemas being rewritten already. */
+/** Rewrites one schema whose inner schemas are rewritten already. */
 export type Rewrite = (schema: Record<string, unknown>) => unknown;
 
 /**

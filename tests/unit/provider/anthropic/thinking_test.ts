@@ -171,7 +171,9 @@ Deno.test("anthropic request leaves thoughts out that are bound to another begin
 });
 
 Deno.test("anthropic request has no thoughts of other models and providers, nor where thinking is off", async () => {
-  await using server = serverFor([THINKS, { text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }]);
+  await using server = serverFor([THINKS, { text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }, {
+    text: "e",
+  }]);
   const messages = start();
   await ask(await open(server, { model: "claude-sonnet-5", effort: "high" }), messages);
   for (
@@ -187,6 +189,10 @@ Deno.test("anthropic request has no thoughts of other models and providers, nor 
   const [user, answer, result] = messages as [Message, Extract<Message, { role: "assistant" }>, Message];
   const changed = [user, { ...answer, reasoning: answer.reasoning?.replace("hm", "ha") ?? "" }, result];
   await ask(await open(server, { model: "claude-sonnet-5", effort: "high" }), changed);
+  assertEquals(answers(server), ["text tool_use"]);
+  // As a redaction changes them: in the message and in its part.
+  const redacted = JSON.parse(JSON.stringify(messages).replaceAll("hm", "ha"));
+  await ask(await open(server, { model: "claude-sonnet-5", effort: "high" }), redacted);
   assertEquals(answers(server), ["text tool_use"]);
 });
 

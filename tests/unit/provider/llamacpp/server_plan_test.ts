@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { createProvider, listModels } from "../../../../src/provider/create_provider.ts";
-import { checkMemory } from "../../../../src/provider/managed/model_file.ts";
+import { checkMemory } from "../../../../src/provider/managed/server_plan.ts";
 import { fakeLlama } from "../../../support/fake_llama.ts";
 import { providerEntry } from "../../../support/model_client.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";

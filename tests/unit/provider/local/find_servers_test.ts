@@ -1,5 +1,5 @@
 import { loadLocalServers } from "../../../../src/provider/mod.ts";
-import { proposedEntry } from "../../../../src/provider/local/find_servers.ts";
+import { proposedEntry } from "../../../../src/provider/local/local_servers.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 type Page = unknown | ((body: string) => unknown);

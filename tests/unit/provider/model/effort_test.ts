@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { EFFORT_LEVELS } from "../../../../src/config/mod.ts";
-import { resolveEffort, thinkingBudget } from "../../../../src/provider/model/effort.ts";
+import { resolveEffort, thinkingBudget } from "../../../../src/provider/model/model_info.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
 Deno.test("resolveEffort takes the level, else the nearest lower one, else the lowest", () => {

@@ -1,5 +1,5 @@
 import { EFFORT_LEVELS, VENDORS } from "../../../../src/config/mod.ts";
-import { FACT_TABLES } from "../../../../src/provider/model/tables.ts";
+import { FACT_TABLES } from "../../../../src/provider/model/model_info.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 
 const WORDS: readonly string[] = [...EFFORT_LEVELS, "default"];

@@ -1,23 +1,13 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "../../../support/assert.ts";
-import { DELTA_SHAPE } from "../../../../src/provider/kinds/openai/delta_shape.ts";
-import { EventReader } from "../../../../src/provider/wire/events.ts";
+import { assertEquals } from "../../../support/assert.ts";
+import { EventReader } from "../../../../src/provider/wire/reply_body.ts";
 import { SEED } from "../../../support/seed.ts";
 
 /** What a reader makes of a stream that comes in these pieces. */
 function readAll(pieces: readonly string[]): Record<string, unknown> {
   const told: unknown[] = [];
   const reader = new EventReader(
-    {
-      say: (channel, text) => {
-        const last = told.at(-1);
-        // How texts are cut into pieces is free.
-        if (Array.isArray(last) && last[0] === channel) last[1] += text;
-        else told.push([channel, text]);
-      },
-      add: (event) => told.push(onlyContent(event)),
-    },
-    DELTA_SHAPE,
+    { add: (event) => void told.push(onlyContent(event)) },
     /tool_call/,
   );
   for (const piece of pieces) reader.feed(piece);
@@ -98,21 +88,4 @@ Deno.test("EventReader reads the same wherever an event is cut in two", () => {
       assertEquals(readAll([first, rest.slice(0, cut), rest.slice(cut)]), expected, `${block} cut at ${cut}`);
     }
   }
-});
-
-Deno.test("EventReader hands on the texts of neighbouring events at once", () => {
-  const texts: string[] = [];
-  const reader = new EventReader(
-    {
-      say: (_channel, text) => texts.push(text),
-      add: () => {},
-    },
-    DELTA_SHAPE,
-    /tool_call/,
-  );
-  const events = Array.from({ length: 1000 }, (_, at) => `data: ${said(`word ${at} `)}\n\n`);
-  reader.feed(events[0] ?? "");
-  reader.feed(events.slice(1).join(""));
-  assertEquals([texts.length, reader.good], [1, 1000]);
-  assert(texts[0]?.startsWith("word 1 word 2 "), texts[0]);
 });

@@ -1,6 +1,6 @@
 import type { ProviderError } from "../../../../src/core/mod.ts";
-import { ProviderFailure } from "../../../../src/provider/failure.ts";
-import { isPreviousLost, refusedField } from "../../../../src/provider/kinds/responses/refusals.ts";
+import { ProviderFailure } from "../../../../src/provider/errors.ts";
+import { isPreviousLost, refusedField } from "../../../../src/provider/kinds/responses/wire.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 function failure(message: string, status = 400): ProviderFailure {

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import type { Chunk } from "../../../../src/core/mod.ts";
-import { ProviderFailure } from "../../../../src/provider/failure.ts";
-import { ResponseReply } from "../../../../src/provider/kinds/responses/response_reply.ts";
+import { ProviderFailure } from "../../../../src/provider/errors.ts";
+import { readResponse } from "../../../../src/provider/kinds/responses/response_reply.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 
 type Json = Record<string, unknown>;
 
-function newReply(): ResponseReply {
+function newReply() {
   const endpoint = { provider: "test", host: "h", model: "m", keyName: "", keyed: false, secrets: [] };
   const model = { provider: "test", id: "m", contextWindow: 0, vision: false };
-  return new ResponseReply({
+  return readResponse({
     endpoint,
     model,
     callIds: new Set(),
@@ -120,12 +120,9 @@ const EXPECTED: Chunk[] = [
       model: "m",
       data: {
         items: [
-          {
-            reasoning: { id: "rs_1", encrypted_content: "sealed" },
-            texts: [["summary", 13], ["summary", 3]],
-          },
-          { text: 17 },
-          { call: 0 },
+          { type: "reasoning", id: "rs_1", encrypted_content: "sealed", summary: REASONING.summary },
+          { type: "message", content: "日本語 text 👩‍👩‍👧" },
+          { type: "function_call" },
         ],
       },
     },
@@ -230,7 +227,10 @@ Deno.test("messages of a reply stand apart, and keep their phases", async () => 
   assertEquals(chunks[0], { type: "text", text: "Looking.\n\nFound." });
   const part = chunks.find((chunk) => chunk.type === "part")?.part.data;
   assertEquals(part, {
-    items: [{ text: 8, phase: "commentary" }, { text: 6, phase: "final_answer" }],
+    items: [
+      { type: "message", content: "Looking.", phase: "commentary" },
+      { type: "message", content: "Found.", phase: "final_answer" },
+    ],
   });
 });
 

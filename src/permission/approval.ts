@@ -1,0 +1,405 @@
+import type { ApprovalAnswer, AskReason, PreparedCall } from "../core/mod.ts";
+import { escapeGlob } from "../path/glob.ts";
+import { absolutePath } from "../path/lexical.ts";
+import {
+  isFault,
+  isProblem,
+  parseRule,
+  type PathContext,
+  readRule,
+  type Rule,
+  type Ruling,
+} from "../rule/mod.ts";
+import type { CommandReport } from "./command/judge.ts";
+import type { Evaluation } from "./evaluate.ts";
+import { type QuestionKind, quoteForMessage } from "./resolve.ts";
+import type {
+  ApprovalRequest,
+  Approver,
+  Confirmation,
+  Decision,
+  DecisionEvent,
+  GateOptions,
+  HookWord,
+  RuleRefusal,
+} from "./types.ts";
+
+/** Rules that an answer could save, where, and what is wrong with another one. */
+export type Suggested = Pick<
+  ApprovalRequest,
+  "rule" | "prefixRule" | "projectRule" | "checkRule" | "savedIn"
+>;
+
+interface QuestionOptions {
+  /** Where nobody can be asked, what only a person may allow is refused. */
+  readonly attended: boolean;
+  /** Rules that an answer could save. */
+  readonly suggested: Suggested;
+  /** Says whether "always" can be offered for a tool's claim to be read-only. */
+  readonly savesTrust: boolean;
+  /** Plan mode asks. */
+  readonly inPlan: boolean;
+  /** What a hook says of the call. */
+  readonly hook?: HookWord | undefined;
+}
+
+/** The question for the person, or the refusal where there is none. */
+export function questionOf(
+  kind: QuestionKind,
+  evaluation: Evaluation,
+  options: QuestionOptions,
+): Decision | ApprovalRequest {
+  if (kind === "destructive") return destructiveQuestion(evaluation, options.attended);
+  if (kind === "trust") return trustQuestion(evaluation, options);
+  const question = plainQuestion(evaluation, options.suggested);
+  return options.hook?.word === "ask" ? hookQuestion(question, options.hook) : question;
+}
+
+/** A hook asks each time, so nothing can be saved. */
+function hookQuestion(
+  { callId, tool, subject }: ApprovalRequest,
+  { reason }: HookWord,
+): ApprovalRequest {
+  return { callId, tool, subject, reason, scopes: ["once"] };
+}
+
+/** Asks once, each time, about a destructive command. */
+function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
+  const { call: { call, tool }, subject, report } = evaluation;
+  const destructive = report?.destructive ?? [];
+  const reason = destructive.map((finding) => finding.reason).join("; ");
+  if (attended) {
+    return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive, personOnly: true };
+  }
+  return {
+    decision: "deny",
+    source: "floor",
+    reason: `blocked: the destructive-command check refuses ${
+      quoteForMessage(subject)
+    } because nobody can confirm it: ${reason}`,
+  };
+}
+
+/**
+ * An MCP tool's own claim to be read-only is not believed until the user says so, once. In plan mode no
+ * approval mode answers this question, and an allow rule helps nothing.
+ */
+function trustQuestion(
+  { call: { call, tool } }: Evaluation,
+  { attended, savesTrust, inPlan, suggested: { projectRule } }: QuestionOptions,
+): Decision | ApprovalRequest {
+  if (!attended) {
+    const reason = `blocked: plan mode does not trust ${tool} to be read-only, and this run asks nobody; ` +
+      `list it in trusted_read_only_tools to let it run`;
+    return { decision: "deny", source: "trust", reason };
+  }
+  const inProject = !inPlan && projectRule !== undefined;
+  const need = inPlan ? "plan mode needs your word for it" : "with your word for it, it runs unasked";
+  return {
+    callId: call.id,
+    tool,
+    subject: tool,
+    reason: `${tool} says of itself that it only reads; ${need}`,
+    why: { code: "trust", tool, inPlan },
+    scopes: [
+      "once",
+      "session",
+      ...(inProject ? ["project" as const] : []),
+      ...(savesTrust ? ["always" as const] : []),
+    ],
+    sessionRule: tool,
+    ...(inProject ? { projectRule } : {}),
+    ...(inPlan ? { personOnly: true } : {}),
+  };
+}
+
+function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["suggested"]): ApprovalRequest {
+  const { call: { call, tool }, subject, ruling } = evaluation;
+  const sessionRule = sessionRuleOf(evaluation);
+  const once = ruling.by === "alwaysAsk";
+  const { rule, projectRule } = suggested;
+  const wide: ApprovalRequest["scopes"] = [
+    "once",
+    "session",
+    ...(projectRule === undefined ? [] : ["project" as const]),
+    ...(rule === undefined ? [] : ["always" as const]),
+  ];
+  return {
+    callId: call.id,
+    tool,
+    subject,
+    reason: ruling.by === "protected" ? `would change ${ruling.reason}` : ruling.reason,
+    why: whyAsked(ruling),
+    scopes: once ? ["once"] : wide,
+    ...(ruling.by === "protected" ? { personOnly: true } : {}),
+    ...(once ? {} : suggested),
+    ...(once || sessionRule === undefined ? {} : { sessionRule }),
+  };
+}
+
+/** The reason for those who say it in another language. */
+function whyAsked({ by, rule, reason, finding, kind }: Ruling): AskReason {
+  const text = rule === undefined ? "" : `${rule.list} ${rule.text}`;
+  switch (by) {
+    case "rule":
+      return { code: "rule", rule: text, origin: rule?.source.origin };
+    case "unsure":
+      return { code: "mayBeRuled", rule: text, detail: finding?.detail ?? reason };
+    case "protected":
+      return { code: "protected", what: kind ?? "holder" };
+    case "alwaysAsk":
+      return { code: "alwaysAsk", detail: reason };
+    case "fallback":
+      return finding?.code === "redirects"
+        ? { code: "redirects" }
+        : finding
+        ? { code: finding.code, detail: finding.detail }
+        : { code: "noRule" };
+  }
+}
+
+/**
+ * The rule that an answer for the session grants; undefined: the call as it is. What no rule speaks of is
+ * granted as a whole, but for commands.
+ */
+export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evaluation): string | undefined {
+  if (family === "Bash" || server !== undefined || ruling.by !== "fallback") return undefined;
+  return family === "Edit" ? "Edit" : tool;
+}
+
+/**
+ * What a call does beside its command or its paths, such as where the command starts where that is not `cwd`;
+ * a line each.
+ */
+export function restOf({ call, directory }: Evaluation, cwd: string): string {
+  const { args, command, reads, writes = [] } = call;
+  if (!command && reads.length + writes.length > 0) return "";
+  const rest = Object.entries(args).filter(([, value]) => value !== command?.line);
+  if (command && command.directory === undefined && directory !== undefined && directory !== cwd) {
+    rest.unshift(["workdir", directory]);
+  }
+  return rest.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join("\n");
+}
+
+type Desk = Pick<GateOptions, "approver" | "record">;
+
+/**
+ * Puts a question to the person and records question and answer. `granted` runs before an allowance is
+ * recorded.
+ */
+export async function askPerson(
+  desk: Desk,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+  granted: (answer: ApprovalAnswer) => Promise<void>,
+): Promise<Decision> {
+  if (!desk.approver) throw new Error("Cannot ask without an approver");
+  const { callId, tool, subject, reason, rule } = request;
+  const event: DecisionEvent = { type: "approval.request", callId, tool, subject, reason };
+  await desk.record(rule === undefined ? event : { ...event, rule });
+  const answer = await answerOf(desk.approver, request, signal);
+  if (answer?.allow) await granted(answer);
+  const decision: Decision = answer?.allow
+    ? { decision: "allow", source: answer.by ?? "user", ...openedNetwork(request, answer) }
+    : refusal(answer, subject, signal);
+  await recordDecision(desk, callId, decision);
+  return decision;
+}
+
+/** The reason that the log gives for an answer that opened a network. */
+function openedNetwork(
+  { network }: ApprovalRequest,
+  { network: opened }: ApprovalAnswer,
+): Pick<Decision, "reason"> {
+  if (!network || opened === undefined) return {};
+  return { reason: `with network (${opened}): ${network.hosts.join(", ") || "any host"}` };
+}
+
+/** The answer; undefined when the turn was stopped before there was one. */
+async function answerOf(
+  approver: Approver,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer | undefined> {
+  if (signal.aborted) return undefined;
+  try {
+    return await approver.ask(request, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return undefined;
+  }
+}
+
+function refusal(answer: ApprovalAnswer | undefined, subject: string, signal: AbortSignal): Decision {
+  const what = quoteForMessage(subject);
+  if (!answer) {
+    const stop: unknown = signal.reason;
+    const byUser = !(stop instanceof Error && "reason" in stop && stop.reason !== "interrupted");
+    const why = byUser ? "the user stopped at the question about" : "the turn ended at the question about";
+    return { decision: "deny", source: byUser ? "user" : "headless", reason: `${why} ${what}`, asked: true };
+  }
+  const source = answer.by ?? "user";
+  const note = answer.note ? `: ${answer.note}` : "";
+  return {
+    decision: "deny",
+    source,
+    reason: `${source === "hook" ? "a hook" : "the user"} declined ${what}${note}`,
+    asked: true,
+    ...(answer.stop ? { stop: true } : {}),
+  };
+}
+
+export function recordDecision(desk: Desk, callId: string, decision: Decision): void | Promise<void> {
+  const { stop: _stop, asked: _asked, ...fields } = decision;
+  return desk.record({ type: "approval.decision", callId, ...fields });
+}
+
+/** A question beyond the call itself, such as running it without the jail. Only a person answers it. */
+export async function confirmOnce(
+  desk: Desk,
+  question: Confirmation & Pick<ApprovalRequest, "callId" | "tool" | "network" | "savesHosts">,
+  signal: AbortSignal,
+  granted: (answer: ApprovalAnswer) => Promise<void>,
+): Promise<Decision> {
+  const { source, ...request } = question;
+  if (desk.approver) {
+    return await askPerson(desk, { ...request, scopes: ["once"] }, signal, granted);
+  }
+  const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
+  const decision: Decision = { decision: "deny", source, reason };
+  await recordDecision(desk, request.callId, decision);
+  return decision;
+}
+
+/** What a rule is proposed for. */
+interface ProposedCall {
+  readonly call: PreparedCall;
+  readonly subject: string;
+  readonly report?: CommandReport;
+}
+
+/** Rules that an approval could save. */
+export interface SuggestedRules {
+  /** Exactly this call, wherever it is made. */
+  readonly rule?: string;
+  readonly prefixRule?: string;
+  /** Exactly this call in this project. */
+  readonly projectRule?: string;
+}
+
+/**
+ * The rules an approval could save: exactly this call, everywhere and in this project, and for a plain
+ * command a wider prefix. `proves` says whether the call would be allowed with the rule added; what is not
+ * proven is not proposed.
+ */
+export function suggestRules(
+  call: ProposedCall,
+  places: PathContext,
+  proves: (rule: string) => boolean,
+): SuggestedRules {
+  const exact = exactRule(call, places);
+  if (exact === undefined || !proves(exact)) return {};
+  const relative = relativeRule(call, places);
+  const projectRule = relative !== undefined && proves(relative) ? relative : exact;
+  const words = call.report?.prefix;
+  const prefix = words === undefined ? undefined : `Bash(${words.join(" ")}:*)`;
+  return {
+    rule: exact,
+    projectRule,
+    ...(prefix !== undefined && proves(prefix) ? { prefixRule: prefix } : {}),
+  };
+}
+
+/** A longer rule is nothing that a person reads before it is saved. */
+const MAX_RULE = 2000;
+
+function exactRule({ call, subject }: ProposedCall, places: PathContext): string | undefined {
+  const { tool, family, server } = call;
+  if (subject.length > MAX_RULE) return undefined;
+  if (server !== undefined) return /[()*?\\]/.test(subject) ? undefined : `${tool}(${subject})`;
+  if (family === "Bash") {
+    // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
+    return /^[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*$/.test(subject) && !subject.endsWith(":*")
+      ? `Bash(${subject})`
+      : `bash=${subject}`;
+  }
+  if (family !== "Edit" && family !== "Read") return tool;
+  // The rule is saved for all projects: a relative path would mean a file of each of them.
+  const real = realFile(call, places);
+  return real === undefined ? undefined : `${family}(${escapeGlob(real)})`;
+}
+
+/** A rule for a file of the project by its path there; undefined for anything else. */
+function relativeRule({ call }: ProposedCall, places: PathContext): string | undefined {
+  const { family } = call;
+  if (family !== "Edit" && family !== "Read") return undefined;
+  const real = realFile(call, places);
+  const root = places.realPath(places.cwd);
+  // Relative rules count from the workspace as well, where that is another directory.
+  if (real === undefined || places.realPath(places.roots[0] ?? places.cwd) !== root) return undefined;
+  const inside = real.startsWith(`${root.replace(/\/$/, "")}/`)
+    ? real.slice(root.length).replace(/^\//, "")
+    : "";
+  // At its beginning these mean something else than a name.
+  return inside === "" || /^[!~"'`]|^[a-z]+:/i.test(inside) ? undefined : `${family}(${escapeGlob(inside)})`;
+}
+
+/** The only file of a call; undefined where there are several, or a rule could not name it. */
+function realFile({ family, reads, writes = [] }: PreparedCall, places: PathContext): string | undefined {
+  const paths = family === "Edit" ? writes : reads;
+  const [path] = paths;
+  if (path === undefined || paths.length !== 1) return undefined;
+  const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
+  return /[()]/.test(real) ? undefined : real;
+}
+
+/** The rules that were proposed, and what proves that one allows the call. */
+interface Proposed extends SuggestedRules {
+  readonly rule: string;
+  readonly proves: (rule: string) => boolean;
+}
+
+/**
+ * Says why a rule that the user wrote is not saved for a call. It may allow less than the widest proposed one
+ * and more than exactly the call, within the same program, tool or directory tree of the project.
+ */
+export function refuseRule(
+  written: string,
+  call: PreparedCall,
+  { rule, prefixRule, projectRule, proves }: Proposed,
+): RuleRefusal | undefined {
+  if (written === rule || written === prefixRule || written === projectRule) return undefined;
+  const read = readRule(written);
+  if (isFault(read)) return { code: "unreadable", ...read };
+  const parsed = parseRule({ text: written }, "allow");
+  if (isProblem(parsed)) return { code: "unreadable", message: parsed.message, remedy: parsed.remedy };
+  if (!proves(written)) return { code: "noMatch" };
+  return isWithin(parsed, call, { rule, prefixRule })
+    ? undefined
+    : { code: "wider", widest: prefixRule ?? rule };
+}
+
+/** A rule that names no tool of its own, every call of a family, or every program, allows more. */
+function isWithin(
+  parsed: Rule,
+  { tool, family }: PreparedCall,
+  { rule, prefixRule }: { readonly rule: string; readonly prefixRule: string | undefined },
+): boolean {
+  const { spec } = parsed;
+  if (spec?.kind === "literal") return true;
+  if (family === "Bash") {
+    if (spec?.kind !== "command") return false;
+    const widest = prefixRule === undefined ? undefined : parseRule({ text: prefixRule }, "allow");
+    const isExact = spec.patterns.length === 1 && !spec.raw.includes("*");
+    if (isExact || !widest || isProblem(widest)) return isExact;
+    if (widest.spec?.kind !== "command") return false;
+    // The words that have to be there begin with those of the widest rule, each as it is.
+    const { words } = widest.spec;
+    return words.every((word, index) => spec.words[index] === word);
+  }
+  if (family === "Edit" || family === "Read") {
+    if (spec?.kind !== "glob") return false;
+    return spec.raw === rule.slice(rule.indexOf("(") + 1, -1) || !/^(?:[/~*!]|\.\.)|\/\.\.\//.test(spec.raw);
+  }
+  return parsed.tool === tool;
+}

@@ -1,0 +1,179 @@
+import type { Deed } from "../../core/mod.ts";
+import { absolutePath, baseName } from "../../path/lexical.ts";
+import { isFile } from "../../path/probe.ts";
+import { isKnown, type PathContext, type Rule } from "../../rule/mod.ts";
+import type { CommandSurroundings, DestructiveFinding } from "../types.ts";
+import { deedText, placeText } from "./deeds.ts";
+import { concerns } from "./match_rule.ts";
+import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
+import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
+
+export interface DestructiveScene extends CommandSurroundings {
+  readonly places: PathContext;
+  readonly strict: boolean;
+  /** Commands may do everything that the user may. */
+  readonly fullAccess: boolean;
+  /** The user's own list: rules about commands. */
+  readonly dangerous: readonly Rule[];
+}
+
+/**
+ * Words in code of other languages, and in whatever a dynamic part of a line is handed, that are reason
+ * enough to ask: all of one row. Options may stand in quotes, as in `["rm", "-rf", "/"]`.
+ */
+const MENTIONS: readonly (readonly RegExp[])[] = [
+  [/\brm\b/, /[\s"'`]-\w*[rR]|[\s"'`]--r/],
+  [/\b(?:mkfs|wipefs|shutdown|reboot|poweroff|killall5|badblocks)\b/],
+  [/\bdd\b/, /\bof=\/dev\//],
+  [
+    /\b(?:rmtree|rmSync|rmdirSync|rm_rf?|remove_tree|remove_dir|remove_entry\w*|remove_dir_all|RemoveAll|deleteRecursively)\b/,
+  ],
+  [/\bdelete_recursively\b|\bRemove-Item\b[^;|\n]*\s-r/i],
+  [/\b(?:rm|rmdir|remove)(?:Sync)?\b/, /\brecursive\b/],
+  [/\bDeno\.remove/],
+  [/\bkill\s*\(\s*-1\b/],
+  [/\b(?:push|send-pack)\b/, /--force|--mirror|[\s"'`]-f\b/],
+];
+
+/** A command of the user's list is mentioned where all its plain words are. */
+function mentionOf({ spec }: Rule): readonly RegExp[] {
+  const words = spec?.kind === "command"
+    ? spec.words
+    : spec?.kind === "literal"
+    ? spec.text.split(/\s+/)
+    : [];
+  const plain = words.flatMap((word) => word.split(/[*?]+/)).filter((word) => /\w/.test(word));
+  return plain.map((word) => new RegExp(`(?<!\\w)${RegExp.escape(word)}`));
+}
+
+/** Finds words that are reason enough to ask, in text that cannot be judged as a command. */
+export function mentioned(text: string, dangerous: readonly Rule[] = []): string | undefined {
+  const own = dangerous.map(mentionOf).filter((words) => words.length > 0);
+  const row = [...MENTIONS, ...own].find((words) => words.every((word) => word.test(text)));
+  return row?.map((word) => word.exec(text)?.[0]?.trim() ?? "").join(" ");
+}
+
+/**
+ * Finds the destructive commands (decisions.md, 6): what would destroy data outside of the workspace, the
+ * workspace itself, a device, the running system or the history of a remote. Programs' tables say what they
+ * destroy; here their targets are resolved.
+ */
+export function findDestructive(line: Line, command: string, scene: DestructiveScene): DestructiveFinding[] {
+  const findings: DestructiveFinding[] = [];
+  if (line.forkBomb) {
+    findings.push(finding(command, ["forkBomb"]));
+  }
+  const judge = createTargetJudge(scene.places, scene.privateDirectories);
+  let rest = command;
+  for (const each of line.commands) {
+    findings.push(...inspectCommand(each, judge, scene));
+    if (each.dynamic === undefined && !each.wrapper && each.runs.length > 0) {
+      rest = rest.replaceAll(each.command.text, "");
+    }
+  }
+  if (findings.length > 0) return unique(findings);
+  const find = (text: string) => mentioned(text, scene.dangerous);
+  const mention = line.dynamic === undefined
+    ? hiddenMention(line, rest, find)
+    : find(command) ?? piped(line, find);
+  if (mention !== undefined) return [finding(command, ["hidden", JSON.stringify(mention)])];
+  const blind = scene.fullAccess ? line.commands.find(({ unseen }) => unseen) : undefined;
+  return blind === undefined ? [] : [finding(blind.command.text, ["unseen"])];
+}
+
+/** A finding, with what is hit, if anything is. */
+export function finding(command: string, deed: Deed, hit?: Hit): DestructiveFinding {
+  if (!hit) return { command, deed, reason: deedText(deed), targets: [] };
+  const { place, target } = hit;
+  return { command, deed, place, reason: `${deedText(deed)} ${described(hit)}`, targets: [target] };
+}
+
+type FindMention = (text: string) => string | undefined;
+
+/**
+ * Returns what is mentioned in commands that cannot be looked into, in what they are handed, and in code of
+ * other languages.
+ */
+function hiddenMention(line: Line, rest: string, find: FindMention): string | undefined {
+  const codes = line.commands.flatMap(({ code }) => code === undefined ? [] : [code]).join("\n");
+  const dynamic = line.commands.filter((each) => each.dynamic !== undefined);
+  const texts = dynamic.filter(({ wrapper }) => !wrapper).map(({ command }) => command.text);
+  return find(codes) ??
+    (dynamic.length === 0 ? undefined : find([rest, ...texts].join("\n")) ?? piped(line, find));
+}
+
+/** Returns what is piped or written into an interpreter. */
+function piped({ commands }: Line, find: FindMention): string | undefined {
+  for (const { command: { input }, dynamic } of commands) {
+    if (dynamic === undefined || input.kind === "inherited" || input.kind === "file") continue;
+    const text = input.kind === "text"
+      ? input.text ?? ""
+      : input.from.map(({ text, argv }) => `${text}\n${argv.join(" ")}`).join("\n");
+    const found = find(text);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function inspectCommand(effects: Effects, judge: TargetJudge, scene: DestructiveScene): DestructiveFinding[] {
+  const findings: DestructiveFinding[] = [];
+  const { command: { text }, cwds } = effects;
+  const note = (deed: Deed, hit?: Hit) => findings.push(finding(text, deed, hit));
+  for (const { path } of effects.writes) if (DEVICE.test(path)) note(["overwritesDevice", "it", path]);
+  for (const { deed, paths, among, elsewhere } of effects.destructive) {
+    if (elsewhere && !scene.network) continue;
+    if (!paths) note(deed);
+    const hits = (paths ?? []).flatMap((path) =>
+      among === "vital" ? judge.vital(path, cwds) : judge.hits(path, cwds)
+    )
+      .filter((hit) => among !== "notRoot" || hit.place !== "workspace");
+    for (const hit of hits) note(deed, hit);
+  }
+  const named = scene.dangerous.find((rule) => concerns(rule, effects) !== "no");
+  if (named) note(["configured", named.text]);
+  if (scene.strict && findings.length === 0) {
+    const words = effects.dynamic === undefined ? [program(effects)] : effects.runs.map(({ argv }) => argv);
+    const names = words.map(([word = ""]) => isKnown(word) ? baseName(word) : "rm");
+    const deed = [...names, ""].map((name) => strictFinding(name, effects, scene.places)).find((each) =>
+      each
+    );
+    if (deed !== undefined) note(deed);
+  }
+  return findings;
+}
+
+function described({ place, target: { path, files, more } }: Hit): string {
+  const count = files === undefined
+    ? ""
+    : `, ${more ? "at least " : ""}${files} file${files === 1 ? "" : "s"}`;
+  return `${path} (${placeText(place)}${count})`;
+}
+
+/** Devices with contents; the ones that keep nothing are left out. */
+const DEVICE =
+  /^\/dev\/(?!null$|zero$|full$|stdout$|stderr$|stdin$|tty|fd\/|shm\/|pts\/|tcp\/|udp\/|random$|urandom$)|^\/proc\/sysrq-trigger$/;
+
+function unique(findings: readonly DestructiveFinding[]): DestructiveFinding[] {
+  const seen = new Set<string>();
+  return findings.filter((finding) => {
+    const key = `${finding.reason}\0${finding.targets.map((target) => target.path).join("\0")}`;
+    return seen.has(key) ? false : seen.add(key);
+  });
+}
+
+const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
+
+/** The wide class of `[safety] confirm = "strict"`; see docs/permissions.md. */
+function strictFinding(
+  name: string,
+  { writes, cwds: directories }: Effects,
+  places: PathContext,
+): Deed | undefined {
+  if (COMMANDS.test(name)) return ["strictProgram", name];
+  const target = writes.find((use) => use.redirect && !use.append && !isDiscardDevice(use.path));
+  if (!target) return undefined;
+  const cwds = directories ?? [places.cwd];
+  const there = !isKnown(target.path) ||
+    cwds.some((cwd) => isFile(absolutePath(target.path, { cwd, home: places.home })));
+  return there ? ["strictOverwrite", isKnown(target.path) ? target.path : "…"] : undefined;
+}

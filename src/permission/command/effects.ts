@@ -1,0 +1,458 @@
+import { baseName } from "../../path/lexical.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
+import { inputText, scriptCode } from "./embedded_code.ts";
+import { Unparsable } from "./parse.ts";
+import {
+  type Call,
+  type Found,
+  getopt,
+  isLong,
+  operands,
+  type Program,
+  type RemoteDeletion,
+} from "./program.ts";
+import { programNamed } from "./programs.ts";
+import {
+  type Destruction,
+  type Effects,
+  type Environment,
+  type FileUse,
+  type Invocation,
+  isDiscardDevice,
+  type SimpleCommand,
+  type VariableAssignment,
+} from "./types.ts";
+import { codeReason, namesProgram, riskyAssignment, riskyPrefix, setsCode } from "./variables.ts";
+
+/** The most programs that the words of one command may be looked at as: each is compared with every rule. */
+const MAX_RUNS = 256;
+/** The most characters that the programs of one command are compared with rules by. */
+const MAX_RUN_TEXT = 512 * 1024;
+
+type Gathered<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[] ? U[] : T[K] };
+
+/** Effects while they are gathered. */
+interface Draft extends Gathered<Omit<Effects, "cwds">> {
+  readonly environment: Environment;
+  /** A wrapper changes the directory. */
+  moved: boolean;
+}
+
+/**
+ * Says what running a command means: the third pass. What it hands on is in `nested`, for the caller to
+ * follow.
+ */
+export function effects(command: SimpleCommand, environment: Environment): Effects {
+  const { argv, assigns } = command;
+  const draft: Draft = {
+    command,
+    environment,
+    runs: [],
+    via: [...command.via ?? []],
+    reads: [...command.reads],
+    writes: [...command.writes],
+    nested: [],
+    scripts: [],
+    destructive: [],
+    network: false,
+    wrapper: false,
+    noOp: false,
+    moved: false,
+    readOnly: false,
+  };
+  if (argv.length === 0) {
+    draft.risk = riskyAssignment(assigns.map(({ name }) => name), environment.env);
+    draft.noOp = draft.reads.length + draft.writes.length === 0 && draft.risk === undefined;
+    draft.readOnly = draft.noOp || draft.reads.length + draft.writes.length > 0;
+  } else {
+    draft.risk = riskyPrefix(assigns);
+    readWords(draft);
+    for (const { name, value } of assigns) if (namesProgram(name)) addProgram(value, draft);
+  }
+  return finish(draft);
+}
+
+function finish(draft: Draft): Effects {
+  let length = 0;
+  for (const { argv } of draft.runs) for (const word of argv) length += word.length + 1;
+  if (length > MAX_RUN_TEXT) throw new Unparsable("its words could be too many commands");
+  const { environment: _, moved, ...rest } = draft;
+  const changes = draft.writes.some(({ path }) => !isDiscardDevice(path));
+  const unsure = draft.dynamic ?? draft.risk ?? draft.guarded;
+  return {
+    ...rest,
+    cwds: moved ? undefined : draft.command.cwds,
+    readOnly: !changes && unsure === undefined && (draft.noOp || draft.wrapper || draft.readOnly),
+  };
+}
+
+/** Adds a value that others may start as a program: refusals for it count. */
+function addProgram(value: string, draft: Draft): void {
+  const argv = value.split(/\s+/).filter((word) => word !== "");
+  if (argv.length > 0) draft.runs.push({ argv, at: 0, refusals: true });
+}
+
+/** Reads the words down to the program that runs in the end. */
+function readWords(draft: Draft): void {
+  let { argv } = draft.command;
+  for (let at = 0;;) {
+    if (draft.runs.push({ argv, at }) > MAX_RUNS) throw new Unparsable("it has too many wrappers");
+    const word = argv[0] ?? "";
+    if (!isKnown(word)) {
+      draft.dynamic = "only the shell will know which command this is";
+      if (word === ANY) draft.unseen = true;
+      addDestruction(draft, { argv: ["rm", ...argv.slice(1)], at }, programNamed("rm"));
+      return;
+    }
+    // Behind a wrapper a name is a program's again.
+    if (at === 0 && draft.command.functions.has(word)) {
+      draft.noOp = true;
+      return;
+    }
+    const name = nameOf(word, draft);
+    if (name !== baseName(word)) draft.runs.push({ argv: [name, ...argv.slice(1)], at, refusals: true });
+    const row = programNamed(name);
+    const inner = unwrap(argv, name, row);
+    if (!inner) return readProgram({ argv, at, name }, row, draft);
+    if (inner.kind === "none") {
+      draft.readOnly = inner.prints;
+      return;
+    }
+    if (inner.kind === "dynamic") {
+      draft.dynamic = inner.reason;
+      if (argv.length > MAX_RUNS) throw new Unparsable(`${inner.reason}, and its words are too many`);
+      // The command is one of the endings, so a refusal can still name it.
+      for (let i = 1; i < argv.length; i++) addEnding({ argv: argv.slice(i), at: at + i }, draft);
+      return;
+    }
+    passWrapper(name, inner, argv, draft);
+    draft.network ||= row?.network === true;
+    at += inner.at;
+    argv = argv.slice(inner.at);
+    if (argv.length === 0) return;
+  }
+}
+
+function addEnding(run: Invocation, draft: Draft): void {
+  draft.runs.push({ ...run, refusals: true });
+  addDestruction(draft, run, programNamed(nameOf(run.argv[0] ?? "", draft)));
+}
+
+function nameOf(word: string, { environment }: Draft): string {
+  return environment.ignoreCase ? baseName(word).toLowerCase() : baseName(word);
+}
+
+function passWrapper(
+  name: string,
+  inner: Extract<Unwrapped, { kind: "inner" }>,
+  argv: readonly string[],
+  draft: Draft,
+): void {
+  draft.via.push(name);
+  draft.guarded ??= inner.guarded;
+  draft.writes.push(...inner.writes.map((path) => ({ path })));
+  if (argv.slice(1, inner.at).some((each) => /^-[A-Za-z]*[CD]|^--chdir/.test(each))) draft.moved = true;
+  draft.risk ??= riskyPrefix(inner.assigns);
+  for (const { name, value } of inner.assigns) {
+    if (setsCode(name, value)) draft.dynamic = codeReason(name);
+    if (namesProgram(name)) addProgram(value, draft);
+  }
+}
+
+interface Running {
+  readonly argv: readonly string[];
+  readonly at: number;
+  readonly name: string;
+}
+
+function callOf({ argv, at }: Pick<Running, "argv" | "at">, draft: Draft): Call {
+  const { input, supply } = draft.command;
+  return {
+    argv,
+    at,
+    name: nameOf(argv[0] ?? "", draft),
+    args: argv.slice(1),
+    input,
+    supply,
+    ownScript: (path) => ownScript(path, draft),
+    named: programNamed,
+  };
+}
+
+function ownScript(path: string, { command, environment, moved }: Draft): string | undefined {
+  if (!environment.ownScript || !isKnown(path)) return undefined;
+  const cwds = path.startsWith("/") ? [""] : moved ? [] : command.cwds ?? [];
+  const [content, ...others] = cwds.map((cwd) =>
+    environment.ownScript?.(cwd === "" ? path : `${cwd}/${path}`)
+  );
+  return others.length === 0 ? content : undefined;
+}
+
+function readProgram(running: Running, row: Program | undefined, draft: Draft): void {
+  const { argv, at } = running;
+  const word = argv[0] ?? "";
+  if (word.includes("/")) {
+    draft.scripts.push(word);
+    const real = realName(word, draft);
+    if (real !== undefined) draft.runs.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
+    const content = row ? undefined : ownScript(word, draft);
+    if (content !== undefined) {
+      apply(scriptCode(content, (path) => ownScript(path, draft)), draft);
+    }
+  }
+  if (!row) return;
+  const call = callOf(running, draft);
+  const files = fileUses(call, row);
+  draft.reads.push(...files.reads);
+  draft.writes.push(...files.writes);
+  for (const i of mentioned(argv, row)) {
+    draft.runs.push({ argv: argv.slice(i), at: at + i, refusals: true });
+  }
+  const found = optionCode(call, row) ?? row.read?.(call);
+  const atHome = !/\//.test(word.replace(/^\/(?:usr\/)?bin\//, ""));
+  draft.readOnly = atHome && (found?.readOnly ?? onlyReads(call, row));
+  draft.network ||= row.network === true ||
+    (row.network !== undefined && call.args.some((each) => row.network !== true && row.network?.test(each)));
+  if (found) apply(found, draft);
+  addDestruction(draft, running, row);
+}
+
+function apply(found: Found, draft: Draft): void {
+  draft.dynamic ??= found.dynamic;
+  draft.unseen ??= found.unseen;
+  draft.code ??= found.code;
+  draft.wrapper ||= found.wrapper === true;
+  draft.network ||= found.network === true;
+  draft.runs.push(...found.runs ?? []);
+  draft.reads.push(...found.reads ?? []);
+  draft.writes.push(...found.writes ?? []);
+  draft.nested.push(...found.nested ?? []);
+  draft.scripts.push(...found.scripts ?? []);
+}
+
+function addDestruction(draft: Draft, run: Invocation, row: Program | undefined): void {
+  const call = callOf(run, draft);
+  if (row?.destroys) draft.destructive.push(...row.destroys(call));
+  if (row?.remote) draft.destructive.push(...remoteDeletion(call, row.remote));
+}
+
+/** Returns the name a path really leads to, when it is another one. */
+function realName(word: string, { command, environment }: Draft): string | undefined {
+  const cwd = command.cwds?.[0];
+  if (!word.startsWith("/") && cwd === undefined) return undefined;
+  const real = baseName(environment.realPath(word.startsWith("/") ? word : `${cwd}/${word}`) ?? word);
+  return real === baseName(word) ? undefined : real;
+}
+
+function mentioned(argv: readonly string[], { mentions }: Program): number[] {
+  if (mentions === undefined) return [];
+  const plain = argv.flatMap((word, i) => i > 0 && !word.startsWith("-") ? [i] : []);
+  return mentions === "first" ? plain.slice(0, 2) : plain.slice(1);
+}
+
+function optionCode({ name, args }: Call, row: Program): Found | undefined {
+  const long = row.codeLong?.split(" ") ?? [];
+  const end = args.indexOf("--");
+  const word = (end < 0 ? args : args.slice(0, end)).find((each) =>
+    isLong(each, long) || row.code?.test(each) || (row.code && !isKnown(each) && !/^[\w./]/.test(each))
+  );
+  if (word === undefined) return undefined;
+  const shown = isKnown(word) ? word.split("\n", 1)[0]?.slice(0, 20) : "…";
+  return { dynamic: `${name} is handed code or a command (${shown})` };
+}
+
+/** Reports whether the program's table proves that with these words it only reads and prints. */
+function onlyReads({ args }: Call, row: Program): boolean {
+  if (args.length === 1 && row.prints?.split(" ").includes(args[0] ?? "")) return true;
+  if (row.readOnly === undefined || row.readOnly === true) return row.readOnly === true;
+  const { options, most = Infinity, operands: allowed } = row.readOnly;
+  const parsed = getopt(args, options);
+  // A pattern may become several names.
+  const count = parsed.operands.reduce((sum, word) => sum + (isKnown(word) ? 1 : 2), 0);
+  return parsed.unknown === undefined && count <= most &&
+    (allowed === undefined || parsed.operands.every((word) => isKnown(word) && allowed.test(word)));
+}
+
+/** What a wrapper's words say about the command it runs. */
+type Unwrapped =
+  | {
+    readonly kind: "inner";
+    readonly at: number;
+    readonly assigns: readonly VariableAssignment[];
+    readonly writes: readonly string[];
+    readonly guarded?: string | undefined;
+  }
+  /** It runs nothing. */
+  | { readonly kind: "none"; readonly prints: boolean }
+  | { readonly kind: "dynamic"; readonly reason: string };
+
+/** Looks through one wrapper. Undefined when the words are no wrapper's. */
+function unwrap(
+  argv: readonly string[],
+  name: string,
+  row: Program | undefined,
+): Unwrapped | undefined {
+  const two = programNamed(`${name} ${argv[1] ?? ""}`);
+  const wraps = row?.wraps ?? two?.wraps;
+  const unknown: Unwrapped = { kind: "dynamic", reason: `${name} is used in a way that is not known here` };
+  if (!wraps) {
+    const behind = argv[1]?.startsWith("-") === true &&
+      argv.slice(2).some((word) => programNamed(`${name} ${word}`)?.wraps !== undefined);
+    if (behind || two?.runs) return unknown;
+    return row?.runs && argv.length > 1 &&
+        !(argv.length === 2 && row.prints?.split(" ").includes(argv[1] ?? ""))
+      ? { kind: "dynamic", reason: `${name} runs what its arguments say` }
+      : undefined;
+  }
+  const start = row?.wraps ? 1 : 2;
+  const spec = wraps.options ?? "";
+  let parsed = getopt(argv.slice(start), spec, true);
+  let at = start + parsed.end;
+  if (wraps.dash && argv[at] === "-") {
+    parsed = getopt(argv.slice(at + 1), spec, true);
+    at += 1 + parsed.end;
+  }
+  if (parsed.unknown !== undefined) return unknown;
+  if (parsed.options.some((each) => wraps.queries?.includes(each.name))) {
+    return { kind: "none", prints: true };
+  }
+  const assigns: VariableAssignment[] = [];
+  for (; wraps.assigns && argv[at]?.includes("="); at++) {
+    const [variable = "", value = ""] = (argv[at] ?? "").split(/=(.*)/s, 2);
+    if (!isKnown(variable)) return unknown;
+    assigns.push({ name: variable, value });
+  }
+  const named = wraps.writes?.split(" ") ?? [];
+  const writes = parsed.options.flatMap((each) => named.includes(each.name) ? [each.value ?? ""] : []);
+  if (named.includes("operand")) writes.push(...argv.slice(at, at + 1));
+  at += wraps.operands ?? 0;
+  if (wraps.operands) {
+    if (argv[at] === "--") at++;
+    else if (/^-/.test(argv[at] ?? "")) return unknown;
+  }
+  if (at >= argv.length) {
+    return wraps.bare === "shell" ? unknown : { kind: "none", prints: wraps.bare === "prints" };
+  }
+  return {
+    kind: "inner",
+    at,
+    assigns,
+    writes: writes.map((path) => isKnown(path) ? path : ANY),
+    guarded: wraps.guarded,
+  };
+}
+
+interface FileUses {
+  readonly reads: readonly FileUse[];
+  readonly writes: readonly FileUse[];
+}
+
+/** Options that give the pattern or the program, so that every plain word is a file. */
+const PATTERN = /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression))/;
+const EVERYTHING_BELOW = /^(?:-[A-Za-z]*[rRa][A-Za-z]*|--recursive|--archive)$/;
+
+/**
+ * Returns the files that a program names in its words, as far as its row tells; used to refuse, never to
+ * allow.
+ */
+function fileUses({ args }: Call, row: Program): FileUses {
+  const deep = row.deep || args.some((word) => EVERYTHING_BELOW.test(word)) ? { deep: true } as const : {};
+  const words = operands(args);
+  const uses = (paths: readonly string[]): FileUse[] => paths.map((path) => ({ path, ...deep }));
+  const written = row.outputs ? outputs(args, row.outputs.split(" ")).map((path) => ({ path })) : [];
+  switch (row.files) {
+    case "reads":
+      return { reads: uses(words), writes: written };
+    case "searches":
+      return {
+        reads: uses(args.some((word) => PATTERN.test(word)) ? words : words.slice(1)),
+        writes: written,
+      };
+    case "writes":
+      return { reads: [], writes: uses(words) };
+    case "writes rest":
+      return { reads: [], writes: uses(words.slice(1)) };
+    case "copies":
+    case "moves":
+      return copies(args, { words, moves: row.files === "moves", uses });
+    default:
+      return { reads: [], writes: written };
+  }
+}
+
+/** Returns the files named by output options. */
+function outputs(args: readonly string[], names: readonly string[]): string[] {
+  return args.flatMap((word, i) =>
+    names.flatMap((name) => {
+      if (word === name) return [args[i + 1] ?? ANY];
+      const head = name.startsWith("--") ? `${name}=` : name;
+      return word.startsWith(head) && !word.startsWith(`${head}-`) ? [word.slice(head.length)] : [];
+    })
+  );
+}
+
+function copies(
+  args: readonly string[],
+  { words, moves, uses }: {
+    words: readonly string[];
+    moves: boolean;
+    uses: (paths: readonly string[]) => FileUse[];
+  },
+): FileUses {
+  const [target] = outputs(args, ["-t", "--target-directory"]);
+  const named = target === undefined ? words.slice(0, -1) : words.filter((word) => word !== target);
+  const sources = uses(named);
+  const last = target ?? words.at(-1);
+  // Into a directory, a file keeps its name; `from/.` and, for some, `from/` give what is in them.
+  const inside = uses(named.map((path) => `${last}/${path.slice(path.lastIndexOf("/") + 1)}`));
+  const whole = args.some((word) => /^(?:-[A-Za-z]*T[A-Za-z]*|--no-target-directory)$/.test(word));
+  return {
+    reads: moves ? sources.map((use) => ({ ...use, moved: true })) : sources,
+    writes: [
+      ...moves ? sources : [],
+      ...last === undefined ? [] : [...whole ? uses([last]) : [{ path: last }], ...inside],
+    ],
+  };
+}
+
+/** Nothing is deleted with one of these, and `help` in front. */
+const HARMLESS = /^--(?:help|version|dry-run(?:=(?!none$|false$).*)?)$/;
+
+/** Returns what a client of a service deletes there, by its table. It takes an open network to happen. */
+function remoteDeletion({ name, args, input }: Call, row: RemoteDeletion): Destruction[] {
+  if (args[0] === "help" || args.some((word) => HARMLESS.test(word))) return [];
+  const found = deletingWord(args, row) ?? deletingOption(args, row) ??
+    (row.text ? [args.join(" "), inputText(input) ?? ""].map((text) => row.text?.exec(text)?.[0]) : [])
+      .find((text) => text !== undefined);
+  return found === undefined ? [] : [{ deed: ["deletesRemote", name, found.trim()], elsewhere: true }];
+}
+
+/** A subcommand among the first plain words, whether or not the options in front of it take a word each. */
+function deletingWord(
+  args: readonly string[],
+  { words = "", depth = 1 }: RemoteDeletion,
+): string | undefined {
+  const plain = args.filter((word) => !word.startsWith("-"));
+  const valued = args.filter((word, i) => !word.startsWith("-") && !/^-[^=]*$/.test(args[i - 1] ?? ""));
+  const [first] = valued;
+  if (words !== "" && first !== undefined && !isKnown(first)) return "…";
+  const wanted = words.split(" ").map(toExpression);
+  return [...valued.slice(0, depth), ...plain.slice(0, depth)].find((word) =>
+    wanted.some((each) => each.test(word))
+  );
+}
+
+function deletingOption(args: readonly string[], { options = "" }: RemoteDeletion): string | undefined {
+  const wanted = options.split(" ").map(toExpression);
+  const joined = args.flatMap((word, i) => {
+    const short = /^-[A-Za-z]([A-Za-z].*)$/.exec(word)?.[1];
+    return [word, `${word}=${args[i + 1] ?? ""}`, ...(short ? [`${word.slice(0, 2)}=${short}`] : [])];
+  });
+  return joined.find((word) => word.startsWith("-") && wanted.some((each) => each.test(word)));
+}
+
+function toExpression(pattern: string): RegExp {
+  return pattern === ""
+    ? /(?!)/
+    : new RegExp(`^${pattern.replace(/[.+?^$()|[\]{}\\]/g, "\\$&").replaceAll("*", ".*")}$`, "i");
+}

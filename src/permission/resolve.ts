@@ -1,0 +1,241 @@
+import type { PreparedCall } from "../core/mod.ts";
+import type { Ruling } from "../rule/mod.ts";
+import { type Evaluation, exactKey } from "./evaluate.ts";
+import type { ApprovalMode, Decision, GateOptions, HookWord, PermissionMode } from "./types.ts";
+
+/** The circumstances besides the evaluation of a call that decide whether it runs. */
+export interface DecisionContext {
+  readonly approvalMode: ApprovalMode;
+  readonly permissionMode: PermissionMode;
+  readonly approvedPlan: boolean;
+  readonly mode: "ask" | "allow" | "deny";
+  readonly onAsk: GateOptions["onAsk"];
+  readonly attended: boolean;
+  /** Files stay as they are in every mode. */
+  readonly filesStay?: boolean;
+  /** The reason why there is no jail. */
+  readonly unconfined?: string;
+  /** Keys of calls that were granted for the session as they are. */
+  readonly granted: ReadonlySet<string>;
+  readonly hook?: HookWord;
+}
+
+/**
+ * What a person has to be asked about: a destructive command, whether a tool only reads, or the call as such.
+ */
+export type QuestionKind = "destructive" | "trust" | "plain";
+
+/** Decides about an evaluated call: denials and modes first, then destructive commands, then the rest. */
+export function resolveDecision(evaluation: Evaluation, context: DecisionContext): Decision | QuestionKind {
+  const { call, subject, ruling, report } = evaluation;
+  const { permissionMode } = context;
+  const reads = call.command ? report?.readOnly === true : call.readOnly || isRuledReader(evaluation);
+  let decision = ruling.outcome === "deny"
+    ? ruleDenial(ruling, subject)
+    : modeRefusal(evaluation, reads, context) ?? resolveRuling(ruling, subject, context);
+  if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
+    return decision;
+  }
+  const claims = isClaim(call);
+  if (permissionMode === "plan" && claims) return "trust";
+  if (keepsFiles(permissionMode) && reads && ruling.by === "fallback") decision = ALLOWED_BY_MODE;
+  if (decision === "ask" && context.granted.has(exactKey(evaluation))) {
+    decision = { decision: "allow", source: "user", reason: "approved for this session" };
+  }
+  if (report && report.destructive.length > 0) return "destructive";
+  if (decision !== "ask" && decision.decision === "allow" && context.hook?.word === "ask") {
+    decision = askedByHook(subject, context);
+  }
+  if (decision !== "ask") return decision;
+  return claims && ruling.by === "fallback" && context.hook?.word !== "ask" ? "trust" : "plain";
+}
+
+/** Reports whether a call is a message to an MCP server. */
+export function goesToServer({ family, server }: PreparedCall): boolean {
+  return family === "Mcp" || server !== undefined;
+}
+
+/** Reports whether nothing but the server of a tool says that it only reads. */
+function isClaim({ claimsToRead, readOnly, command, writes = [] }: PreparedCall): boolean {
+  return claimsToRead === true && !readOnly && !command && writes.length === 0;
+}
+
+/** Reports whether an allow rule names a tool that claims to read. */
+function isRuledReader({ call, ruling: { by, outcome, rule } }: Evaluation): boolean {
+  return isClaim(call) && by === "rule" && outcome === "allow" && rule?.tool !== "*";
+}
+
+const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
+
+/** What an ask rule would do. */
+function askedByHook(subject: string, context: DecisionContext): Decision | "ask" {
+  if (approvesAll(context)) return ALLOWED_BY_MODE;
+  return context.attended ? "ask" : unattended(subject, context, { rule: "of a hook" });
+}
+
+/** Reports whether files stay as they are in a mode. */
+export function keepsFiles(mode: PermissionMode): boolean {
+  return mode === "read-only" || mode === "plan";
+}
+
+/** Characters that are looked at for a quotation. */
+const MAX_QUOTED = 2000;
+
+/** Shortens what is quoted in a refusal. */
+export function quoteForMessage(subject: string): string {
+  const begin = subject.trimStart();
+  const line = begin.slice(0, MAX_QUOTED).replace(/\s+/g, " ").trim();
+  return JSON.stringify(line.length > 120 || begin.length > MAX_QUOTED ? `${line.slice(0, 117)}…` : line);
+}
+
+/** Returns what the mode refuses whatever the rules allow, or undefined. */
+function modeRefusal(
+  { call, subject, report }: Evaluation,
+  reads: boolean,
+  { permissionMode, filesStay, unconfined }: DecisionContext,
+): Decision | undefined {
+  const what = quoteForMessage(subject);
+  if (permissionMode === "plan" && !(call.command ? reads : call.planSafe || isClaim(call))) {
+    const reason =
+      `blocked: plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
+    return { decision: "deny", source: "plan", reason };
+  }
+  if (permissionMode === "read-only" && !reads) {
+    const reason =
+      `blocked: permission mode read-only refuses ${what}; only tools and commands known to read may run` +
+      believable(call);
+    return { decision: "deny", source: "mode", reason };
+  }
+  if (filesStay === true && goesToServer(call) && !reads) {
+    const reason =
+      `blocked: [tools] writes keeps files as they are and refuses ${what}; of MCP servers only ` +
+      `what is known to read may run${believable(call)}`;
+    return { decision: "deny", source: "mode", reason };
+  }
+  const stays = filesStay === true || keepsFiles(permissionMode);
+  if (!stays || unconfined === undefined || !call.command || report?.listedReaders) return undefined;
+  const reason =
+    `blocked: ${what} is not one of the commands that may run where files must not change, and ${unconfined}`;
+  return { decision: "deny", source: "mode", reason };
+}
+
+/** Continues a refusal: how the user can vouch for a tool that claims to read. */
+function believable(call: PreparedCall): string {
+  return isClaim(call)
+    ? "; its server declares that it only reads, which trusted_read_only_tools or an allow rule can confirm"
+    : "";
+}
+
+/** Reports whether approvals are given without asking, as far as no denial is at stake. */
+function approvesAll(context: DecisionContext): boolean {
+  return context.approvalMode === "yolo" || context.approvedPlan ||
+    context.permissionMode === "danger-full-access";
+}
+
+/** Turns what the policy says into a decision, or `ask` when it needs a person and there is one. */
+function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
+  const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
+  if (ruling.outcome === "allow") {
+    return { decision: "allow", source: ruling.by === "rule" ? "rule" : "mode", ...rule };
+  }
+  switch (ruling.by) {
+    case "fallback":
+      return fallback(subject, context);
+    case "unsure":
+      return unsure(ruling, subject, context);
+    case "protected":
+      if (approvesAll(context)) return ALLOWED_BY_MODE;
+      return context.attended ? "ask" : {
+        decision: "deny",
+        source: "headless",
+        reason: `blocked: ${
+          quoteForMessage(subject)
+        } would change ${ruling.reason}, and this run asks nobody; leave it to the user`,
+      };
+    case "alwaysAsk":
+      return context.attended ? "ask" : unattendedAlways(ruling, subject, context);
+    case "rule":
+      if (approvesAll(context)) return { decision: "allow", source: "mode", ...rule };
+      return context.attended ? "ask" : unattended(subject, context, rule);
+  }
+}
+
+function ruleDenial(ruling: Ruling, subject: string): Decision {
+  const text = ruling.rule ? `deny ${ruling.rule.text}` : ruling.reason;
+  const origin = ruling.rule?.source.origin === undefined ? "" : ` (${ruling.rule.source.origin})`;
+  return {
+    decision: "deny",
+    source: "rule",
+    rule: text,
+    reason: `blocked: permission rule ${text}${origin} forbids ${
+      quoteForMessage(subject)
+    }; do not try the same in another form`,
+  };
+}
+
+function fallback(subject: string, context: DecisionContext): Decision | "ask" {
+  if (context.mode === "deny") {
+    return {
+      decision: "deny",
+      source: "mode",
+      reason: `blocked: [permissions] mode = "deny" refuses ${
+        quoteForMessage(subject)
+      }; only what an allow rule names may run`,
+    };
+  }
+  if (context.hook?.word === "allow") return { decision: "allow", source: "hook" };
+  if (context.mode === "allow" || context.approvalMode === "auto" || approvesAll(context)) {
+    return ALLOWED_BY_MODE;
+  }
+  return context.attended ? "ask" : unattended(subject, context, {});
+}
+
+/**
+ * A deny rule binds in every approval mode, so a call it may concern is asked about even where nothing else
+ * is; with nobody to ask it is refused, unless `--on-ask` says what to do with what cannot be known.
+ */
+function unsure(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
+  const binding = ruling.rule?.list === "deny";
+  if (!binding && approvesAll(context)) return ALLOWED_BY_MODE;
+  if (context.attended) return "ask";
+  const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
+  if (!binding || context.onAsk !== undefined) return unattended(subject, context, rule);
+  return {
+    decision: "deny",
+    source: "rule",
+    ...rule,
+    reason: `blocked: ${
+      quoteForMessage(subject)
+    }: ${ruling.reason}, and this run asks nobody; write the command out plainly`,
+  };
+}
+
+/**
+ * Returns what a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was
+ * given.
+ */
+function unattendedAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
+  const { rule } = ruling;
+  if (rule?.list === "allow" && rule.tool !== "*") {
+    return { decision: "allow", source: "rule", rule: `allow ${rule.text}` };
+  }
+  if (context.onAsk !== undefined) return unattended(subject, context, {});
+  return {
+    decision: "deny",
+    source: "headless",
+    reason: `blocked: ${quoteForMessage(subject)} is asked about each time and this run asks nobody; ` +
+      "an allow rule for the tool or --on-ask allow permits it",
+  };
+}
+
+function unattended(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
+  const { onAsk = "allow" } = context;
+  if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
+  const why = `blocked: ${quoteForMessage(subject)} needs an approval (${
+    rule.rule === undefined ? "no rule allows it" : `rule ${rule.rule}`
+  }) and this run asks nobody (--on-ask ${onAsk})`;
+  const base = { decision: "deny", source: "headless", ...rule } as const;
+  return onAsk === "fail"
+    ? { ...base, reason: why, stop: true }
+    : { ...base, reason: `${why}; find another way` };
+}

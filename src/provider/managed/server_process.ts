@@ -1,0 +1,127 @@
+import { processEnvironment } from "../../path/read_env.ts";
+import { outputOf } from "../../util/process/process_start.ts";
+
+/**
+ * A server and the small shell that keeps it are one process group. Whoever uses the server holds the pipe
+ * open for writing, and the kernel closes it with the process, however that ends: when the last one is gone
+ * the shell reads the end of the pipe, takes the pipe away, so that nobody joins any more, and ends the
+ * group. When the server ends by itself, its exit code is left in a file, and the shell ends, too.
+ *
+ * The pipe is opened in both directions first: a starter that was killed in between would keep the shell
+ * waiting for ever otherwise.
+ */
+const SCRIPT = `trap '' HUP INT TERM QUIT
+umask 077
+pipe=$1 log=$2
+shift 2
+exec 3<>"$pipe" || exit 1
+exec <"$pipe" 3>&-
+(
+  "$@" </dev/null >>"$log" 2>&1
+  echo $? >"$pipe.code"
+  mv "$pipe.code" "$pipe.exit"
+  kill -KILL "-$$"
+) &
+while read -r line; do :; done
+rm -f "$pipe"
+kill -KILL "-$$"`;
+
+export interface KeptCommand {
+  /** The program and its arguments. */
+  readonly command: readonly string[];
+  /** Named pipe that the users of the server hold. */
+  readonly pipe: string;
+  /** File that the output of the server is appended to. */
+  readonly log: string;
+}
+
+/** Starts the keeper with its server, away from the terminal; returns its process, which is the group. */
+export function startKeeper({ command, pipe, log }: KeptCommand): number {
+  const child = new Deno.Command("/bin/sh", {
+    args: ["-c", SCRIPT, "keeper", pipe, log, ...command],
+    clearEnv: true,
+    env: serverEnvironment(),
+    cwd: "/",
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+    detached: true,
+  }).spawn();
+  child.unref();
+  // Who is not waited for stays behind as a dead process.
+  child.status.catch(() => {});
+  return child.pid;
+}
+
+/** Makes a named pipe that only the user can open. */
+export async function makePipe(path: string): Promise<void> {
+  const { success, stderr } = await new Deno.Command("mkfifo", { args: ["-m", "600", path], stdout: "null" })
+    .output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+}
+
+/**
+ * Holds the server of a pipe until it is closed, or this process ends. Undefined when the pipe is gone, or is
+ * none.
+ */
+export function holdPipe(path: string): Deno.FsFile | undefined {
+  try {
+    if (!Deno.lstatSync(path).isFifo) return undefined;
+    return Deno.openSync(path, { read: true, write: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The environment of a server: where programs, libraries and caches are, and what libraries for
+ * GPUs and threads read. Keys and tokens of the user are nothing that it needs.
+ */
+const PASSED =
+  /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|(?:DY)?LD_LIBRARY_PATH|(?:CUDA|HIP|HSA|ROCR|ROCM|GPU|AMD|NVIDIA|GGML|VK|ONEAPI|SYCL|ZES|OMP|GOMP|KMP|MKL|OPENBLAS|METAL)_\w+)$/;
+const SECRET = /TOKEN|KEY|SECRET|PASS|CREDENTIAL/i;
+
+function serverEnvironment(): Record<string, string> {
+  const entries = Object.entries(processEnvironment());
+  return Object.fromEntries(entries.filter(([name]) => PASSED.test(name) && !SECRET.test(name)));
+}
+
+/**
+ * Ends what is left of a server whose keeper was killed. Its group is only ended when one of its processes
+ * was started with this key file: numbers of groups are given again.
+ */
+export function endOrphan(pid: number, keyFile: string): void {
+  const groups = Deno.build.os === "linux" ? groupsInProc(keyFile) : groupsFromPs(keyFile);
+  if (groups.includes(pid)) endGroup(pid);
+}
+
+export function endGroup(pid: number): void {
+  signalGroup(pid, "SIGKILL");
+}
+
+/** Reports whether anything of a group is left. The signal does nothing to processes that run. */
+export function groupRuns(pid: number): boolean {
+  return signalGroup(pid, "SIGCONT");
+}
+
+function signalGroup(pid: number, signal: Deno.Signal): boolean {
+  try {
+    Deno.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Prints the line about each process whose arguments hold a text. */
+const FIND = 'for file in $(grep -lsF -- "$1" /proc/[0-9]*/cmdline); do cat "${file%cmdline}stat"; done';
+
+function groupsInProc(text: string): number[] {
+  const lines = outputOf("/bin/sh", ["-c", FIND, "find", text]).split("\n");
+  return lines.map((line) => Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[2]));
+}
+
+function groupsFromPs(text: string): number[] {
+  const lines = outputOf("ps", ["-axww", "-o", "pgid=,command="]).split("\n");
+  return lines.filter((line) => line.includes(text)).map((line) => Number.parseInt(line));
+}
