@@ -1,6 +1,6 @@
-import { compileGlobs, expandBraces } from "../../../path/glob.ts";
-import { below, readFilter } from "../path_filter.ts";
-import { walkFiles } from "../walk.ts";
+import { compileGlobs, expandBraces } from "../../path/glob.ts";
+import { below, readFilter } from "./path_filter.ts";
+import { walkFiles } from "./walk.ts";
 
 export interface FindOptions {
   /** Absolute and real, like `cwd`. */

@@ -1,7 +1,7 @@
-import type { AgentPort, AgentReport, AgentTask } from "../services/agent_port.ts";
-import { failure, type ToolContext, type ToolResult } from "../tool.ts";
-import { keepEnds, spillPath } from "../truncation.ts";
-import { saveFile } from "../../util/atomic_write.ts";
+import type { AgentPort, AgentReport, AgentTask } from "../../services/services.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import { keepEnds, spillPath } from "../../truncation.ts";
+import { saveFile } from "../../../util/atomic_write.ts";
 
 /** What an agent answers may be long: it stands for all that the agent has read. */
 const CAPS = { maxBytes: 30_000 };
