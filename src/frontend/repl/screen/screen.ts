@@ -283,9 +283,12 @@ export class Screen {
   }
 }
 
-/** Erases from so many rows above the cursor on. */
+/**
+ * Erases from so many rows above the cursor on. The first row is erased for itself: tmux saves a screen in its
+ * history that is erased from its first cell on.
+ */
 function erasing(rows: number): string {
-  return `${vertical(-rows)}\r\x1b[J`;
+  return `${vertical(-rows)}\r\x1b[C\x1b[J\r\x1b[K`;
 }
 
 /** At least one line and at most as many as the screen has, the last ones; the caret among them. */
