@@ -23,6 +23,7 @@ const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 
 export class VirtualTerminal implements Terminal {
   readonly resizing = false;
+  settled = true;
   lastTaken: Terminal["lastTaken"] = "before";
   readonly synchronized: boolean;
   readonly reflow: Terminal["reflow"];
