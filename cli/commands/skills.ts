@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
 import { EXIT, formatPlace } from "../../src/core/mod.ts";
 import { isDirectory } from "../../src/path/probe.ts";
-import { TrustStore } from "../../src/sandbox/mod.ts";
+import { TrustStore } from "../../src/trust/mod.ts";
 import { fitDisplay } from "../../src/util/display_width.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";

@@ -12,14 +12,20 @@ const WHOSE = {
 
 const NAME = argument("Name of the server", "name");
 
-/** All servers that are switched on, or one. */
-const SHOWN = {
-  flags: { json: flag("Print JSON") },
-  positional: {
-    kind: "tuple",
-    parameters: [{ ...argument("Only this server", "name"), optional: true }],
-  },
-} as const;
+/** Shows one side of all servers that are switched on, or of one. */
+function view(name: "status" | "tools" | "resources" | "prompts", brief: string) {
+  return buildCommand({
+    loader: async () => (await import("../commands/mcp/show.ts"))[name],
+    parameters: {
+      flags: { json: flag("Print JSON") },
+      positional: {
+        kind: "tuple",
+        parameters: [{ ...argument("Only this server", "name"), optional: true }],
+      },
+    },
+    docs: { brief },
+  });
+}
 
 /** `reasonix mcp`: MCP servers. */
 export const mcpRoutes = buildRouteMap({
@@ -30,7 +36,7 @@ export const mcpRoutes = buildRouteMap({
       docs: { brief: "List the configured servers" },
     }),
     add: buildCommand({
-      loader: async () => (await import("../commands/mcp/add.ts")).add,
+      loader: async () => (await import("../commands/mcp/entries.ts")).add,
       parameters: {
         flags: {
           env: many("Variable for the program, also only its name", "NAME=value"),
@@ -60,7 +66,7 @@ export const mcpRoutes = buildRouteMap({
       },
     }),
     remove: buildCommand({
-      loader: async () => (await import("../commands/mcp/remove.ts")).remove,
+      loader: async () => (await import("../commands/mcp/entries.ts")).remove,
       parameters: {
         flags: {
           ...WHOSE,
@@ -75,30 +81,14 @@ export const mcpRoutes = buildRouteMap({
       docs: { brief: "Remove a server" },
     }),
     test: buildCommand({
-      loader: async () => (await import("../commands/mcp/test.ts")).test,
+      loader: async () => (await import("../commands/mcp/show.ts")).test,
       parameters: { positional: { kind: "tuple", parameters: [NAME] } },
       docs: { brief: "Start a server and show the result" },
     }),
-    status: buildCommand({
-      loader: async () => (await import("../commands/mcp/show.ts")).status,
-      parameters: SHOWN,
-      docs: { brief: "Start servers and show their state" },
-    }),
-    tools: buildCommand({
-      loader: async () => (await import("../commands/mcp/show.ts")).tools,
-      parameters: SHOWN,
-      docs: { brief: "Show the tools of servers" },
-    }),
-    resources: buildCommand({
-      loader: async () => (await import("../commands/mcp/show.ts")).resources,
-      parameters: SHOWN,
-      docs: { brief: "Show the resources of servers" },
-    }),
-    prompts: buildCommand({
-      loader: async () => (await import("../commands/mcp/show.ts")).prompts,
-      parameters: SHOWN,
-      docs: { brief: "Show the prompts of servers" },
-    }),
+    status: view("status", "Start servers and show their state"),
+    tools: view("tools", "Show the tools of servers"),
+    resources: view("resources", "Show the resources of servers"),
+    prompts: view("prompts", "Show the prompts of servers"),
     call: buildCommand({
       loader: async () => (await import("../commands/mcp/call.ts")).call,
       parameters: {

@@ -31,7 +31,6 @@ export {
   type RunPaths,
   runWorker,
   SandboxSession,
-  trustable,
   type TrustOptions,
   type TurnInput,
   withJail,

@@ -44,7 +44,6 @@ export {
 export { addOwnHosts, addOwnRule, ownRulesFile, removeOwnRule } from "./project/own_rules.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
-export type { TrustItem } from "./project/project_policy.ts";
 export type { ConfiguredHook } from "./hooks/hooks.ts";
 export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
 export type { PluginEntry } from "./schema/plugin_schema.ts";
@@ -53,7 +52,7 @@ export { isLoopback } from "./project/provider_trust.ts";
 export type { Config, ConfigInput } from "./schema/schema.ts";
 export type { ProviderTable } from "./edit/provider.ts";
 /** The settings of other agents. Loaded when somebody imports them. */
-export const loadImport = lazy(() => import("./import/import.ts"));
+export const loadImport = lazy(() => import("./foreign/import.ts"));
 /** The hooks of the configuration. Loaded where there are some. */
 export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
 /** Changes of the files that describe MCP servers. Loaded when somebody makes one. */

@@ -20,19 +20,12 @@ export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
 export { agentRoots, type CommandPlaces, commandRoots, type SkillPlaces } from "./skills/roots.ts";
-export type { AgentDefinition, AgentFiles, AgentTrustItem, AgentWarning } from "./agents/agent.ts";
+export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents/agent.ts";
 
 /** Agents that come with the program and those that files describe. */
 export const loadAgents = lazy(() => import("./agents/mod.ts"));
 export type { Skill, SkillScope, SkillWarning } from "./skills/skill.ts";
-export type {
-  SkillActivation,
-  SkillFinding,
-  Skills,
-  SkillsOptions,
-  SkillTrustItem,
-  SlashSkill,
-} from "./skills/mod.ts";
+export type { SkillActivation, SkillFinding, Skills, SkillsOptions, SlashSkill } from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */
 export const loadSkills = lazy(() => import("./skills/mod.ts"));

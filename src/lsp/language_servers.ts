@@ -1,7 +1,19 @@
+import type {
+  ClientCapabilities,
+  Diagnostic,
+  InitializeParams,
+  PositionEncodingKind,
+  ServerCapabilities,
+} from "vscode-languageserver-protocol";
+import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { contains } from "../path/contains.ts";
 import { exists } from "../path/probe.ts";
-import { LanguageServer, type ServerParts, type StartProcess } from "./server/language_server.ts";
-import { languageOf, type ServerSpec } from "./server/specs.ts";
+import type { ServerProcess } from "../tool/mod.ts";
+import { isRecord } from "../util/json.ts";
+import { after, unlessAborted } from "../util/timer.ts";
+import { LspConnection, ServerRefusal } from "./connection.ts";
+import { fileUri, pathOfUri } from "./positions.ts";
+import { languageOf, type ServerSpec } from "./server_specs.ts";
 
 export interface LspOptions {
   readonly specs: readonly ServerSpec[];
@@ -111,4 +123,415 @@ function projectOf(
 
 function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+}
+
+interface ServerParts {
+  readonly spec: ServerSpec;
+  /** Full path of its program. */
+  readonly program: string;
+  /** The project that it serves. */
+  readonly root: string;
+  readonly spawn: StartProcess;
+  /** Hears once, for the user, that the server is not started any more. */
+  readonly givenUp: (server: string, why: string) => void;
+  /** Time without a request after which its process is ended. */
+  readonly idleMs: number;
+}
+
+/** Starts a process in the jail for language servers. Rejects with a ReasonixError that says why not. */
+type StartProcess = (
+  server: { readonly name: string; readonly root: string },
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+) => Promise<ServerProcess>;
+
+/** Losses and failed starts of a server in one session. */
+const MAX_LOSSES = 3;
+
+/** A language server of a project: started when it is needed, ended when it is not. */
+export class LanguageServer {
+  readonly spec: ServerSpec;
+  readonly root: string;
+  readonly #parts: ServerParts;
+  #running: Promise<RunningServer> | undefined;
+  #process: ServerProcess | undefined;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+  #losses = 0;
+  #why = "";
+  #closed = false;
+
+  constructor(parts: ServerParts) {
+    this.spec = parts.spec;
+    this.root = parts.root;
+    this.#parts = parts;
+  }
+
+  /** False: it was lost too often, and is left alone. */
+  get isUsable(): boolean {
+    return !this.#closed && this.#losses < MAX_LOSSES;
+  }
+
+  /** The server, running and initialized. Rejects with a ReasonixError that says why there is none. */
+  async running(): Promise<RunningServer> {
+    if (!this.isUsable) {
+      throw new ReasonixError(`The language server ${this.spec.name} is not started again: ${this.#why}`);
+    }
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => void this.stop(), this.#parts.idleMs);
+    Deno.unrefTimer(this.#idle);
+    return await (this.#running ?? this.#start());
+  }
+
+  /** Ends the process; the next request starts another. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#idle);
+    const running = this.#running;
+    this.#running = undefined;
+    const process = this.#process;
+    // One that is still starting has nothing to put in order; its waiters get the error.
+    await process?.end(0);
+    const server = await running?.catch(() => undefined);
+    await server?.connection.end();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.stop();
+  }
+
+  #start(): Promise<RunningServer> {
+    const { spec, program, root, spawn } = this.#parts;
+    const lost = (why: string) => {
+      // One that was stopped has made room for the next already.
+      if (this.#running !== own) return;
+      this.#running = undefined;
+      this.#lost(why);
+    };
+    const start = async () => {
+      const process = await spawn({ name: spec.name, root }, [program, ...spec.args], spec.env);
+      this.#process = process;
+      if (this.#running !== own) await process.end(0);
+      return await RunningServer.start({ spec, root, process, ended: lost });
+    };
+    const own = this.#running = start();
+    own.catch((error) => lost(errorMessage(error)));
+    return own;
+  }
+
+  #lost(why: string): void {
+    if (this.#closed) return;
+    this.#why = why;
+    if (++this.#losses === MAX_LOSSES) this.#parts.givenUp(this.spec.name, why);
+  }
+}
+
+interface RunningParts {
+  readonly spec: ServerSpec;
+  readonly root: string;
+  readonly process: ServerProcess;
+  readonly ended: (why: string) => void;
+}
+
+interface OpenDocument {
+  version: number;
+  text: string;
+}
+
+const START_MS = 30_000;
+const PULL = "textDocument/diagnostic";
+/** Files that a server keeps in memory for us; the one that was not used for longest is closed. */
+const MAX_OPEN = 40;
+/** ServerCancelled, ContentModified: the server asks for patience. */
+const AGAIN: readonly number[] = [-32802, -32801];
+const AGAIN_MS = 200;
+const CHANGED = { created: 1, changed: 2, deleted: 3 } as const;
+
+/** A language server that has been initialized: one life of one process. */
+export class RunningServer {
+  readonly connection: LspConnection;
+  readonly #spec: ServerSpec;
+  readonly #published = new PublishedDiagnostics();
+  readonly #registered = new Set<string>();
+  /** By path, the one used last at the end. */
+  readonly #open = new Map<string, OpenDocument>();
+  capabilities: ServerCapabilities = {};
+
+  private constructor({ spec, root, process, ended }: RunningParts) {
+    this.#spec = spec;
+    this.connection = new LspConnection(process, {
+      notified: (method, params) => {
+        if (method === "textDocument/publishDiagnostics") this.#published.take(params);
+      },
+      asked: (method, params) => {
+        for (const one of registeredMethods(method, params)) this.#registered.add(one);
+        return answerServer({ spec, root }, method, params);
+      },
+      ended,
+    });
+  }
+
+  /** Rejects with a ReasonixError, the process ended, when the server does not come up. */
+  static async start(parts: RunningParts): Promise<RunningServer> {
+    const server = new RunningServer(parts);
+    const { connection } = server;
+    try {
+      const params = initializeParams(parts.spec, parts.root);
+      const result = await connection.request("initialize", params, { timeoutMs: START_MS });
+      if (!isRecord(result) || !isRecord(result.capabilities)) {
+        throw new ReasonixError("The language server answered initialize without capabilities");
+      }
+      connection.notify("initialized", {});
+      server.capabilities = result.capabilities;
+      return server;
+    } catch (error) {
+      await connection.end();
+      throw error;
+    }
+  }
+
+  get encoding(): PositionEncodingKind {
+    return this.capabilities.positionEncoding ?? "utf-16";
+  }
+
+  /** Sends the text of a file unless the server has it. Returns its version there. */
+  sync(path: string, text: string): number {
+    const known = this.#open.get(path);
+    const uri = fileUri(path);
+    this.#open.delete(path);
+    if (known?.text === text) {
+      this.#open.set(path, known);
+      return known.version;
+    }
+    const document = { version: (known?.version ?? 0) + 1, text };
+    this.#open.set(path, document);
+    const { version } = document;
+    if (known) {
+      const change = { textDocument: { uri, version }, contentChanges: [{ text }] };
+      this.connection.notify("textDocument/didChange", change);
+      this.connection.notify("textDocument/didSave", { textDocument: { uri }, text });
+    } else {
+      const languageId = languageOf(this.#spec, path) ?? "plaintext";
+      this.connection.notify("textDocument/didOpen", { textDocument: { uri, languageId, version, text } });
+    }
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.close(oldest);
+    return version;
+  }
+
+  /** Files whose text the server has. */
+  get opened(): readonly string[] {
+    return [...this.#open.keys()];
+  }
+
+  close(path: string): void {
+    if (!this.#open.delete(path)) return;
+    this.connection.notify("textDocument/didClose", { textDocument: { uri: fileUri(path) } });
+  }
+
+  /** Notifies the server of files that changed on the disk. */
+  changed(files: readonly { readonly path: string; readonly change: keyof typeof CHANGED }[]): void {
+    const changes = files.map(({ path, change }) => ({ uri: fileUri(path), type: CHANGED[change] }));
+    this.connection.notify("workspace/didChangeWatchedFiles", { changes });
+  }
+
+  /**
+   * Returns all that the server says of a text of a file. Undefined: it said nothing in time. Rejects
+   * when it is gone, and when the signal is aborted.
+   */
+  async diagnose(
+    path: string,
+    text: string,
+    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<readonly Diagnostic[] | undefined> {
+    if (!this.capabilities.diagnosticProvider && !this.#registered.has(PULL)) {
+      const known = this.#open.get(path)?.text === text;
+      // What was published about this very text is not published again: it has to be another version.
+      if (known) this.close(path);
+      const version = known ? 1 : (this.#open.get(path)?.version ?? 0) + 1;
+      const found = this.#published.next(path, version, limits);
+      this.sync(path, text);
+      return await found;
+    }
+    this.sync(path, text);
+    const params = { textDocument: { uri: fileUri(path) } };
+    const report = await this.patiently(PULL, params, limits);
+    return isRecord(report) && report.kind === "full" ? diagnosticsIn(report.items) : undefined;
+  }
+
+  /** A request that is made again while the server says that it is not ready for it. */
+  async patiently(
+    method: string,
+    params: unknown,
+    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<unknown> {
+    const end = performance.now() + limits.timeoutMs;
+    while (true) {
+      try {
+        return await this.connection.request(method, params, limits);
+      } catch (error) {
+        const again = error instanceof ServerRefusal && AGAIN.includes(error.code);
+        if (!again || performance.now() > end || this.connection.isGone) throw error;
+      }
+      await new Promise<void>((resolve) => void after(AGAIN_MS, resolve));
+    }
+  }
+}
+
+/** Servers publish in parts (syntax first, types later): so long after the last part it is whole. */
+const QUIET_MS = 80;
+/** More are of no use; a misbehaving server must not fill the memory. */
+const MAX_ITEMS = 1_000;
+
+type Receive = (items: readonly Diagnostic[], version: number | undefined) => void;
+
+/** Waits for the diagnostics that a server publishes. */
+class PublishedDiagnostics {
+  readonly #waiting = new Map<string, Set<Receive>>();
+
+  /** Takes a `textDocument/publishDiagnostics` in. Without a waiter its files are not kept. */
+  take(params: unknown): void {
+    if (!isRecord(params) || typeof params.uri !== "string") return;
+    const waiting = this.#waiting.get(pathOfUri(params.uri) ?? "");
+    if (!waiting) return;
+    const items = diagnosticsIn(params.diagnostics);
+    for (const receive of waiting) {
+      receive(items, typeof params.version === "number" ? params.version : undefined);
+    }
+  }
+
+  /**
+   * Waits for the diagnostics of a version of a file that come from now on, until the server is quiet.
+   * Undefined: none came in time. Rejects only when the signal is aborted.
+   */
+  async next(
+    path: string,
+    version: number,
+    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<readonly Diagnostic[] | undefined> {
+    const settled = Promise.withResolvers<void>();
+    let latest: readonly Diagnostic[] | undefined;
+    let quiet = () => {};
+    const receive: Receive = (items, of) => {
+      if (of !== undefined && of < version) return;
+      latest = items;
+      quiet();
+      quiet = after(QUIET_MS, settled.resolve);
+    };
+    const clear = after(timeoutMs, settled.resolve);
+    const waiting = this.#waiting.get(path) ?? new Set();
+    this.#waiting.set(path, waiting.add(receive));
+    try {
+      await unlessAborted(settled.promise, signal);
+      return latest;
+    } finally {
+      quiet();
+      clear();
+      waiting.delete(receive);
+      if (waiting.size === 0) this.#waiting.delete(path);
+    }
+  }
+}
+
+/** The well-formed ones of a list of a server. */
+function diagnosticsIn(value: unknown): readonly Diagnostic[] {
+  if (!Array.isArray(value)) return [];
+  return value.slice(0, MAX_ITEMS).filter(isDiagnostic);
+}
+
+function isDiagnostic(value: unknown): value is Diagnostic {
+  if (!isRecord(value) || typeof value.message !== "string" || !isRecord(value.range)) return false;
+  const { start, end } = value.range;
+  return isPosition(start) && isPosition(end);
+}
+
+function isPosition(value: unknown): boolean {
+  return isRecord(value) && Number.isSafeInteger(value.line) && Number(value.line) >= 0 &&
+    Number.isSafeInteger(value.character) && Number(value.character) >= 0;
+}
+
+/** Capabilities of this program: no edit or file operation of a server is applied. */
+const CAPABILITIES: ClientCapabilities = {
+  general: { positionEncodings: ["utf-16", "utf-8"] },
+  window: { workDoneProgress: true },
+  workspace: {
+    applyEdit: false,
+    configuration: true,
+    workspaceFolders: true,
+    symbol: {},
+    diagnostics: { refreshSupport: true },
+  },
+  textDocument: {
+    synchronization: { didSave: true },
+    publishDiagnostics: { versionSupport: true },
+    diagnostic: {},
+    hover: { contentFormat: ["markdown", "plaintext"] },
+    definition: { linkSupport: true },
+    references: {},
+    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+    rename: {},
+  },
+};
+
+/** The first request. There is no process id: in the jail a server would see none by it, and end. */
+function initializeParams(spec: ServerSpec, root: string): InitializeParams {
+  return {
+    processId: null,
+    clientInfo: { name: "reasonix" },
+    locale: "en",
+    rootPath: root,
+    rootUri: fileUri(root),
+    workspaceFolders: [folderOf(root)],
+    capabilities: CAPABILITIES,
+    initializationOptions: spec.options,
+    trace: "off",
+  };
+}
+
+function folderOf(root: string): { uri: string; name: string } {
+  return { uri: fileUri(root), name: root.slice(root.lastIndexOf("/") + 1) };
+}
+
+/** The answer to a request of a server; undefined: there is no such method. */
+function answerServer(
+  { spec, root }: { readonly spec: ServerSpec; readonly root: string },
+  method: string,
+  params: unknown,
+): unknown {
+  switch (method) {
+    case "workspace/configuration": {
+      const items = isRecord(params) && Array.isArray(params.items) ? params.items : [];
+      return items.map((item) => isRecord(item) ? settingsOf(spec, item.section) : null);
+    }
+    case "workspace/workspaceFolders":
+      return [folderOf(root)];
+    case "workspace/applyEdit":
+      return { applied: false, failureReason: "edits are made by the tools of this program" };
+    case "client/registerCapability":
+    case "client/unregisterCapability":
+    case "window/workDoneProgress/create":
+    case "window/showMessageRequest":
+      return null;
+    case "window/showDocument":
+      return { success: false };
+    default:
+      return /^workspace\/.*\/refresh$/.test(method) ? null : undefined;
+  }
+}
+
+/** A section of the settings, such as `python.analysis`, or that part of one: `analysis` of `python`. */
+function settingsOf({ settings }: ServerSpec, section: unknown): unknown {
+  if (typeof section !== "string") return settings;
+  if (Object.hasOwn(settings, section)) return settings[section];
+  const parts = Object.entries(settings).filter(([name]) => name.startsWith(`${section}.`));
+  if (parts.length === 0) return null;
+  return Object.fromEntries(parts.map(([name, value]) => [name.slice(section.length + 1), value]));
+}
+
+/** The methods that a server registers late, among those that are asked about here. */
+function registeredMethods(method: string, params: unknown): readonly string[] {
+  if (method !== "client/registerCapability" || !isRecord(params)) return [];
+  const { registrations } = params;
+  return Array.isArray(registrations)
+    ? registrations.flatMap((one) => isRecord(one) && typeof one.method === "string" ? [one.method] : [])
+    : [];
 }

@@ -9,10 +9,8 @@ import { ReasonixError } from "../core/mod.ts";
 import type { NamePlace, NamePort } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import type { LanguageServers } from "./language_servers.ts";
-import { LineMap, placeOfSymbol } from "./positions.ts";
-import type { RunningServer } from "./server/running_server.ts";
-import { fileUri, pathOfUri } from "./uri.ts";
+import type { LanguageServers, RunningServer } from "./language_servers.ts";
+import { fileUri, LineMap, pathOfUri, placeOfSymbol } from "./positions.ts";
 
 export interface NamesOptions {
   readonly servers: Pick<LanguageServers, "serverFor">;
@@ -248,7 +246,7 @@ function symbolsNamed(symbols: readonly Record<string, unknown>[], names: readon
   });
 }
 
-/** The range that lies in all others, where there is one. */
+/** The range that all others contain, if there is one. */
 function innermost(ranges: readonly Range[]): Range[] {
   const latest = Math.max(...ranges.map(({ start }) => start.line));
   return ranges.filter(({ start }) => start.line === latest);

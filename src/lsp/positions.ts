@@ -26,7 +26,7 @@ export class LineMap {
     return this.#starts.length;
   }
 
-  /** The index of a position in the text, in UTF-16 units; what lies beyond an end is that end. */
+  /** The index of a position in the text, in UTF-16 units; a position beyond an end is that end. */
   indexOf({ line, character }: Position): number {
     const start = this.#starts[line];
     return start === undefined ? this.text.length : start + this.#unitsOf(this.line(line), character);
@@ -123,4 +123,23 @@ function columnOfWord(line: string, symbol: string): number | undefined {
   }
   const part = line.indexOf(symbol);
   return part < 0 ? undefined : part + last;
+}
+
+/** The address of a file as language servers take it. */
+export function fileUri(path: string): string {
+  const slashed = path.replaceAll("\\", "/");
+  const encoded = slashed.split("/").map(encodeURIComponent).join("/");
+  return `file://${encoded.startsWith("/") ? "" : "/"}${encoded}`;
+}
+
+/** The file that an address names; undefined for any other address. Servers encode names in several ways. */
+export function pathOfUri(uri: string): string | undefined {
+  const encoded = /^file:\/\/(?:localhost)?(\/.*)$/.exec(uri)?.[1];
+  if (encoded === undefined) return undefined;
+  try {
+    const path = decodeURIComponent(encoded);
+    return /^\/[A-Za-z]:/.test(path) ? path.slice(1) : path;
+  } catch {
+    return undefined;
+  }
 }

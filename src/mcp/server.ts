@@ -1,22 +1,13 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { unlessAborted } from "../util/timer.ts";
-import type { Connection, ConnectionOptions } from "./connection/connection.ts";
-import {
-  MissingProgramError,
-  SIGN_IN,
-  SignInNeeded,
-  statusOf,
-  UndeliveredError,
-} from "./connection/refusals.ts";
-import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
-import { knownEra, type ListingCache, type ServerRecord } from "./listing/listing_cache.ts";
-import { Restarts } from "./restarts.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import { MissingProgramError, SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
+import { EMPTY_LISTING, knownEra, type Listing, type ListingCache, type ServerRecord } from "./listing.ts";
 import { ServerLog } from "./server_log.ts";
 import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
-import type { ServerChange, ServerState, ServerStatus } from "./server_status.ts";
 
-export interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
+interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly spec: McpServerSpec;
   readonly home: string;
   readonly cache: ListingCache;
@@ -24,7 +15,7 @@ export interface ServerParts extends Pick<ConnectionOptions, "spawn" | "question
   readonly onChange: (change: ServerChange) => void;
 }
 
-/** How often the record of a server that did not change is written anew. */
+/** Age at which the record of an unchanged server is written again. */
 const RECORD_AGE_MS = 86_400_000;
 
 /** One configured server: started when it is needed, started again when it is lost, ended with the run. */
@@ -57,7 +48,7 @@ export class McpServer {
     return this.#state !== "disabled";
   }
 
-  /** What it offers, as far as that is known; empty while it never answered. */
+  /** Its last lists; empty while it never answered. */
   get listing(): Listing {
     return this.#record.listing ?? EMPTY_LISTING;
   }
@@ -88,13 +79,13 @@ export class McpServer {
     };
   }
 
-  /** Starts it where it does not run. Never rejects: the state tells how that went. */
+  /** Starts it if it does not run. Never rejects: the state has the outcome. */
   start(): Promise<void> {
     if (this.#state === "disabled" || this.#state === "stopped" || this.#connection) return Promise.resolve();
     return this.#starting ??= this.#start().finally(() => this.#starting = undefined);
   }
 
-  /** Ends it and starts it anew, whatever it failed of. */
+  /** Ends it and starts it again, whatever the failure was. */
   async restart(): Promise<void> {
     await this.#starting;
     this.#restarts.forgive();
@@ -210,7 +201,7 @@ export class McpServer {
     const signal = AbortSignal.any([this.#life.signal, ...timeout]);
     try {
       // The tools of servers that are known are offered without it.
-      const { Connection } = await import("./connection/connection.ts");
+      const { Connection } = await import("./connection.ts");
       const connection = await Connection.open({
         spec: this.spec,
         era: knownEra(this.#record),
@@ -302,4 +293,118 @@ export class McpServer {
 
 function connectionFacts({ protocol, about, capabilities }: Connection) {
   return { protocol, about, capabilities };
+}
+
+const FIRST_MS = 1_000;
+const FACTOR = 4;
+const MOST = 5;
+/** A server that ran so long is given all its restarts again. */
+const STABLE_MS = 60_000;
+
+/** Decides when a server that was lost or did not start is tried again: after 1, 4, 16, 64, 256 s. */
+class Restarts {
+  count = 0;
+  readonly #start: () => void;
+  #failures = 0;
+  #workedAt = 0;
+  #notBefore = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(start: () => void) {
+    this.#start = start;
+  }
+
+  /** Milliseconds until a start makes sense. */
+  blockedMs(): number {
+    return Math.max(0, this.#notBefore - performance.now());
+  }
+
+  worked(): void {
+    this.#workedAt = performance.now();
+    this.#notBefore = 0;
+    clearTimeout(this.#timer);
+  }
+
+  /** The server did not start: it is tried again after a while, and not before; automatically when `plan`. */
+  failed(plan: boolean): void {
+    this.#notBefore = performance.now() + this.#schedule();
+    if (!plan) clearTimeout(this.#timer);
+  }
+
+  /** The server was lost while it ran. The next call may start it at once; only the automatic start waits. */
+  lost(): void {
+    if (performance.now() - this.#workedAt > STABLE_MS) this.#failures = 0;
+    this.#schedule();
+  }
+
+  /** Plans the next start, which does not keep the program, unless there were too many; returns its wait. */
+  #schedule(): number {
+    const wait = FIRST_MS * FACTOR ** Math.min(this.#failures, MOST - 1);
+    if (this.#failures++ >= MOST) return wait;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.count += 1;
+      this.#start();
+    }, wait);
+    Deno.unrefTimer(this.#timer);
+    return wait;
+  }
+
+  forgive(): void {
+    this.#failures = 0;
+    this.#notBefore = 0;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** `idle`: what it offers is known, and it has not been needed yet. */
+type ServerState = "disabled" | "idle" | "starting" | "ready" | "failed" | "needs-auth" | "stopped";
+
+/** `provider`: the model's provider speaks to it, so that nothing of it is known here. */
+export type ShownState = ServerState | "provider";
+
+/** A server as front ends show it. Plain data. */
+export interface ServerStatus {
+  readonly name: string;
+  readonly type: McpServerSpec["type"];
+  readonly state: ShownState;
+  /** Why it failed. */
+  readonly detail?: string;
+  readonly protocol?: string;
+  readonly about?: Connection["about"];
+  readonly capabilities?: readonly string[];
+  /** Duration of the last start until the greeting, and from there until the lists. */
+  readonly greetedMs?: number;
+  readonly listedMs?: number;
+  /** It is known what it offers, or that it did not work. */
+  readonly isKnown: boolean;
+  /** Why its last start failed, in this run or an earlier one. */
+  readonly lastFailure?: string;
+  readonly tools: number;
+  readonly prompts: number;
+  readonly resources: number;
+  readonly problems: readonly string[];
+  readonly restarts: number;
+  readonly log: string;
+}
+
+/** The status of a server that the model's provider speaks to. */
+export function statusElsewhere({ name, type, enabled }: McpServerSpec): ServerStatus {
+  const state = enabled ? "provider" : "disabled";
+  const none = { tools: 0, prompts: 0, resources: 0, problems: [], restarts: 0 };
+  return { name, type, state, isKnown: true, log: "", ...none };
+}
+
+/** A change of a server's state. */
+export interface ServerChange {
+  readonly server: string;
+  readonly state: ServerState;
+  readonly detail?: string;
+  readonly tools?: number;
+  readonly durationMs?: number;
+  /** It offers something else than before. */
+  readonly listed?: boolean;
 }

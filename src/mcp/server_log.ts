@@ -1,7 +1,7 @@
 import { createRedactor } from "../util/redact.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
 
-/** Bytes of a log; then it begins anew, and the one before is kept. */
+/** Bytes of a log; then a new one begins, and the one before is kept. */
 const MAX_BYTES = 1024 * 1024;
 const LAST_LINES = 20;
 const MAX_LINE = 2_000;
@@ -10,8 +10,8 @@ const MAX_LINE = 2_000;
 const redact = createRedactor([]);
 
 /**
- * What a server prints beside the protocol, with what happened to it: `<home>/logs/mcp/<server>.log`, at most
- * twice 1 MB. The last lines are at hand for messages.
+ * The output of a server outside of the protocol, and events of its life: `<home>/logs/mcp/<server>.log`, at
+ * most twice 1 MB. The last lines are kept for messages.
  */
 export class ServerLog {
   readonly path: string;

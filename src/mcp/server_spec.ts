@@ -3,7 +3,6 @@ import { isAbsolute } from "../path/lexical.ts";
 import { BUILTINS } from "../tool/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { namePrefix } from "./listing/names.ts";
 
 /** One MCP server as a run uses it. */
 export interface McpServerSpec {
@@ -31,7 +30,7 @@ export interface McpServerSpec {
   readonly aliases: ReadonlyMap<string, string>;
   /** Short names that cannot be used. */
   readonly badAliases: readonly string[];
-  /** What the configuration says about single tools: the key, and their raw names. */
+  /** Keys of the configuration about single tools, with their raw names. */
   readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
   /** Raw names of tools that only read, as the user says. */
   readonly trustedReadOnly: readonly string[];
@@ -108,7 +107,7 @@ function isAlias(name: string): boolean {
   return /^[\w-]{1,64}$/.test(name) && !BUILTINS.some((tool) => tool.name === name);
 }
 
-/** Says of names of the configuration that the server has no tool for them: a tool may be on by mistake. */
+/** Reports names of the configuration for which the server has no tool: a tool may be on by mistake. */
 export function misnamedTools(
   { named, badAliases }: McpServerSpec,
   tools: readonly { readonly name: string }[],
@@ -128,4 +127,50 @@ export function misnamedTools(
       })
     ),
   ];
+}
+
+/** Characters a tool's name may have on every wire. */
+const MAX_NAME = 64;
+
+const PREFIX = "mcp__";
+
+/**
+ * Returns the name under which the model calls a server's tool: `mcp__server__tool`, letters, digits, `_` and
+ * `-`, at most 64 characters. A name that had to lose more than its blanks, or that is `taken`, ends with a
+ * hash of the whole, so that two tools never share one.
+ */
+export function toolName(server: string, tool: string, taken?: ReadonlySet<string>): string {
+  const plain = `${namePrefix(server)}${clean(tool)}`;
+  const exact = !foreign(server) && !foreign(tool);
+  if (exact && plain.length <= MAX_NAME && !taken?.has(plain)) return plain;
+  const tail = `_${shortHash(`${server}\0${tool}`)}`;
+  return plain.slice(0, MAX_NAME - tail.length) + tail;
+}
+
+/** The prefix of all names of a server, except for names that were cut. */
+export function namePrefix(server: string): string {
+  return `${PREFIX}${clean(server)}__`;
+}
+
+function clean(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]/gu, "_");
+}
+
+function foreign(text: string): boolean {
+  return text === "" || /[^A-Za-z0-9_ -]/.test(text);
+}
+
+/** Six characters that differ for most different texts. */
+function shortHash(text: string): string {
+  return textHash(text).toString(36).padStart(6, "0").slice(-6);
+}
+
+/**
+ * A number of 32 bits that differs for most different texts, and for each `seed`; FNV-1a over UTF-16 units.
+ * Not for what an attacker must not be able to make up.
+ */
+export function textHash(text: string, seed = 0x811c9dc5): number {
+  let hash = seed;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
 }

@@ -1,22 +1,17 @@
 import { ReasonixError } from "../core/mod.ts";
 import type { Tool } from "../tool/mod.ts";
-import type { CompletionQuery, ConnectionOptions } from "./connection/connection.ts";
+import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
+import { type AttachedContent, type ContentDesk, promptContent, resourceContent } from "./content.ts";
 import {
-  type AttachedContent,
-  type ContentDesk,
-  promptContent,
-  resourceContent,
-} from "./content/attached.ts";
-import type { McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
-import { instructionsText } from "./listing/instructions.ts";
-import { ListingCache } from "./listing/listing_cache.ts";
-import { namePrefix, toolName } from "./listing/names.ts";
-import { McpServer } from "./server.ts";
-import { type ServerChange, type ServerStatus, statusElsewhere } from "./server_status.ts";
-import type { McpServerSpec } from "./server_spec.ts";
-import { resourceTool } from "./tools/resource_tool.ts";
-import { remoteTool } from "./tools/tool.ts";
-import { indexTools, needsIndex } from "./tools/tool_index.ts";
+  instructionsText,
+  ListingCache,
+  type McpPromptInfo,
+  type McpResourceInfo,
+  type McpToolInfo,
+} from "./listing.ts";
+import { type McpServerSpec, namePrefix, toolName } from "./server_spec.ts";
+import { McpServer, type ServerChange, type ServerStatus, statusElsewhere } from "./server.ts";
+import { indexTools, needsIndex, remoteTool, resourceTool } from "./tools.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: logs. */
@@ -27,7 +22,7 @@ export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions
   readonly specs: readonly McpServerSpec[];
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
   readonly indexAboveTokens: number;
-  /** What a connection of a server needs beside: headers and sign-in. */
+  /** Headers and sign-in of a server. */
   readonly connection: (
     spec: McpServerSpec,
   ) => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
@@ -49,7 +44,7 @@ export interface PromptEntry {
 export interface ResourceEntry {
   readonly server: string;
   readonly resource: McpResourceInfo;
-  /** It stands for many: its address has parts in braces. */
+  /** A template of many: its address has parts in braces. */
   readonly template: boolean;
 }
 
@@ -62,7 +57,7 @@ export interface OfferedTool {
   readonly alias: string | undefined;
 }
 
-/** The MCP servers of a run. Nothing starts before it is told to. */
+/** The MCP servers of a run. None starts before `start`. */
 export class McpServers {
   /**
    * Those that we speak to, by name, which is the order of their tools: the same servers are the same tools
@@ -71,7 +66,7 @@ export class McpServers {
   readonly servers: readonly McpServer[];
   /** Names of tools that only read, as the user said in this session. */
   readonly trusted = new Set<string>();
-  /** Whether the user vouches for tools, as said in this session; goes before the configuration. */
+  /** Tools that the user vouched for, or not, in this session; overrides the configuration. */
   readonly #vouched = new Map<string, boolean>();
   readonly #options: McpOptions;
   #watcher: (change: ServerChange) => void = () => {};
@@ -96,7 +91,7 @@ export class McpServers {
     return this.#options.specs.map((spec) => own.get(spec) ?? statusElsewhere(spec));
   }
 
-  /** Tells a front end of each change as it happens, also before there is a session to record it in. */
+  /** Notifies a front end of each change as it happens, also before a session can record it. */
   watch(watcher: (change: ServerChange) => void): void {
     this.#watcher = watcher;
   }
@@ -154,7 +149,7 @@ export class McpServers {
     }
   }
 
-  /** What the servers offer as tools, each with the name under which the model calls it. */
+  /** The tools of the servers, each with the name under which the model calls it. */
   offers(): readonly OfferedTool[] {
     const taken = new Set<string>();
     return this.servers.filter(({ enabled }) => enabled).flatMap(({ spec, listing }) =>
@@ -166,7 +161,7 @@ export class McpServers {
     );
   }
 
-  /** What the servers say about their use, as a message for the model; undefined where none says anything. */
+  /** The instructions of the servers, as a message for the model; undefined where none has any. */
   instructions(): string | undefined {
     return instructionsText(this.servers.filter(({ enabled }) => enabled));
   }
@@ -191,7 +186,7 @@ export class McpServers {
     });
   }
 
-  /** Waits for the server that a name (`mcp__server__…`) belongs to, where nobody has met it yet. */
+  /** Waits for the first answer of the server that a name (`mcp__server__…`) belongs to. */
   async meet(name: string): Promise<void> {
     await this.start(this.unknown().filter(({ spec }) => name.startsWith(namePrefix(spec.name))));
   }

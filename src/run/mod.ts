@@ -6,7 +6,7 @@ export type { Modes } from "./access/modes.ts";
 export type { RuleRow } from "./access/rule_rows.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
 export { redactorOf, secretsOf } from "./access/secrets.ts";
-export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
+export { loadTrustedConfig, type TrustOptions } from "./access/trusted_config.ts";
 export { Assembly, type SessionStart } from "./assembly.ts";
 export { type ContextManager, manageContext } from "./context/context_management.ts";
 export { contextReportOf, contextText } from "./context/context_report.ts";

@@ -8,7 +8,6 @@ export type { EnvironmentOptions } from "./command/environment.ts";
 export type { ContainerSettings } from "./command/backend.ts";
 export type { CommandOutcome, JailDenial } from "./command/detect_denial.ts";
 export type { MadeFiles } from "./command/made_files.ts";
-export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "./trust.ts";
 export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
 export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
 export type { Jail, JailOptions } from "./command/jail.ts";

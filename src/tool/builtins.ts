@@ -1,27 +1,18 @@
 /** The list of built-in tools, in the order in which the model sees them: one line per tool. */
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { ASK } from "./builtin/ask/tool.ts";
-import { COMPLETE_STEP } from "./builtin/complete_step/tool.ts";
-import { EXIT_PLAN_MODE } from "./builtin/exit_plan_mode/tool.ts";
+import { COMPLETE_STEP, EXIT_PLAN_MODE } from "./builtin/exit_plan_mode/tool.ts";
 import { BASH } from "./builtin/bash/tool.ts";
-import { JOB_KILL } from "./builtin/job_kill/tool.ts";
-import { JOB_OUTPUT } from "./builtin/job_output/tool.ts";
-import { JOBS } from "./builtin/jobs/tool.ts";
-import { READ_ONLY_TASK } from "./builtin/read_only_task/tool.ts";
-import { TASK } from "./builtin/task/tool.ts";
-import { TASK_OUTPUT } from "./builtin/task_output/tool.ts";
-import { TASK_STOP } from "./builtin/task_stop/tool.ts";
-import { TODO_READ } from "./builtin/todo_read/tool.ts";
-import { TODO_WRITE } from "./builtin/todo_write/tool.ts";
+import { JOB_KILL, JOB_OUTPUT, JOBS } from "./builtin/jobs/tool.ts";
+import { READ_ONLY_TASK, TASK, TASK_OUTPUT, TASK_STOP } from "./builtin/task/tool.ts";
+import { TODO_READ, TODO_WRITE } from "./builtin/todo_write/tool.ts";
 import { GLOB } from "./builtin/glob/tool.ts";
 import { GREP } from "./builtin/grep/tool.ts";
 import { LS } from "./builtin/ls/tool.ts";
 import { READ_FILE } from "./builtin/read_file/tool.ts";
 import { FILE_WRITERS } from "./file_writers.ts";
-import { FORGET } from "./builtin/forget/tool.ts";
+import { FORGET, MEMORY, REMEMBER } from "./builtin/memory/tool.ts";
 import { HISTORY } from "./builtin/history/tool.ts";
-import { MEMORY } from "./builtin/memory/tool.ts";
-import { REMEMBER } from "./builtin/remember/tool.ts";
 import { SKILL } from "./builtin/skill/tool.ts";
 import { UPDATE_GOAL } from "./builtin/update_goal/tool.ts";
 

@@ -5,9 +5,8 @@
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
 import { DELETE_RANGE } from "./builtin/delete_range/tool.ts";
-import { EDIT_FILE } from "./builtin/edit_file/tool.ts";
+import { EDIT_FILE, MULTI_EDIT } from "./builtin/edit_file/tool.ts";
 import { MOVE_FILE } from "./builtin/move_file/tool.ts";
-import { MULTI_EDIT } from "./builtin/multi_edit/tool.ts";
 import { NOTEBOOK_EDIT } from "./builtin/notebook_edit/tool.ts";
 import { WRITE_FILE } from "./builtin/write_file/tool.ts";
 

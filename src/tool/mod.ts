@@ -3,22 +3,11 @@ import { lazy } from "../util/lazy.ts";
 
 export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
-export * from "./services/agent_port.ts";
-export * from "./services/knowledge_ports.ts";
-export type { NamePlace, NamePort } from "./services/name_port.ts";
-export type { GoalPort, GoalReport, ResearchEntryKind } from "./services/goal_port.ts";
-export type { PlanPort, PlanReply } from "./services/plan_port.ts";
 export * from "./services/services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./services/session_services.ts";
 export { BUILTINS } from "./builtins.ts";
-export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
-export { CLAUDE_TOOLS, toolsNamed } from "./claude_tools.ts";
-export { checklist } from "./services/todo_list.ts";
-export { MemoryFileReadTracker } from "./services/file_read_tracker.ts";
-export { preparedCall } from "./prepare.ts";
-export type { ToolAlias } from "./offered_schema.ts";
-export { ToolRegistry, type ToolSelection } from "./registry.ts";
-
+export { CLAUDE_TOOLS, toolsNamed } from "./foreign_calls.ts";
+export { preparedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
 

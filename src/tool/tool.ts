@@ -213,7 +213,7 @@ export function isKnownToRead({ family, readOnly, trusted }: Tool): boolean {
 }
 
 /** A call that another tool executes. */
-export interface RedirectedCall {
+interface RedirectedCall {
   readonly tool: string;
   readonly args: unknown;
   /** The tools it may be. */
@@ -237,4 +237,44 @@ export function failure(message: string, remedy?: string): ToolResult {
 export function errorResult(error: ReasonixError): ToolResult {
   const result = failure(error.message, error.remedy);
   return error.exit === "blocked" ? { ...result, refused: true } : result;
+}
+
+/** The meaning of `[tools] writes` for the model, in the same words wherever it is told. */
+
+export type WritePolicy = ToolSettings["writes"];
+
+/** Returns what to do in place of changing a file. */
+export function insteadOfWriting(writes: Exclude<WritePolicy, "allow">): string {
+  return writes === "deny"
+    ? "put the change into your answer as a unified diff"
+    : "use the edit tools, which show the diff without writing it";
+}
+
+/** A remark for a command that seems to have failed because it cannot change the workspace. */
+export function readOnlyRemark(writes: WritePolicy, output: string): string | undefined {
+  if (writes === "allow" || !/read-only file system|\bEROFS\b|operation not permitted/i.test(output)) {
+    return undefined;
+  }
+  return `[commands cannot change the workspace in this run; ${insteadOfWriting(writes)}]`;
+}
+
+/** Files seen in a session, in memory. */
+export class MemoryFileReadTracker implements FileReadTracker {
+  readonly #stamps = new Map<string, FileVersion>();
+
+  get(path: string): FileVersion | undefined {
+    return this.#stamps.get(path);
+  }
+
+  set(stamp: FileVersion): void {
+    this.#stamps.set(stamp.path, stamp);
+  }
+
+  all(): Iterable<FileVersion> {
+    return this.#stamps.values();
+  }
+
+  delete(path: string): void {
+    this.#stamps.delete(path);
+  }
 }

@@ -2,7 +2,7 @@
  * Every function that sends requests, led to another origin by each kind of redirect: nothing reaches it. The
  * cases are those of SENDERS (tests/support/connections.ts), which a house rule keeps complete.
  */
-import { loadSignIn, loadSignOut } from "../../src/mcp/mod.ts";
+import { loadSignIn } from "../../src/mcp/mod.ts";
 import { checkProvider, createProvider, loadLocalServers, loadWindow } from "../../src/provider/mod.ts";
 import { askHealth, askWindow, knowsKey } from "../../src/provider/managed/managed_server.ts";
 import { connect } from "../../src/provider/wire/endpoint.ts";
@@ -156,7 +156,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       return (await collect(provider)).error?.message;
     },
   }],
-  "src/mcp/transport/http_transport.ts": [
+  "src/mcp/transport/http.ts": [
     {
       names: true,
       run: async ({ first }) => {
@@ -188,14 +188,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       },
     })),
   ],
-  "src/mcp/oauth/challenge.ts": [{
-    names: true,
-    run: async ({ first }) => {
-      await using mcp = await openMcp([far(`${first}/mcp`, { headers: { "x-own": KEY } })]);
-      return await told(() => signIn(mcp));
-    },
-  }],
-  "src/mcp/oauth/authorization_server.ts": [
+  "src/mcp/oauth/http_access.ts": [
     {
       run: async ({ first }) => {
         const where = `Bearer resource_metadata="${first}/.well-known/oauth-protected-resource"`;
@@ -217,55 +210,64 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
         return await told(() => signIn(mcp));
       },
     },
+    {
+      names: true,
+      run: async ({ first }) => {
+        let said: string | undefined;
+        const metadata: Record<string, unknown> = {};
+        await signedInWith(metadata, async (mcp, issuer) => {
+          await signIn(mcp);
+          issuer.accepted.clear();
+          metadata.token_endpoint = `${first}/token`;
+          await mcp.servers.start();
+          said = mcp.servers.status[0]?.detail;
+        });
+        return said;
+      },
+    },
   ],
-  "src/mcp/oauth/client_identity.ts": [{
-    names: true,
-    run: async ({ first }) => {
-      let said = "";
-      await signedInWith({ registration_endpoint: `${first}/register` }, async (mcp) => {
-        said = await told(() => signIn(mcp));
-      });
-      return said;
+  "src/mcp/oauth/sign_in.ts": [
+    {
+      names: true,
+      run: async ({ first }) => {
+        await using mcp = await openMcp([far(`${first}/mcp`, { headers: { "x-own": KEY } })]);
+        return await told(() => signIn(mcp));
+      },
     },
-  }],
-  "src/mcp/oauth/sign_in.ts": [{
-    names: true,
-    run: async ({ first }) => {
-      let said = "";
-      await signedInWith({ token_endpoint: `${first}/token` }, async (mcp) => {
-        said = await told(() => signIn(mcp));
-      });
-      return said;
+    {
+      names: true,
+      run: async ({ first }) => {
+        let said = "";
+        await signedInWith({ registration_endpoint: `${first}/register` }, async (mcp) => {
+          said = await told(() => signIn(mcp));
+        });
+        return said;
+      },
     },
-  }],
-  "src/mcp/oauth/http_access.ts": [{
-    names: true,
-    run: async ({ first }) => {
-      let said: string | undefined;
-      const metadata: Record<string, unknown> = {};
-      await signedInWith(metadata, async (mcp, issuer) => {
-        await signIn(mcp);
-        issuer.accepted.clear();
-        metadata.token_endpoint = `${first}/token`;
-        await mcp.servers.start();
-        said = mcp.servers.status[0]?.detail;
-      });
-      return said;
+    {
+      names: true,
+      run: async ({ first }) => {
+        let said = "";
+        await signedInWith({ token_endpoint: `${first}/token` }, async (mcp) => {
+          said = await told(() => signIn(mcp));
+        });
+        return said;
+      },
     },
-  }],
-  "src/mcp/oauth/sign_out.ts": [{
-    names: true,
-    run: async ({ first }) => {
-      let said = "";
-      const { signOut } = await loadSignOut();
-      await signedInWith({ revocation_endpoint: `${first}/revoke` }, async (mcp) => {
-        await signIn(mcp);
-        const { spec } = mcp.servers.named("far");
-        said = JSON.stringify(await signOut(spec, { home: mcp.home, secret: () => undefined }));
-      });
-      return said;
+    {
+      names: true,
+      run: async ({ first }) => {
+        let said = "";
+        const { signOut } = await loadSignIn();
+        await signedInWith({ revocation_endpoint: `${first}/revoke` }, async (mcp) => {
+          await signIn(mcp);
+          const { spec } = mcp.servers.named("far");
+          said = JSON.stringify(await signOut(spec, { home: mcp.home, secret: () => undefined }));
+        });
+        return said;
+      },
     },
-  }],
+  ],
 };
 
 for (const [path, cases] of Object.entries(CASES)) {

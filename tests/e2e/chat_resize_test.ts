@@ -98,15 +98,20 @@ onTerminal(
 );
 
 onTerminal(
-  "a terminal of eight rows that is resized while an answer streams loses no line",
+  "a terminal of eight rows that is resized while an answer streams keeps each line and no frame",
   async () => {
     const { history, said, lines } = await resizedWhileStreaming([[70, 20], [30, 10], [40, 24], [55, 8]]);
     let at = 0;
-    for (const line of lines) {
-      const next = said.indexOf(line, at);
-      // Such a small screen may also keep a line that it has cut before.
+    for (const line of [...lines, ""]) {
+      const next = line === "" ? said.length : said.indexOf(line, at);
       assert(next >= 0, `${line} is missing:\n${history}`);
+      // Lines that tmux cut in a frame on its way, and that left such a small screen at once, stay above.
+      assert(
+        /^(?:Line\d{3}\.[a-z]*)*$/.test(said.slice(at, next)),
+        `A frame is left above ${line}:\n${history}`,
+      );
       at = next + line.length;
     }
+    assertEquals(history.split("> Ask").length - 1, 1, history);
   },
 );

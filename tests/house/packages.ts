@@ -10,6 +10,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   rule: 1,
   view: 1,
   worktree: 1,
+  trust: 1.25,
   config: 1.5,
   provider: 2,
   tool: 2,

@@ -23,6 +23,7 @@ const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 
 export class VirtualTerminal implements Terminal {
   readonly resizing = false;
+  settled = true;
   lastTaken: Terminal["lastTaken"] = "before";
   readonly synchronized: boolean;
   readonly reflow: Terminal["reflow"];
@@ -32,6 +33,8 @@ export class VirtualTerminal implements Terminal {
   state: "idle" | "running" | "suspended" = "idle";
   /** Number of times that the program was stopped by Ctrl-Z. */
   stops = 0;
+  /** Writes that cleared the whole screen, from its first cell on. */
+  readonly #clears: string[] = [];
   readonly #xterm: InstanceType<typeof xterm.Terminal>;
   readonly #encoder = new TextEncoder();
   #handlers: TerminalHandlers | undefined;
@@ -49,6 +52,12 @@ export class VirtualTerminal implements Terminal {
       allowProposedApi: true,
       logLevel: "off",
       ...(reflow ? {} : { windowsPty: { backend: "winpty", buildNumber: 1 } }),
+    });
+    // tmux saves the screen in its history then.
+    this.#xterm.parser.registerCsiHandler({ final: "J" }, () => {
+      const { row, column } = this.caret;
+      if (row === 0 && column === 0) this.#clears.push(this.writes.at(-1) ?? "");
+      return false;
     });
     if (options.graphemes ?? true) this.#xterm.loadAddon(new graphemes.UnicodeGraphemesAddon());
   }
@@ -184,7 +193,7 @@ export class VirtualTerminal implements Terminal {
 
   /** Writes that cleared the screen, its history, or left for the other screen; a good program has none. */
   destructive(): string[] {
-    return this.writes.filter((text) => DESTRUCTIVE.test(text));
+    return [...this.writes.filter((text) => DESTRUCTIVE.test(text)), ...this.#clears];
   }
 
   #lines(from: number, to: number): string[] {

@@ -1,8 +1,10 @@
 import { type KnownServer, loadServerWork, loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { formatProblem, mcpJsonFile, userConfigFile } from "../../../src/config/mod.ts";
 import { formatPlace } from "../../../src/core/mod.ts";
+import type { McpToolInfo, ServerStatus } from "../../../src/mcp/mod.ts";
+import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
+import { isRecord } from "../../../src/util/json.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
-import { counted } from "./offer.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -57,11 +59,50 @@ function rowText(
     `  ${facts.join(" · ")}\n${reason}`;
 }
 
-/** What is known from the last time; nothing has been started. */
 function remembered(status: KnownServer["status"]): string {
   if (!status) return "";
   if (status.state === "provider") return "the model's provider speaks to it";
   const { lastFailure, isKnown } = status;
   if (lastFailure !== undefined) return `its last start failed: ${oneLine(lastFailure, 200)}`;
   return isKnown ? counted(status) : "never started";
+}
+
+/** The counted offer of a server: `2 tools, 1 prompt, 3 resources`. */
+export function counted(
+  { tools, prompts, resources }: Pick<ServerStatus, "tools" | "prompts" | "resources">,
+): string {
+  const some = ([[tools, "tool"], [prompts, "prompt"], [resources, "resource"]] as const)
+    .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
+  return some.join(", ") || "no tools";
+}
+
+/** Tools in columns: name, `ro` where the server declares that it only reads, what it does, its arguments. */
+export function toolLines(tools: readonly McpToolInfo[]): string[] {
+  const names = tools.map(({ name }) => oneLine(name, 100));
+  const width = Math.max(0, ...names.map(displayWidth));
+  return tools.map(({ description, schema, claimsToRead }, at) => {
+    const text = oneLine(firstSentence(description), 200);
+    const parameters = parametersOf(schema);
+    const what = [text, ...(parameters === "" ? [] : [`(${parameters})`])].filter(Boolean).join(" ");
+    return `${padDisplay(names[at] ?? "", width)}  ${claimsToRead ? "ro" : "  "}  ${what}`.trimEnd();
+  });
+}
+
+function parametersOf(schema: McpToolInfo["schema"]): string {
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return Object.entries(properties).map(([name, value]) => {
+    return oneLine(`${name}${required.includes(name) ? "" : "?"}: ${typeOf(value)}`, 80);
+  }).join(", ");
+}
+
+function typeOf(schema: unknown): string {
+  if (!isRecord(schema)) return "any";
+  if (Array.isArray(schema.enum)) return schema.enum.map(String).join("|");
+  if (schema.type === "array") return `${typeOf(schema.items)}[]`;
+  return [schema.type].flat().filter((type) => typeof type === "string").join("|") || "any";
+}
+
+function firstSentence(text: string): string {
+  return /^[^]*?[.。](?=\s|$)/.exec(text)?.[0] ?? text;
 }

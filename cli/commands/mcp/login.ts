@@ -1,13 +1,7 @@
 import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import { listServers, type LoadedConfig, lookUpSecret } from "../../../src/config/mod.ts";
 import { EXIT, isAbort, ReasonixError } from "../../../src/core/mod.ts";
-import {
-  loadSignIn,
-  loadSignOut,
-  type McpServerSpec,
-  serverSpecs,
-  type SignedInServer,
-} from "../../../src/mcp/mod.ts";
+import { loadSignIn, type McpServerSpec, serverSpecs, type SignedInServer } from "../../../src/mcp/mod.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
@@ -66,7 +60,7 @@ export async function login(this: CliContext, flags: LoginFlags, name: string): 
 /** Gives tokens back to those who issued them, and forgets them. */
 export async function logout(this: CliContext, _flags: unknown, name: string): Promise<void> {
   const paths = runPaths(this);
-  const { signOut } = await loadSignOut();
+  const { signOut } = await loadSignIn();
   const { loaded, servers } = await toLeave(paths, name);
   const { stdout, stderr } = this.process;
   const revoked: string[] = [];
@@ -98,7 +92,7 @@ async function toLeave(
 ): Promise<{ readonly loaded: LoadedConfig; readonly servers: readonly SignedInServer[] }> {
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const isDescribed = listServers(loaded).some((row) => row.name === name);
-  const { signedInAs } = await loadSignOut();
+  const { signedInAs } = await loadSignIn();
   const urls = isDescribed ? [] : await signedInAs(name, paths.home);
   if (urls.length === 0) {
     return await configured(paths, name).then(({ spec }) => ({ loaded, servers: [spec] }));

@@ -17,7 +17,7 @@ export interface OpenServers {
 export interface OpenOptions {
   /** The only server that matters; absent: all that are switched on. */
   readonly name?: string | undefined;
-  /** Is told how long the end of what was started took. */
+  /** Receives the time that the end of the servers took. */
   readonly onClosed?: (ms: number) => void;
 }
 
@@ -35,7 +35,7 @@ export async function openNamed<T>(
   const rows = listServers(loaded);
   if (name !== undefined) requireServer(rows, name);
   const all = loaded.config.plugins;
-  // One that is switched off is tried all the same by whoever names it.
+  // A server that is named is tried although it is switched off.
   const plugins = name === undefined
     ? all.filter(({ enabled }) => enabled)
     : all.filter((entry) => entry.name === name).map((entry) => ({ ...entry, enabled: true }));

@@ -13,7 +13,7 @@ import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { isClaudeMode } from "./claude_names.ts";
 import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
-import { trustDetails, trustLines } from "./trust_lines.ts";
+import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
 
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
 

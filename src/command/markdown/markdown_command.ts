@@ -2,7 +2,7 @@ import type { Assembly } from "../../assembly/mod.ts";
 import { resolveModel } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
-import type { TrustItem } from "../../sandbox/mod.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
 import type { CommandFile } from "./command_file.ts";
 import { findMarkdownCommands, type MarkdownCommands } from "./find_commands.ts";
@@ -29,11 +29,24 @@ export function slashCommand(command: CommandFile): SlashCommand {
   };
 }
 
-/** What a project's command would run, or have run without a question; undefined when that is nothing. */
+/**
+ * Makes the trust item of a project's command that runs lines of the shell, or lets calls run without a
+ * prompt; undefined when it does neither.
+ */
 export function trustItemOf({ name, file, scope, allowedTools, pieces }: CommandFile): TrustItem | undefined {
   const runs = pieces.filter(({ kind }) => kind === "shell").map(({ template }) => template);
   if (scope !== "project" || runs.length + allowedTools.length === 0) return undefined;
-  return { kind: "command", name: `/${name}`, definition: { file, runs, allowedTools }, files: [file] };
+  return {
+    kind: "command",
+    name: `/${name}`,
+    definition: { file, runs, allowedTools },
+    files: [file],
+    place: { file },
+    lines: [
+      ...(allowedTools.length > 0 ? [`in its turn, without a question: ${allowedTools.join(", ")}`] : []),
+      ...runs.map((line) => `runs: ${line}`),
+    ],
+  };
 }
 
 interface Invocation {

@@ -1,13 +1,12 @@
 import type { SourcePlace } from "../../core/mod.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
-import type { TrustItem } from "../project/project_policy.ts";
+import { entryItem, type TrustItem } from "../../trust/mod.ts";
 import type { HookEntry } from "../schema/hook_schema.ts";
 import { CONFIG_SCHEMA, isTable } from "../schema/json_schema.ts";
-import { hookCandidate } from "../plugins/plugin_trust.ts";
+import { hookEntry } from "../plugins/plugin_trust.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { SETTINGS_KEYS } from "./settings_hooks.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { SETTINGS_KEYS } from "../foreign/claude.ts";
 import type { EnvLookup } from "../config_paths.ts";
 
 /** A hook that the files describe and that counts. */
@@ -16,9 +15,9 @@ export interface ConfiguredHook extends HookEntry {
   readonly place?: SourcePlace;
   /** Paths that its line names, absolute, whether or not there are such files. */
   readonly paths: readonly string[];
-  /** Why it must not run: it says something that has no meaning, and may be meant for fewer calls. */
+  /** The fault that keeps it from running: an unknown key may restrict it to fewer calls. */
   readonly fault?: { readonly message: string; readonly remedy: string };
-  /** What the user's decision is about, of a hook that the project brings. */
+  /** The trust item of a hook of the project. */
   readonly item?: TrustItem;
 }
 
@@ -36,13 +35,10 @@ export function configuredHooks(
     if (!layer || !entry) return { ...hook, source: "default", paths: [] };
     const place = placeOf(layer, ["hooks", index ?? 0]);
     const { source } = layer;
-    const { written, ...candidate } = hookCandidate(entry, context);
-    const { paths } = candidate;
-    const item = {
-      ...candidate,
-      content: canonicalJson(written),
-      place: place ?? { file: layer.file ?? "" },
-    };
+    const trustEntry = hookEntry(entry, context);
+    const { paths } = trustEntry;
+    const { cwd } = context;
+    const item = entryItem(trustEntry, { cwd, place: () => place ?? { file: layer.file ?? "" } });
     const fault = layer.find
       ? unknownKey(entry.unknown, SETTINGS_KEYS)
       : unknownKey(Object.keys(entry).find((key) => !HOOK_KEYS.includes(key)), HOOK_KEYS);

@@ -15,8 +15,8 @@ import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { readOwnRules } from "../project/own_rules.ts";
 import type { LeftOutServer } from "../plugins/left_out.ts";
-import type { TrustItem } from "../project/project_policy.ts";
-import type { ClaudeSettings } from "../project/claude_settings.ts";
+import type { TrustItem } from "../../trust/mod.ts";
+import type { ClaudeSettings } from "../foreign/claude.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -233,7 +233,7 @@ async function settingsLayers(
     { source: "project", file: join(cwd, ".reasonix/settings.json") } as const,
   ].filter(({ file }) => exists(file));
   if (files.length === 0) return NO_SETTINGS;
-  const { readSettingsHooks } = await import("../hooks/settings_hooks.ts");
+  const { readSettingsHooks } = await import("../foreign/claude.ts");
   const layers: Layer[] = [];
   for (const file of files) {
     const layer = await readSettingsHooks(file, problems);
@@ -254,7 +254,7 @@ async function claudeSettings(
   if (!isDirectory(join(cwd, ".claude"))) return NO_CLAUDE;
   const { permissions } = fillDefaults(mergeLayers(own.filter((layer) => layer !== undefined)));
   if (!permissions.claude_settings) return NO_CLAUDE;
-  const { readClaudeSettings } = await import("../project/claude_settings.ts");
+  const { readClaudeSettings } = await import("../foreign/claude.ts");
   return await readClaudeSettings(cwd, problems);
 }
 

@@ -7,7 +7,8 @@ import { join } from "../../path/lexical.ts";
 import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
-import { restrictProjectConfig, type TrustItem, type Withholdable } from "../project/project_policy.ts";
+import type { TrustItem } from "../../trust/mod.ts";
+import type { Withholdable } from "../project/project_policy.ts";
 import { holderOf, isReservedVariable } from "../project/provider_trust.ts";
 import {
   childSchema,
@@ -153,6 +154,7 @@ export class LayerResolver {
       directory: cwd,
       cwd,
     });
+    const { restrictProjectConfig } = await import("../project/project_policy.ts");
     const restricted = restrictProjectConfig({
       layer,
       expanded: moveAliases(expanded),
@@ -168,11 +170,11 @@ export class LayerResolver {
       userFile: userConfigFile({ home: this.#home, env }),
       fromDotenv,
     });
-    const { table, warnings, withholdable, wideningLists } = restricted;
+    const { table, warnings, withholdable, grantLists } = restricted;
     const waiting: Withholdable[] = [...withholdable];
-    if (wideningLists.length > 0) {
-      const { findWidenings } = await import("../project/widening.ts");
-      const found = findWidenings(restricted, { layer, cwd, env, home: this.#home, project, offline });
+    if (grantLists.length > 0) {
+      const { findGrants } = await import("../project/grants.ts");
+      const found = findGrants(restricted, { layer, cwd, env, home: this.#home, project, offline });
       if (found) waiting.push(found);
     }
     this.#problems.push(...warnings);

@@ -5,9 +5,8 @@
 import { formatPlace, type SourcePlace } from "../../core/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { type Jsonc, parseJsonc } from "../load/jsonc.ts";
+import { JsonFile } from "../load/jsonc.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
-import { readProjectText, readText } from "../load/read_text.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
 import { type LeftOutServer, pluginsOf } from "./left_out.ts";
@@ -17,7 +16,7 @@ const KEY = "mcpServers";
 /** Names under which other programs keep the same. */
 const OTHER_KEYS = ["servers", "mcp", "mcp_servers", "mcp-servers", "mcpservers", "context_servers"];
 
-/** What a server says, by our name: its name there, and what it has to be. */
+/** The fields of a server by our name: the name there, and the form of the value. */
 const FIELDS = {
   type: ["type", "text"],
   command: ["command", "text"],
@@ -65,22 +64,21 @@ export async function readMcpJson(
   { source, file, stronger }: McpJsonFile,
   problems: ConfigProblem[],
 ): Promise<McpJson | undefined> {
-  const found: ConfigProblem[] = [];
-  const text = source === "project" ? readProjectText(file, found) : readText(file, found);
-  const reader = new Reader({ source, file, stronger });
-  const result = text === undefined ? undefined : reader.read(await parseJsonc(text));
-  for (const problem of [...found, ...reader.problems]) problems.push({ ...problem, level: "warning" });
+  const unusable = { consequence: "; no server of this file is used", remedy: "correct it" };
+  const json = await JsonFile.open({ source, file }, unusable, problems);
+  const result = json && new McpServers(json, stronger).read();
+  problems.push(...json?.problems ?? []);
   return result;
 }
 
 export interface McpJsonFile {
   readonly source: "user" | "project";
   readonly file: string;
-  /** Where our own files describe a server, by its name: they win. */
+  /** Places of servers in our own files, by name: they win. */
   readonly stronger: ReadonlyMap<string, SourcePlace>;
 }
 
-/** Where our own files describe servers. */
+/** Finds the places of servers in our own files. */
 export function pluginPlaces(layers: readonly (Layer | undefined)[]): Map<string, SourcePlace> {
   const places = new Map<string, SourcePlace>();
   for (const layer of layers) {
@@ -92,38 +90,24 @@ export function pluginPlaces(layers: readonly (Layer | undefined)[]): Map<string
   return places;
 }
 
-class Reader {
-  readonly problems: ConfigProblem[] = [];
-  readonly #source: McpJsonFile["source"];
-  readonly #file: string;
+/** The servers of a file as a layer. */
+class McpServers {
+  readonly #json: JsonFile;
   readonly #stronger: McpJsonFile["stronger"];
   readonly #leftOut: LeftOutServer[] = [];
-  #json: Jsonc | undefined;
 
-  constructor({ source, file, stronger }: McpJsonFile) {
-    this.#source = source;
-    this.#file = file;
+  constructor(json: JsonFile, stronger: McpJsonFile["stronger"]) {
+    this.#json = json;
     this.#stronger = stronger;
   }
 
-  read(json: Awaited<ReturnType<typeof parseJsonc>>): McpJson | undefined {
-    if ("fault" in json) {
-      const { fault, ...position } = json;
-      this.problems.push({
-        level: "warning",
-        message: `Cannot read the JSON here: ${fault}; no server of this file is used`,
-        remedy: "correct it",
-        place: { file: this.#file, ...position },
-      });
-      return undefined;
-    }
-    this.#json = json;
-    const { value } = json;
-    if (!isRecord(value)) return this.#problem([], "The file is no JSON object", HEAD_REMEDY);
+  read(): McpJson | undefined {
+    const { value, source, file } = this.#json;
+    if (!isRecord(value)) return this.#json.report([], "The file is no JSON object", HEAD_REMEDY);
     this.#topLevel(value);
     const servers = value[KEY];
     if (servers === undefined) return undefined;
-    if (!isRecord(servers)) return this.#problem([KEY], `"${KEY}" is no object`, HEAD_REMEDY);
+    if (!isRecord(servers)) return this.#json.report([KEY], `"${KEY}" is no object`, HEAD_REMEDY);
     const entries: TomlTable[] = [];
     for (const [name, server] of Object.entries(servers)) {
       const entry = this.#server(name, server);
@@ -131,10 +115,10 @@ class Reader {
     }
     const names = entries.map((entry) => String(entry.name));
     const layer: Layer = {
-      source: this.#source,
-      file: this.#file,
+      source,
+      file,
       table: { plugins: entries },
-      find: (path) => json.find(inFile(path, names)) ?? { line: 1, column: 1 },
+      find: (path) => this.#json.find(inFile(path, names)),
     };
     return { layer, leftOut: this.#leftOut };
   }
@@ -144,7 +128,7 @@ class Reader {
     const others = Object.keys(value).filter((key) => key !== KEY && isRecord(value[key]));
     const known = others.filter((key) => OTHER_KEYS.includes(key) || suggestNames(key, [KEY]).length > 0);
     for (const key of known) {
-      this.#problem(
+      this.#json.report(
         [key],
         `The servers under ${quoted(key)} are not used: the key is "${KEY}"`,
         `rename ${quoted(key)} to "${KEY}"`,
@@ -153,7 +137,7 @@ class Reader {
     if (known.length > 0 || KEY in value) return;
     const bare = others.find((key) => isRecord(value[key]) && looksLikeServer(value[key]));
     if (bare === undefined) return;
-    this.#problem(
+    this.#json.report(
       [bare],
       `The server ${quoted(bare)} is not used: it does not stand under "${KEY}"`,
       HEAD_REMEDY,
@@ -163,7 +147,7 @@ class Reader {
   #server(name: string, server: unknown): TomlTable | undefined {
     const stronger = this.#stronger.get(name);
     if (stronger) {
-      const place = this.#place([KEY, name]);
+      const place = this.#json.place([KEY, name]);
       const message = `the one in ${formatPlace(stronger)} counts`;
       this.#leftOut.push({ name, why: "shadowed", message, remedy: "remove one of the two", place });
       return undefined;
@@ -203,25 +187,20 @@ class Reader {
       if (FOREIGN.has(key) || known.some((each) => each === key)) continue;
       const near = suggestNames(key, known, 1)[0];
       const remedy = near ? `did you mean "${near}"?` : "remove it";
-      this.#problem([KEY, name, key], `${quoted(key)} of the server ${quoted(name)} has no effect`, remedy);
+      this.#json.report(
+        [KEY, name, key],
+        `${quoted(key)} of the server ${quoted(name)} has no effect`,
+        remedy,
+      );
     }
   }
 
   #bad(name: string, path: KeyPath, why: string, remedy: string): undefined {
-    const place = this.#place([KEY, name, ...path]);
-    const message = `The MCP server ${quoted(name)} is not used: ${why}`;
-    this.problems.push({ level: "warning", message, remedy, place });
+    const at = [KEY, name, ...path];
+    const place = this.#json.place(at);
+    this.#json.report(at, `The MCP server ${quoted(name)} is not used: ${why}`, remedy);
     this.#leftOut.push({ name, why: "invalid", message: why, remedy, place });
     return undefined;
-  }
-
-  #problem(path: KeyPath, message: string, remedy: string): undefined {
-    this.problems.push({ level: "warning", message, remedy, place: this.#place(path) });
-    return undefined;
-  }
-
-  #place(path: KeyPath): SourcePlace {
-    return { file: this.#file, ...this.#json?.find(path) ?? { line: 1, column: 1 } };
   }
 }
 

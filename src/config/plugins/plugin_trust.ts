@@ -1,4 +1,4 @@
-import type { SourcePlace } from "../../core/mod.ts";
+import type { TrustEntry } from "../../trust/mod.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { KeyPath } from "../problem.ts";
 import { type EnvLookup, resolvePath } from "../config_paths.ts";
@@ -8,18 +8,6 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 /** Longer command lines are shown in full only where a person asks for it. */
 const MOST = 160;
 
-/** A server as it waits for trust. */
-export interface PluginCandidate extends PluginFacts {
-  readonly kind: "plugin";
-  readonly name: string;
-  /** What is decided about. It may hold secrets. */
-  readonly written: TomlTable;
-  /** Where the file has values of variables and headers as they are. */
-  readonly hidden: readonly SourcePlace[];
-  /** Paths that its words name, absolute, whether or not there are such files. */
-  readonly paths: readonly string[];
-}
-
 interface AboutPlugin {
   readonly layer: Layer;
   /** Of the entry in the layer. */
@@ -28,48 +16,36 @@ interface AboutPlugin {
   readonly env: EnvLookup;
   /** The user has a server of that name, whose place it would take. */
   readonly replaces: boolean;
-  /** Says what the user has a variable for; see `KnownKeys`. */
+  /** Finds the owner of a variable; see `KnownKeys`. */
   readonly holder: (name: string) => string | undefined;
-  /** What it takes from the project's `.env`. */
+  /** Values that it takes from the project's `.env`. */
   readonly used: TomlTable | undefined;
 }
 
-/** Makes what is decided about of an entry as written, and of the same with variables replaced. */
-export function pluginCandidate(
+/** Makes the trust entry of a server as written; `entry` is the same with variables replaced. */
+export function pluginEntry(
   written: TomlTable,
   entry: TomlTable,
   { layer, path, cwd, env, replaces, holder, used }: AboutPlugin,
-): PluginCandidate {
-  // What is only shown is made when it is shown, which most runs never do.
-  const facts = () => describePlugin(written, replaces, holder);
+): TrustEntry {
   return {
     kind: "plugin",
     name: String(entry.name),
     // The decision is another one where the user's own server gives way, or other values come along.
     written: { ...written, ...(replaces ? { replaces } : {}), ...(used ? { used } : {}) },
     paths: namedPaths(entry, { cwd, env }),
-    get reason() {
-      return facts().reason;
-    },
-    get lines() {
-      return facts().lines;
-    },
-    get hidden() {
-      return (["env", "headers"] as const).flatMap((key) =>
-        Object.keys(tableOf(written[key])).flatMap((name) =>
-          placeOf(layer, [...path, key, name], "value") ?? []
-        )
-      );
-    },
+    describe: () => ({
+      ...describePlugin(written, replaces, holder),
+      /** Places of values of variables and headers. */
+      get hidden() {
+        return (["env", "headers"] as const).flatMap((key) =>
+          Object.keys(tableOf(written[key])).flatMap((name) =>
+            placeOf(layer, [...path, key, name], "value") ?? []
+          )
+        );
+      },
+    }),
   };
-}
-
-/** What a person has to know of a server of a project before they trust it. */
-interface PluginFacts {
-  /** One sentence: what would run, or be connected to. */
-  readonly reason: string;
-  /** Everything, a line each. Values of variables and headers are left out: they may be secrets. */
-  readonly lines: readonly string[];
 }
 
 /**
@@ -80,7 +56,7 @@ function describePlugin(
   written: TomlTable,
   replaces: boolean,
   holder: AboutPlugin["holder"],
-): PluginFacts {
+): ReturnType<TrustEntry["describe"]> {
   const { cwd, headers_helper: helper } = written;
   const what = target(written);
   const env = Object.keys(tableOf(written.env));
@@ -176,22 +152,11 @@ function namedPaths(entry: TomlTable, { cwd, env }: { cwd: string; env: EnvLooku
   return [...new Set(paths)];
 }
 
-/** A hook of a project as it waits for trust. */
-export interface HookCandidate {
-  readonly kind: "hook";
-  readonly name: string;
-  readonly written: TomlTable;
-  readonly reason: string;
-  readonly lines: readonly string[];
-  /** Paths that its line names, absolute, whether or not there are such files. */
-  readonly paths: readonly string[];
-}
-
-/** Makes what a person decides about of an entry as written. */
-export function hookCandidate(
+/** Makes the trust entry of a hook as written; `paths` are those that its line names. */
+export function hookEntry(
   written: TomlTable,
   context: { readonly cwd: string; readonly env: EnvLookup },
-): HookCandidate {
+): TrustEntry & { readonly paths: readonly string[] } {
   const { event, matcher = "", command } = written;
   const line = String(hideSecrets(String(command)));
   const about = matcher === "" || matcher === "*" ? "" : String(matcher);
@@ -199,18 +164,20 @@ export function hookCandidate(
     kind: "hook",
     name: about === "" ? String(event) : `${event} ${about}`,
     written,
-    reason: `it would run ${JSON.stringify(line)} at ${event}${about === "" ? "" : ` of ${about}`}`,
-    lines: [
-      `runs: ${line}`,
-      `at: ${event}${about === "" ? "" : `, of ${about}`}`,
-      "it can refuse and change calls, answer for you what no rule speaks of, and tell the model things",
-      ...(written.failure === "closed" ? ["if it fails, it refuses"] : []),
-    ],
     paths: pathsInLine(String(command), context),
+    describe: () => ({
+      reason: `it would run ${JSON.stringify(line)} at ${event}${about === "" ? "" : ` of ${about}`}`,
+      lines: [
+        `runs: ${line}`,
+        `at: ${event}${about === "" ? "" : `, of ${about}`}`,
+        "it can refuse and change calls, answer for you what no rule speaks of, and tell the model things",
+        ...(written.failure === "closed" ? ["if it fails, it refuses"] : []),
+      ],
+    }),
   };
 }
 
-/** The variable that stands for the project in a line, in the forms of a shell. */
+/** The variable of the project directory in a line, in the forms of a shell. */
 const PROJECT =
   /"?\$(?:\{(?:CLAUDE|REASONIX)_PROJECT_DIR(?::[-?=][^}]*)?\}|(?:CLAUDE|REASONIX)_PROJECT_DIR\b)"?/g;
 

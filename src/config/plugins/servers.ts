@@ -46,7 +46,7 @@ export function listServers(loaded: LoadedConfig): ServerRow[] {
   const untrusted = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map((item): ServerRow => ({
     name: item.name,
     state: "untrusted",
-    why: item.reason,
+    why: item.reason ?? "",
     remedy: "look at it with `reasonix trust`",
     source: "project",
     place: item.place,

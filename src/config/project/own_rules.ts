@@ -7,7 +7,7 @@ import { readText } from "../load/read_text.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
-/** Where the rules are kept that the user saved for one project, and the project. */
+/** The project of saved rules, and the directory that holds them. */
 export interface OwnRulesPlace {
   /** The Reasonix home. Nothing in it comes with a project, and neither tools nor commands write there. */
   readonly home: string;

@@ -3,44 +3,11 @@ import { type Layer, placeOf } from "../load/layer.ts";
 import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { hookCandidate, pluginCandidate } from "../plugins/plugin_trust.ts";
+import { hookEntry, pluginEntry } from "../plugins/plugin_trust.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
 import type { Config } from "../schema/schema.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
-import type { SourcePlace } from "../../core/mod.ts";
-
-/** Something a project brings that stays without effect until the user trusts exactly this content. */
-export interface TrustItem {
-  readonly kind: "provider" | "plugin" | "hook" | "shell" | "verify" | "widening";
-  readonly name: string;
-  /** The reason why it needs trust, for people. */
-  readonly reason: string;
-  /**
-   * Canonical text of the entry as written (variables not replaced); what a trust decision is keyed by. It
-   * may hold secrets.
-   */
-  readonly content: string;
-  /** Everything about a plugin, for people; without values that may be secrets. */
-  readonly lines?: readonly string[] | undefined;
-  /** Where a plugin's file has such values as they are. */
-  readonly hidden?: readonly SourcePlace[] | undefined;
-  /** Paths that a plugin names beside those in its content, absolute; whether or not there are such files. */
-  readonly paths?: readonly string[];
-  readonly place: SourcePlace;
-  /** The single things that a widening allows. */
-  readonly widens?: readonly Widening[];
-}
-
-/** One thing that a project would allow beyond what the user allows. */
-export interface Widening {
-  /** The setting, such as `permissions.allow`. */
-  readonly key: string;
-  /** The value that would count; of a directory its real path, so that a link cannot lead elsewhere later. */
-  readonly value: string;
-  /** Continues "it would be allowed to", for people. */
-  readonly words: string;
-  readonly place: SourcePlace;
-}
+import { entryItem, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
 
 export interface ProjectInput {
   /** The layer as written. */
@@ -53,7 +20,7 @@ export interface ProjectInput {
   readonly cwd: string;
   readonly env: EnvLookup;
   readonly userFile: string;
-  /** What entries of `[[plugins]]` take from the project's `.env`, by index. */
+  /** Values that entries of `[[plugins]]` take from the project's `.env`, by index. */
   readonly fromDotenv: ReadonlyMap<number, TomlTable>;
 }
 
@@ -74,17 +41,17 @@ export interface ProjectResult {
   readonly withholdable: Withholdable[];
   /** The name of the user's provider entry whose key and address a project's entry has, by that entry. */
   readonly endpoints: Map<TomlTable, string>;
-  /** Lists that are still in the table as they are, and may widen. */
-  readonly wideningLists: WideningList[];
+  /** Lists that are still in the table as they are, and may grant something. */
+  readonly grantLists: GrantList[];
 }
 
 /** A list that a project may extend as far as the user trusts it. */
-export interface WideningList {
+export interface GrantList {
   readonly path: KeyPath;
-  /** The table that the list stands in, under the last name of its path. */
+  /** The table of the list, which has the last name of its path. */
   readonly table: TomlTable;
   readonly values: readonly string[];
-  /** Says in a warning that an item never counts. */
+  /** Warns that an item never counts. */
   refuse(index: number, message: string): void;
 }
 
@@ -94,7 +61,7 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
     table: input.expanded,
     warnings: [],
     withholdable: [],
-    wideningLists: [],
+    grantLists: [],
     endpoints: new Map(),
   };
   restrictTable(result.table, CONFIG_SCHEMA, {
@@ -109,7 +76,7 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
 
 interface Scope {
   readonly path: KeyPath;
-  /** The table that the value stands in. */
+  /** The table of the value. */
   readonly table: TomlTable;
   /** The same table without the project. */
   readonly base: TomlTable;
@@ -136,11 +103,11 @@ function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope:
       if (canonicalJson(value) === canonicalJson(base)) return undefined;
       return void warn(scope, `Only your own file can set ${formatKey(scope.path)}`);
     case "stricter":
-      return looseness(value, schema) <= looseness(base, schema) ? value : widening(scope, base, value);
+      return looseness(value, schema) <= looseness(base, schema) ? value : refused(scope, base, value);
     case "off":
-      return value === false || base === true ? value : widening(scope, base, value);
+      return value === false || base === true ? value : refused(scope, base, value);
     case "lower":
-      return value === base || isLower(value, base) ? value : widening(scope, base, value);
+      return value === base || isLower(value, base) ? value : refused(scope, base, value);
     case "subset":
       return subset(value, base, scope);
     case "inside":
@@ -148,7 +115,7 @@ function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope:
     case "trust":
       return withTrust(value, scope);
     case "widens":
-      return mayWiden(value, base, scope);
+      return mayGrant(value, base, scope);
     default:
       return value;
   }
@@ -162,7 +129,7 @@ function subset(value: unknown, base: unknown, scope: Scope): unknown {
   if (!Array.isArray(value) || !Array.isArray(base) || base.length === 0 || base.includes("*")) return value;
   const kept = value.filter((item) => base.includes(item));
   // An empty list means every tool.
-  return kept.length > 0 ? kept : widening(scope, base, value);
+  return kept.length > 0 ? kept : refused(scope, base, value);
 }
 
 function inside(value: unknown, scope: Scope): unknown {
@@ -177,18 +144,18 @@ function inside(value: unknown, scope: Scope): unknown {
   return void warn(scope, `${formatKey(scope.path)} may not leave the project with ${written}`);
 }
 
-/** What the user has in the list already widens nothing. */
-function mayWiden(value: unknown, base: unknown, scope: Scope): unknown {
+/** Items that the user has in the list already grant nothing. */
+function mayGrant(value: unknown, base: unknown, scope: Scope): unknown {
   if (!Array.isArray(value) || value.every((item) => Array.isArray(base) && base.includes(item))) {
     return value;
   }
   const { path, table, result } = scope;
   const refuse = (index: number, message: string) => warn({ ...scope, path: [...path, index] }, message);
-  result.wideningLists.push({ path, table, values: value.map(String), refuse });
+  result.grantLists.push({ path, table, values: value.map(String), refuse });
   return value;
 }
 
-function widening(scope: Scope, base: unknown, value: unknown): undefined {
+function refused(scope: Scope, base: unknown, value: unknown): undefined {
   const change = `from ${JSON.stringify(base)} to ${JSON.stringify(value)}`;
   warn(scope, `A project file cannot loosen ${formatKey(scope.path)} ${change}`);
 }
@@ -209,7 +176,11 @@ function withTrust(value: unknown, scope: Scope): unknown {
   if (!Array.isArray(value)) {
     const reason = `it would run ${JSON.stringify(value)} as the shell`;
     const withhold = () => delete scope.table[String(scope.path.at(-1))];
-    mark({ kind: "shell", name: String(value), reason, written: value }, scope, withhold);
+    mark(
+      { kind: "shell", name: String(value), written: value, describe: () => ({ reason }) },
+      scope,
+      withhold,
+    );
     return value;
   }
   const raw = scope.input.layer.table[String(list)];
@@ -225,7 +196,7 @@ function withTrust(value: unknown, scope: Scope): unknown {
       replace: (by) => entries[index] = by,
     };
     if (list === "providers") provider(written, entry, place);
-    else if (list === "hooks") mark(hookCandidate(written, scope.input), place.scope, place.withhold);
+    else if (list === "hooks") mark(hookEntry(written, scope.input), place.scope, place.withhold);
     else plugin(written, entry, place);
   }
   return entries;
@@ -238,7 +209,7 @@ function commands(value: TomlTable, scope: Scope): TomlTable {
   const withhold = () => delete scope.table[String(scope.path.at(-1))];
   const reason = `it would run ${lines.map((line) => JSON.stringify(line)).join(", ")} after turns that ` +
     "change files";
-  mark({ kind: "verify", name, reason, lines, written: value }, scope, withhold);
+  mark({ kind: "verify", name, written: value, describe: () => ({ reason, lines }) }, scope, withhold);
   return value;
 }
 
@@ -258,7 +229,8 @@ function provider(written: TomlTable, entry: TomlTable, { scope, withhold, repla
     warn(here, `A project file cannot loosen ${formatKey(here.path)} of your provider ${own?.name}`);
   }
   if (reason === undefined) return;
-  mark({ kind: "provider", name: String(entry.name), reason, written }, scope, withhold);
+  const describe = () => ({ reason });
+  mark({ kind: "provider", name: String(entry.name), written, describe }, scope, withhold);
 }
 
 /** A server that a project only switches off needs no trust, and of what it says nothing else counts. */
@@ -271,33 +243,11 @@ function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: Entry
   const replaces = base.plugins.some((own) => own.name === entry.name);
   const used = fromDotenv.get(Number(scope.path.at(-1)));
   const about = { layer, path: scope.path, cwd, env, replaces, holder, used };
-  mark(pluginCandidate(written, entry, about), scope, withhold);
+  mark(pluginEntry(written, entry, about), scope, withhold);
 }
 
-type Candidate = Pick<TrustItem, "kind" | "name" | "reason" | "lines" | "hidden" | "paths"> & {
-  readonly written: unknown;
-};
-
-function mark(candidate: Candidate, scope: Scope, withhold: () => void): void {
-  const { input, path, result } = scope;
-  const { kind, name, paths = [] } = candidate;
-  const item: TrustItem = {
-    kind,
-    name,
-    paths,
-    content: canonicalJson(candidate.written),
-    get reason() {
-      return candidate.reason;
-    },
-    get lines() {
-      return candidate.lines;
-    },
-    get hidden() {
-      return candidate.hidden;
-    },
-    get place() {
-      return placeOf(input.layer, path) ?? { file: input.layer.file ?? "" };
-    },
-  };
-  result.withholdable.push({ item, withhold });
+function mark(entry: TrustEntry, { input, path, result }: Scope, withhold: () => void): void {
+  const { layer, cwd } = input;
+  const place = () => placeOf(layer, path) ?? { file: layer.file ?? "" };
+  result.withholdable.push({ item: entryItem(entry, { cwd, place }), withhold });
 }

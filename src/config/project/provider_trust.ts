@@ -27,7 +27,7 @@ export function isLoopback(url: string): boolean {
 export interface KnownKeys {
   /** Provider entries of the user and the preset, or the built-in one. */
   readonly providers: readonly TomlTable[];
-  /** Says in the user's configuration what a variable is for, such as "of the MCP server x". */
+  /** Finds the owner of a variable in the user's configuration, such as "of the MCP server x". */
   readonly holder: (name: string) => string | undefined;
 }
 
@@ -130,7 +130,7 @@ const ENTRY: JsonSchema = CONFIG_SCHEMA.properties?.providers?.items ?? {};
 const MODEL: JsonSchema = ENTRY.properties?.model_settings?.additionalProperties ?? {};
 const NAMES_OF_MODELS = ["model", "models", "default"];
 
-/** What became of the settings of an entry. */
+/** The settings of an entry that do not count as they are. */
 interface Laid {
   readonly waits: KeyPath[];
   readonly refused: KeyPath[];

@@ -37,14 +37,6 @@ export interface AgentFiles {
   readonly untrusted: readonly AgentDefinition[];
 }
 
-/** A file of the project as the trust store keys it. */
-export interface AgentTrustItem {
-  readonly kind: "agent";
-  readonly name: string;
-  readonly definition: { readonly file: string };
-  readonly files: readonly string[];
-}
-
 /** Something wrong with an agent file. */
 export interface AgentWarning {
   readonly path: string;

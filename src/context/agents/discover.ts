@@ -1,7 +1,8 @@
 import { contains } from "../../path/contains.ts";
 import { sortedEntries } from "../../path/probe.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 import type { SkillRoot } from "../skills/roots.ts";
-import type { AgentDefinition, AgentFiles, AgentTrustItem, AgentWarning } from "./agent.ts";
+import type { AgentDefinition, AgentFiles, AgentWarning } from "./agent.ts";
 import { readAgent } from "./read_agent.ts";
 
 const MAX_FILES = 100;
@@ -10,7 +11,7 @@ const MAX_BYTES = 256 * 1024;
 /** Reads the agents below these roots, strongest first; those of a project count once they are trusted. */
 export async function discoverAgents(
   roots: readonly SkillRoot[],
-  isTrusted: (item: AgentTrustItem) => Promise<boolean>,
+  isTrusted: (item: TrustItem) => Promise<boolean>,
 ): Promise<AgentFiles> {
   const found = new Map<string, AgentDefinition>();
   const untrusted: AgentDefinition[] = [];
@@ -26,9 +27,22 @@ export async function discoverAgents(
   return { agents: sorted([...found.values()]), warnings, untrusted: sorted(untrusted) };
 }
 
-/** What is trusted of an agent of the project: its file as it is. */
-export function agentTrustItem({ name, file = "" }: AgentDefinition): AgentTrustItem {
-  return { kind: "agent", name, definition: { file }, files: [file] };
+/** Makes the trust item of an agent of the project: its file as it is. */
+export function agentTrustItem(
+  { name, description, file = "", readOnly, tools, model }: AgentDefinition,
+): TrustItem {
+  return {
+    kind: "agent",
+    name,
+    definition: { file },
+    files: [file],
+    place: { file },
+    lines: [
+      `for: ${description}`,
+      readOnly ? "it only reads" : `its tools: ${tools?.join(", ") ?? "those of the run"}`,
+      ...(model === undefined ? [] : [`its model: ${model}`]),
+    ],
+  };
 }
 
 function sorted(agents: readonly AgentDefinition[]): AgentDefinition[] {

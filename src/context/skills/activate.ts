@@ -1,21 +1,11 @@
 import { errorMessage, type Message } from "../../core/mod.ts";
 import type { ActivatedSkill, SkillPort } from "../../tool/mod.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import type { SkillSet } from "./discover.ts";
 import type { Skill } from "./skill.ts";
 import { sortedEntries } from "../../path/probe.ts";
-
-/**
- * The things a repository's skill would run, or have run without a question; the shape of an item of the
- * trust store.
- */
-export interface SkillTrustItem {
-  readonly kind: "skill";
-  readonly name: string;
-  readonly definition: { readonly dir: string; readonly allowedTools?: readonly string[] };
-  readonly files: readonly string[];
-}
 
 /** A skill was activated. */
 export interface SkillActivation {
@@ -27,7 +17,7 @@ export interface SkillActivation {
 export interface SkillsOptions {
   readonly set: SkillSet;
   /** Reports whether the user trusts these scripts; absent: no project's scripts are trusted. */
-  readonly isTrusted?: (item: SkillTrustItem) => Promise<boolean>;
+  readonly isTrusted?: (item: TrustItem) => Promise<boolean>;
   /** Told of each activation before its instructions are given. */
   readonly onActivate?: (activation: SkillActivation) => void;
   /** The conversation, to tell what is already in it. */
@@ -81,7 +71,7 @@ export class Skills implements SkillPort {
   }
 
   /** Returns what waits for the user's trust among the project's skills, for `reasonix trust`. */
-  trustItems(): SkillTrustItem[] {
+  trustItems(): TrustItem[] {
     return this.set.skills.flatMap((skill) => trustItem(skill, resourcesOf(skill).filter(isScript)) ?? []);
   }
 }
@@ -112,10 +102,10 @@ function contentOf(
 }
 
 /**
- * Undefined when nothing about the skill needs trust. Its instructions count where they can use what it
- * pre-approves.
+ * Makes the trust item of a skill of the project; undefined when nothing about it needs trust. Its
+ * instructions are part of the item where they can use the tools that it pre-approves.
  */
-function trustItem(skill: Skill, scripts: readonly string[]): SkillTrustItem | undefined {
+function trustItem(skill: Skill, scripts: readonly string[]): TrustItem | undefined {
   const { name, dir, file, scope, allowedTools } = skill;
   if (scope !== "project" || scripts.length + allowedTools.length === 0) return undefined;
   const rules = allowedTools.length > 0;
@@ -124,6 +114,11 @@ function trustItem(skill: Skill, scripts: readonly string[]): SkillTrustItem | u
     name,
     definition: { dir, ...(rules ? { allowedTools } : {}) },
     files: [...(rules ? [file] : []), ...scripts.map((path) => `${dir}/${path}`)],
+    place: { file: dir },
+    lines: [
+      ...(rules ? [`while it is active, without a question: ${allowedTools.join(", ")}`] : []),
+      ...(scripts.length > 0 ? [`its scripts: ${scripts.join(", ")}`] : []),
+    ],
   };
 }
 

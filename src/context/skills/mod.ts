@@ -4,7 +4,6 @@ export {
   type SkillActivation,
   Skills,
   type SkillsOptions,
-  type SkillTrustItem,
   type SlashSkill,
 } from "./activate.ts";
 export { skillCatalogue } from "./catalogue.ts";

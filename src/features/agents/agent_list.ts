@@ -1,7 +1,7 @@
 import { type AgentDefinition, type AgentWarning, loadAgents } from "../../context/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
-import { TrustStore } from "../../sandbox/mod.ts";
 import { findAgentFiles, findSkillSet, loadAgentNames, type RunPaths } from "../../run/mod.ts";
+import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { agentModel } from "./child_model.ts";
 
 /** An agent as commands show it. */
@@ -23,10 +23,7 @@ export interface AgentList {
 /** Finds the agents of a directory as a run would. */
 export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<AgentList> {
   const store = new TrustStore({ home: paths.home, project: paths.cwd });
-  const agents = await findAgentFiles(
-    paths,
-    async (item) => (await store.inspect([item])).untrusted.length === 0,
-  );
+  const agents = await findAgentFiles(paths, (item) => store.isTrusted(item));
   const skillSet = await findSkillSet(paths, loaded);
   const row = (agent: AgentDefinition, usable: boolean): AgentRow => ({
     ...agent,
@@ -43,9 +40,9 @@ export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<
   };
 }
 
-/** What of the project's agents waits for the user's trust. */
-export async function untrustedAgents(paths: RunPaths) {
+/** Returns the trust items of the project's agents. */
+export async function agentTrustItems(paths: RunPaths): Promise<TrustItem[]> {
   const { agentTrustItem } = await loadAgents();
   const { untrusted } = await findAgentFiles(paths, () => Promise.resolve(false));
-  return untrusted.map((agent) => ({ agent, item: agentTrustItem(agent) }));
+  return untrusted.map(agentTrustItem);
 }

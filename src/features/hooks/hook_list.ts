@@ -52,9 +52,9 @@ export async function hookRows(loaded: LoadedConfig, paths: RunPaths): Promise<H
     };
   });
   const waiting = loaded.needsTrust.filter(({ kind }) => kind === "hook").map((
-    { content, place },
+    { definition, place },
   ): HookRow => ({
-    ...shownOf(parseJson(content) as Partial<ConfiguredHook>),
+    ...shownOf(parseJson(String(definition)) as Partial<ConfiguredHook>),
     source: "project",
     place,
     state: "untrusted",

@@ -5,9 +5,10 @@ import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { type Jail, serverEnvironment, type Workspace } from "../../sandbox/mod.ts";
 import type { ProcessGuard, SpawnPlan } from "../../tool/mod.ts";
+import { filesOf } from "../../trust/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { shellCommand } from "../../util/process/helper_output.ts";
-import { type RunPaths, secretsOf, trustable } from "../../run/mod.ts";
+import { type RunPaths, secretsOf } from "../../run/mod.ts";
 
 /** What hooks are started with. */
 export interface HookSurroundings {
@@ -27,9 +28,7 @@ export type TrustedContents = ReadonlyMap<ConfiguredHook, Promise<ReadonlyMap<st
 
 export function trustedContents(hooks: readonly ConfiguredHook[], paths: RunPaths): TrustedContents {
   return new Map(
-    hooks.flatMap((hook) =>
-      hook.item ? [[hook, digests(trustable(paths, hook.item).files ?? [])] as const] : []
-    ),
+    hooks.flatMap((hook) => hook.item ? [[hook, digests(filesOf(hook.item, paths.cwd))] as const] : []),
   );
 }
 

@@ -1,9 +1,9 @@
 import type { Config } from "../../config/mod.ts";
 import type { Saying } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
-import { type TrustItem, TrustStore } from "../../sandbox/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import type { RunPaths } from "../../run/mod.ts";
+import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { detectCommands } from "./detect.ts";
 import { configuredCommands, type VerifyCommand } from "./verify_command.ts";
 
@@ -38,14 +38,17 @@ export async function verifyCommands(
   return isConfigured || !detect ? configuredCommands(workflow) : await detectCommands(cwd);
 }
 
-/** What a decision about a command of the project is keyed by: the line, and what its file says it runs. */
+/** Makes the trust item of a command of the project: its line, and the text of its file that it runs. */
 export function verifyItem({ line, defined }: VerifyCommand, cwd: string): TrustItem {
   const { file = "", text = "", whole } = defined ?? {};
+  const runs = text === line ? [] : text.split("\n").map((each) => `runs: ${each}`);
   return {
     kind: "verify",
     name: line,
     definition: { line, text },
     ...(whole ? { files: [`${cwd}/${file}`] } : {}),
+    place: { file },
+    lines: ["after turns that change files, in the jail", ...runs],
   };
 }
 
@@ -100,7 +103,7 @@ export class VerifyTrust {
   async #isTrusted(command: VerifyCommand): Promise<boolean> {
     const { cwd } = this.#parts.paths;
     if (this.#found?.has(keyOf(command, cwd))) return true;
-    return (await this.#store.inspect([verifyItem(command, cwd)])).trusted.length > 0;
+    return await this.#store.isTrusted(verifyItem(command, cwd));
   }
 
   /** Read anew, since the user may decide in another terminal. */

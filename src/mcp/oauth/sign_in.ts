@@ -1,54 +1,57 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { explain } from "../connection/explain.ts";
-import { loadSdk } from "../connection/sdk.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
+import { explain } from "../failures.ts";
+import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import { serverFetch } from "../transport/http_fetch.ts";
-import { addressOf } from "../transport/http_transport.ts";
+import { addressOf, serverFetch } from "../transport/http.ts";
 import {
   type AuthorizationServer,
+  configuredClient,
   findAuthorizationServer,
+  hasOwnAuthorization,
   isSafeEndpoint,
+  keyOf,
   obstacle,
-} from "./authorization_server.ts";
-import { Callback } from "./callback.ts";
-import { askedFor, type Challenge, challengeOf } from "./challenge.ts";
-import { chooseClient } from "./client_identity.ts";
-import { keyOf } from "./http_access.ts";
-import { type ClientIdentity, type SignIn, SignInStore } from "./sign_in_store.ts";
+} from "./http_access.ts";
+import { type ClientIdentity, keptTokens, type SignIn, SignInStore } from "./sign_in_store.ts";
 
 export interface SignInOptions {
   /** The Reasonix home, where the sign-in is kept. */
   readonly home: string;
   /** The value of a variable that holds a secret. */
   readonly secret: (name: string) => string | undefined;
-  /** Shows the person the address to visit, and opens it where that is possible. */
+  /** Shows the address to visit to the user, and opens it where that is possible. */
   readonly visit: (address: URL) => void | Promise<void>;
-  /** Addresses that a person pastes who has come back with a browser on another machine. */
+  /** Addresses that a user pastes whose browser runs on another machine. */
   readonly pasted?: AsyncIterable<string>;
-  /** Hears why what was pasted is of no use. */
+  /** Receives the reason why a pasted text is of no use. */
   readonly refused?: (why: string) => void;
   /** Ends the sign-in. */
   readonly signal: AbortSignal;
-  /** Time that the person has; five minutes when absent. */
+  /** Time limit of the user; five minutes when absent. */
   readonly limitMs?: number;
 }
 
-/** What a person has agreed to. */
+/** The grant of a user. */
 export interface SignedIn {
   readonly issuer: string;
-  /** What the tokens allow, as far as that was said. */
+  /** The rights of the tokens, if the authorization server named them. */
   readonly scope?: string;
 }
 
 const LIMIT_MS = 300_000;
 const REQUEST_MS = 30_000;
+const REVOKE_MS = 10_000;
 
 /**
- * Signs a person in at an MCP server: finds its authorization server, registers the program there where that
- * is needed, sends the person to it, and keeps the tokens. Rejects with a ReasonixError that says what was in
- * the way, or for the signal.
+ * Signs a user in at an MCP server: finds its authorization server, registers the program there where that
+ * is needed, sends the user to it, and keeps the tokens. Rejects with a ReasonixError that names the
+ * obstacle, or for the signal.
+ *
+ * The steps are those of the SDK, called one by one: its `auth()` prints warnings to the terminal, presents a
+ * refused code a second time, and registers clients in the middle of a run when it only had to renew.
  *
  * Sources: RFC 6749, 7636 (PKCE), 7591 (registration), 8252 (loopback), 8414 and 9728 (metadata), 8707
  * (resource), 9207 (iss), and the authorization chapter of MCP 2026-07-28.
@@ -63,7 +66,7 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
     });
   }
   try {
-    return await new SigningIn(spec, options).run();
+    return await authorize(spec, options);
   } catch (error) {
     if (isAbort(error) && options.signal.aborted) throw error;
     const silent = isAbort(error) ? obstacle(`no answer within ${REQUEST_MS / 1000} s`) : undefined;
@@ -80,184 +83,381 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
 function knowsNoSignIn({ type, headers, headersHelper }: McpServerSpec): string | undefined {
   if (type === "stdio") return "it is a program on this machine";
   if (headersHelper !== "") return "its headers_helper lets it in";
-  const own = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  return own ? "the Authorization header of its configuration lets it in" : undefined;
+  return hasOwnAuthorization(headers)
+    ? "the Authorization header of its configuration lets it in"
+    : undefined;
 }
 
-/** One sign-in, from the first question to the tokens. */
-class SigningIn {
-  readonly #spec: McpServerSpec;
-  readonly #options: SignInOptions;
-  readonly #url: URL;
-  readonly #store: SignInStore;
-  readonly #request: FetchLike;
+async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<SignedIn> {
+  const {
+    computeScopeUnion,
+    exchangeAuthorization,
+    startAuthorization,
+    validateAuthorizationResponseIssuer,
+  } = await loadSdk();
+  const url = addressOf(spec);
+  const store = new SignInStore(options.home);
+  const send = serverFetch({ server: url, headers: () => Promise.resolve(spec.headers) });
+  const request: FetchLike = (input, init) => {
+    const limits = [options.signal, AbortSignal.timeout(REQUEST_MS), ...(init?.signal ? [init.signal] : [])];
+    return send(input, { ...init, signal: AbortSignal.any(limits) });
+  };
+  const known = await store.of(keyOf(spec));
+  const challenge = await challengeOf(url, request);
+  const server = await findAuthorizationServer(url, challenge.metadataUrl, request);
+  if (server.guessed && !challenge.refused) throw obstacle("it does not ask for a sign-in", "just use it");
+  const { issuer, metadata, resource } = server;
+  const before = known.find((one) => one.issuer === issuer);
+  await using callback = listen(spec, before);
+  const { redirect: redirectUrl, state } = callback;
+  // The configuration decides; else the server, with the rights that were given and that were missing since.
+  const required = challenge.scope ?? server.scopes;
+  const wanted = (spec.oauth?.scopes?.join(" ") || undefined) ??
+    (before?.wanted === undefined
+      ? required
+      : computeScopeUnion(before.tokens?.scope, required, before.wanted));
+  // Without it some give no token to renew the sign-in with.
+  const offline = metadata?.scopes_supported?.includes("offline_access") ?? false;
+  const scope = wanted !== undefined && offline ? computeScopeUnion(wanted, "offline_access") : wanted;
+  const configured = configuredClient(spec, options.secret);
+  const isUsable = configured !== undefined && (!configured.client_id.startsWith("https://") ||
+    // Such an identifier is the address of a document about the client.
+    metadata?.client_id_metadata_document_supported === true);
+  // A client is known under the address that the browser comes back to.
+  const registered = isUsable
+    ? undefined
+    : before?.client && before.redirect === redirectUrl
+    ? before.client
+    : await register({ spec, server, redirectUrl, scope }, request);
+  const client = registered ?? configured;
+  if (!client) throw new TypeError("A client is configured or registered");
+  const optional = {
+    ...(metadata ? { metadata } : {}),
+    ...(resource === undefined ? {} : { resource }),
+    clientInformation: client,
+  };
+  const { authorizationUrl, codeVerifier } = await startAuthorization(server.url, {
+    ...optional,
+    ...(scope === undefined ? {} : { scope }),
+    redirectUrl,
+    state,
+  });
+  if (!isSafeEndpoint(authorizationUrl.href)) {
+    throw obstacle(`it sends people to ${authorizationUrl.origin}, which is not encrypted`);
+  }
+  await options.visit(authorizationUrl);
+  const answer = await comeBack(callback, spec, options);
+  const iss = answer.get("iss") ?? undefined;
+  // The issuer is judged before anything else of the answer counts.
+  validateAuthorizationResponseIssuer({
+    iss,
+    expectedIssuer: metadata?.issuer,
+    issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
+  });
+  const authorizationCode = answer.get("code");
+  if (authorizationCode === null) {
+    callback.finish("The sign-in was not completed.");
+    const said = [answer.get("error"), answer.get("error_description")].filter(Boolean).join(": ");
+    throw obstacle(`the authorization server refused${said === "" ? "" : ` (${oneLine(said, 200)})`}`);
+  }
+  try {
+    const tokens = await exchangeAuthorization(server.url, {
+      ...optional,
+      ...(iss === undefined ? {} : { iss }),
+      authorizationCode,
+      codeVerifier,
+      redirectUri: redirectUrl,
+      fetchFn: request,
+    });
+    await store.save({
+      server: keyOf(spec),
+      name: spec.name,
+      issuer,
+      metadata: challenge.metadataUrl?.href ?? before?.metadata,
+      resource,
+      ...(registered ? { client: registered, redirect: redirectUrl } : {}),
+      tokens: keptTokens(tokens),
+    });
+    callback.finish("You are signed in. This page can be closed.");
+    return { issuer, ...(tokens.scope === undefined ? {} : { scope: tokens.scope }) };
+  } catch (error) {
+    callback.finish("The sign-in failed. The terminal says why.");
+    throw error;
+  }
+}
 
-  constructor(spec: McpServerSpec, options: SignInOptions) {
-    this.#spec = spec;
-    this.#options = options;
-    this.#url = addressOf(spec);
-    this.#store = new SignInStore(options.home);
-    const send = serverFetch({ server: this.#url, headers: () => Promise.resolve(spec.headers) });
-    this.#request = (input, init) => {
-      const limits = [
-        options.signal,
-        AbortSignal.timeout(REQUEST_MS),
-        ...(init?.signal ? [init.signal] : []),
-      ];
-      return send(input, { ...init, signal: AbortSignal.any(limits) });
+/** Sends a greeting without tokens. A session that results is ended at once. */
+async function challengeOf(server: URL, request: FetchLike) {
+  const { extractWWWAuthenticateParams, LATEST_PROTOCOL_VERSION } = await loadSdk();
+  const response = await request(server, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: LATEST_PROTOCOL_VERSION,
+        capabilities: {},
+        clientInfo: { name: "reasonix", version: "0" },
+      },
+    }),
+  });
+  await response.body?.cancel();
+  const session = response.headers.get("mcp-session-id");
+  if (session !== null) {
+    const ended = await request(server, { method: "DELETE", headers: { "mcp-session-id": session } });
+    await ended.body?.cancel();
+  }
+  const { resourceMetadataUrl: metadataUrl, scope } = extractWWWAuthenticateParams(response);
+  return { refused: response.status === 401 || response.status === 403, metadataUrl, scope };
+}
+
+async function register({ spec, server, redirectUrl, scope }: {
+  readonly spec: McpServerSpec;
+  readonly server: AuthorizationServer;
+  readonly redirectUrl: string;
+  readonly scope: string | undefined;
+}, request: FetchLike): Promise<ClientIdentity> {
+  const { registerClient } = await loadSdk();
+  const { metadata, issuer } = server;
+  const unregistered = (why: string): ReasonixError =>
+    obstacle(
+      `${issuer} does not know this program, and ${why}`,
+      `make a client there whose redirect address is ${redirectUrl}, and name it: ` +
+        `oauth = { client_id = "…", callback_port = ${new URL(redirectUrl).port} }`,
+    );
+  if (metadata && !metadata.registration_endpoint) throw unregistered("it takes no registrations");
+  const endpoint = metadata?.registration_endpoint ?? new URL("/register", server.url).href;
+  if (!isSafeEndpoint(endpoint)) throw unregistered("its registration is not encrypted");
+  // A program on the user's machine keeps no secret, so it gets one only where that is required.
+  const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
+  const method = methods.length === 0 || methods.includes("none")
+    ? "none"
+    : methods.includes("client_secret_basic")
+    ? "client_secret_basic"
+    : "client_secret_post";
+  try {
+    const { client_id, client_secret, token_endpoint_auth_method = method } = await registerClient(
+      server.url,
+      {
+        ...(metadata ? { metadata } : {}),
+        ...(scope === undefined ? {} : { scope }),
+        clientMetadata: {
+          client_name: "Reasonix",
+          redirect_uris: [redirectUrl],
+          grant_types: ["authorization_code", "refresh_token"],
+          response_types: ["code"],
+          application_type: "native",
+          token_endpoint_auth_method: method,
+        },
+        fetchFn: request,
+      },
+    );
+    return {
+      client_id,
+      ...(client_secret === undefined ? {} : { client_secret }),
+      token_endpoint_auth_method,
     };
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "RegistrationRejectedError") throw error;
+    if (server.guessed) {
+      const why = "it asks for a sign-in, but nothing there says how to sign in";
+      throw obstacle(why, `put a token into headers of ${spec.name}, as its makers describe`, error);
+    }
+    const { status = 0, body = "" } = error as { status?: number; body?: string };
+    throw unregistered(`it refused the registration (${status}: ${oneLine(body, 200)})`);
   }
+}
 
-  async run(): Promise<SignedIn> {
-    const known = await this.#store.of(keyOf(this.#spec));
-    const challenge = await challengeOf(this.#url, this.#request);
-    const server = await findAuthorizationServer(this.#url, challenge.metadataUrl, this.#request);
-    if (server.guessed && !challenge.refused) {
-      throw obstacle("it does not ask for a sign-in", "just use it");
-    }
-    const before = known.find(({ issuer }) => issuer === server.issuer);
-    await using callback = this.#listen(before);
-    const scope = await askedFor({ spec: this.#spec, challenge, server, before });
-    const parts = { spec: this.#spec, server, before, redirect: callback.redirect, scope };
-    const client = await chooseClient(parts, { secret: this.#options.secret, request: this.#request });
-    const code = await this.#authorize({ callback, server, client: client.identity, scope });
-    try {
-      const saved = await this.#redeem({
-        ...code,
-        challenge,
-        server,
-        client,
-        redirect: callback.redirect,
-        before,
-      });
-      callback.finish("You are signed in. This page can be closed.");
-      return saved;
-    } catch (error) {
-      callback.finish("The sign-in failed. The terminal says why.");
-      throw error;
-    }
+/** A client that was registered before is known under the port of that time. */
+function listen({ oauth }: McpServerSpec, before: SignIn | undefined): Callback {
+  const { callback_port: port = 0 } = oauth ?? {};
+  const old = Number(URL.parse(before?.redirect ?? "")?.port ?? 0);
+  if (port > 0 || old === 0) return new Callback(port);
+  try {
+    return new Callback(old);
+  } catch {
+    return new Callback(0);
   }
+}
 
-  /** Where a client was registered before, it is known under the port of that time. */
-  #listen(before: SignIn | undefined): Callback {
-    const { callback_port: port = 0 } = this.#spec.oauth ?? {};
-    const old = Number(URL.parse(before?.redirect ?? "")?.port ?? 0);
-    if (port > 0 || old === 0) return new Callback(port);
-    try {
-      return new Callback(old);
-    } catch {
-      return new Callback(0);
-    }
-  }
-
-  /** Sends the person away, and waits for what the authorization server says. */
-  async #authorize({ callback, server, client, scope }: {
-    readonly callback: Callback;
-    readonly server: AuthorizationServer;
-    readonly client: ClientIdentity;
-    readonly scope: string | undefined;
-  }) {
-    const { startAuthorization, validateAuthorizationResponseIssuer } = await loadSdk();
-    const { metadata, resource } = server;
-    const { authorizationUrl, codeVerifier } = await startAuthorization(server.url, {
-      ...(metadata ? { metadata } : {}),
-      ...(scope === undefined ? {} : { scope }),
-      ...(resource === undefined ? {} : { resource }),
-      clientInformation: client,
-      redirectUrl: callback.redirect,
-      state: callback.state,
-    });
-    if (!isSafeEndpoint(authorizationUrl.href)) {
-      throw obstacle(`it sends people to ${authorizationUrl.origin}, which is not encrypted`);
-    }
-    await this.#options.visit(authorizationUrl);
-    const answer = await this.#comeBack(callback);
-    const iss = answer.get("iss") ?? undefined;
-    const supported = metadata?.authorization_response_iss_parameter_supported === true;
-    // Before anything else of the answer counts: who gave it.
-    validateAuthorizationResponseIssuer({
-      iss,
-      expectedIssuer: metadata?.issuer,
-      issParameterSupported: supported,
-    });
-    const code = answer.get("code");
-    if (code === null) {
-      callback.finish("The sign-in was not completed.");
-      const said = [answer.get("error"), answer.get("error_description")].filter(Boolean).join(": ");
-      throw obstacle(`the authorization server refused${said === "" ? "" : ` (${oneLine(said, 200)})`}`);
-    }
-    return { code, iss, codeVerifier };
-  }
-
-  async #comeBack(callback: Callback): Promise<URLSearchParams> {
-    const { signal, limitMs = LIMIT_MS, pasted } = this.#options;
-    const over = Promise.withResolvers<never>();
-    const stop = () => over.reject(signal.reason);
-    const timer = setTimeout(() => {
-      const late = `nobody came back from the browser within ${Math.round(limitMs / 1000)} s`;
-      const forget = `reasonix mcp logout ${this.#spec.name}`;
-      over.reject(obstacle(late, `try again; where the page does not know the program, first \`${forget}\``));
-    }, limitMs);
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    if (pasted) void this.#takePasted(pasted, callback);
-    try {
-      return await Promise.race([callback.answer, over.promise]);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    }
-  }
-
-  async #takePasted(pasted: AsyncIterable<string>, callback: Callback): Promise<void> {
-    for await (const text of pasted) {
+/** Waits for the answer of the authorization server, which the browser or a pasted address brings. */
+async function comeBack(
+  callback: Callback,
+  { name }: McpServerSpec,
+  { signal, limitMs = LIMIT_MS, pasted, refused }: SignInOptions,
+): Promise<URLSearchParams> {
+  const over = Promise.withResolvers<never>();
+  const clear = after(limitMs, () => {
+    const late = `nobody came back from the browser within ${Math.round(limitMs / 1000)} s`;
+    const forget = `reasonix mcp logout ${name}`;
+    over.reject(obstacle(late, `try again; where the page does not know the program, first \`${forget}\``));
+  });
+  const takePasted = async (texts: AsyncIterable<string>) => {
+    for await (const text of texts) {
       if (text.trim() === "") continue;
       const problem = callback.accept(text);
       if (problem === undefined) return;
-      this.#options.refused?.(problem);
+      refused?.(problem);
     }
+  };
+  if (pasted) void takePasted(pasted);
+  return await unlessAborted(Promise.race([callback.answer, over.promise]), signal).finally(clear);
+}
+
+const CALLBACK_PATH = "/callback";
+
+/** The server on this machine to which the browser comes back after a sign-in. */
+class Callback implements AsyncDisposable {
+  /** The address that the authorization server gets. */
+  readonly redirect: string;
+  /** A value that only the browser of this sign-in knows. */
+  readonly state: string = new Uint8Array(crypto.getRandomValues(new Uint8Array(24))).toHex();
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #answer = Promise.withResolvers<URLSearchParams>();
+  readonly #outcome = Promise.withResolvers<string>();
+
+  /** Listens on a port of the loopback address; 0: any. Throws a ReasonixError where that is not possible. */
+  constructor(port: number) {
+    const options = { hostname: "127.0.0.1", port, onListen() {} };
+    try {
+      this.#server = Deno.serve(options, (request) => this.#handle(request));
+    } catch (error) {
+      const message = `Cannot listen on port ${port} for the end of the sign-in: ${errorMessage(error)}`;
+      const remedy = "end what uses the port, or set another callback_port";
+      throw new ReasonixError(message, { remedy, cause: error });
+    }
+    this.redirect = `http://127.0.0.1:${this.#server.addr.port}${CALLBACK_PATH}`;
   }
 
-  /** Turns the code into tokens, and keeps them. */
-  async #redeem({ code, iss, codeVerifier, challenge, server, client, redirect, before }: {
-    readonly code: string;
-    readonly iss: string | undefined;
-    readonly codeVerifier: string;
-    readonly challenge: Challenge;
-    readonly server: AuthorizationServer;
-    readonly client: { readonly identity: ClientIdentity; readonly registered: boolean };
-    readonly redirect: string;
-    readonly before: SignIn | undefined;
-  }): Promise<SignedIn> {
-    const { exchangeAuthorization } = await loadSdk();
-    const { metadata, resource, issuer } = server;
-    const tokens = await exchangeAuthorization(server.url, {
-      ...(metadata ? { metadata } : {}),
-      ...(resource === undefined ? {} : { resource }),
-      ...(iss === undefined ? {} : { iss }),
-      clientInformation: client.identity,
-      authorizationCode: code,
-      codeVerifier,
-      redirectUri: redirect,
-      fetchFn: this.#request,
-    });
-    const { access_token, refresh_token, token_type, scope } = tokens;
-    const registered = client.registered ? { client: client.identity, redirect } : {};
-    const metadataUrl = challenge.metadataUrl?.href ?? before?.metadata;
-    await this.#store.save({
-      server: keyOf(this.#spec),
-      name: this.#spec.name,
-      issuer,
-      ...(metadataUrl === undefined ? {} : { metadata: metadataUrl }),
-      ...(resource === undefined ? {} : { resource }),
-      ...registered,
-      tokens: {
-        access_token,
-        token_type,
-        ...(refresh_token === undefined ? {} : { refresh_token }),
-        ...(scope === undefined ? {} : { scope }),
-      },
-    });
-    return { issuer, ...(scope === undefined ? {} : { scope }) };
+  /** The parameters that the authorization server sends with the browser. */
+  get answer(): Promise<URLSearchParams> {
+    return this.#answer.promise;
+  }
+
+  /** Takes the address at which a browser on another machine ended. Returns the problem with it. */
+  accept(address: string): string | undefined {
+    const query = URL.parse(address.trim())?.searchParams;
+    if (!query?.has("state")) return `that is not an address that begins with ${this.redirect}?…`;
+    if (query.get("state") !== this.state) return "that address belongs to another sign-in";
+    this.#answer.resolve(query);
+    return undefined;
+  }
+
+  /** Shows the outcome in the browser. */
+  finish(text: string): void {
+    this.#outcome.resolve(text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.finish("The sign-in was given up.");
+    await this.#server.shutdown();
+  }
+
+  async #handle(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname !== CALLBACK_PATH || request.method !== "GET") return page("There is nothing here.", 404);
+    if (searchParams.get("state") !== this.state) {
+      return page("This address does not belong to the sign-in that is waited for.", 400);
+    }
+    this.#answer.resolve(searchParams);
+    return page(await this.#outcome.promise, 200);
+  }
+}
+
+function page(text: string, status: number): Response {
+  const shown = text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  const body = `<!doctype html><meta charset="utf-8"><title>Reasonix</title>` +
+    `<body style="font:1.1em sans-serif;margin:3em"><p>${shown}</p>`;
+  return new Response(body, {
+    status,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+      "referrer-policy": "no-referrer",
+      connection: "close",
+    },
+  });
+}
+
+/** The outcome of a sign-out. */
+export interface SignedOut {
+  /** There was a sign-in. */
+  readonly known: boolean;
+  /** Authorization servers that revoked the tokens. */
+  readonly revoked: readonly string[];
+  /** Why others did not; their tokens are good until they expire. */
+  readonly problems: readonly string[];
+}
+
+/** The facts about a server that a sign-out needs. */
+export type SignedInServer = Pick<McpServerSpec, "name" | "url" | "headers" | "oauth">;
+
+/** Addresses of the servers that the user signed in at under a name, configured or not. */
+export async function signedInAs(name: string, home: string): Promise<readonly string[]> {
+  return await new SignInStore(home).named(name);
+}
+
+/**
+ * Forgets the sign-ins of a server, after a request to its authorization servers to revoke the tokens (RFC
+ * 7009). Forgets also where that fails. Rejects with a ReasonixError when the file cannot be read or written.
+ */
+export async function signOut(
+  spec: SignedInServer,
+  { home, secret }: Pick<SignInOptions, "home" | "secret">,
+): Promise<SignedOut> {
+  const server = addressOf(spec);
+  const store = new SignInStore(home);
+  const known = await store.of(keyOf(spec));
+  const signal = AbortSignal.timeout(REVOKE_MS);
+  const send = serverFetch({ server, headers: () => Promise.resolve(spec.headers) });
+  const request: FetchLike = (input, init) => send(input, { ...init, signal });
+  const revoked: string[] = [];
+  const problems: string[] = [];
+  for (const signIn of known) {
+    if (signIn.tokens === undefined) continue;
+    try {
+      await revoke(server, { ...signIn, client: configuredClient(spec, secret) ?? signIn.client }, request);
+      revoked.push(signIn.issuer);
+    } catch (error) {
+      problems.push(`${signIn.issuer}: ${errorMessage(error)}`);
+    }
+  }
+  if (known.length > 0) await store.forget(keyOf(spec));
+  return { known: known.length > 0, revoked, problems };
+}
+
+async function revoke(
+  server: URL,
+  { issuer, metadata: metadataUrl, tokens, client }: SignIn,
+  request: FetchLike,
+): Promise<void> {
+  const { selectClientAuthMethod } = await loadSdk();
+  const now = await findAuthorizationServer(server, metadataUrl, request);
+  if (now.issuer !== issuer) throw obstacle(`the server now signs people in at ${now.issuer}`);
+  const { metadata } = now;
+  const endpoint = metadata && "revocation_endpoint" in metadata ? metadata.revocation_endpoint : undefined;
+  if (typeof endpoint !== "string" || !isSafeEndpoint(endpoint)) throw obstacle("it takes no tokens back");
+  // The token that makes others first; most servers end those with it.
+  const kinds = [["refresh_token", tokens?.refresh_token], ["access_token", tokens?.access_token]] as const;
+  for (const [kind, token] of kinds) {
+    if (token === undefined) continue;
+    const body = new URLSearchParams({ token, token_type_hint: kind });
+    const headers = new Headers();
+    if (client) {
+      const { client_id, client_secret } = client;
+      const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
+      if (selectClientAuthMethod(client, methods) === "client_secret_basic") {
+        headers.set("authorization", `Basic ${btoa(`${client_id}:${client_secret ?? ""}`)}`);
+      } else {
+        body.set("client_id", client_id);
+        if (client_secret !== undefined) body.set("client_secret", client_secret);
+      }
+    }
+    const response = await request(endpoint, { method: "POST", headers, body });
+    await response.body?.cancel();
+    if (!response.ok) throw obstacle(`it answered with ${response.status}`);
   }
 }

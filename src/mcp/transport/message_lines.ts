@@ -2,7 +2,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Bytes of one message that are taken in; what a result is cut to is far less. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-/** Bytes kept of either end of a message that is too large, which is where its id stands. */
+/** Bytes kept of either end of a message that is too large, where its id is. */
 const KEPT = 4096;
 const NEWLINE = 10;
 

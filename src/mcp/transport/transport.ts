@@ -1,12 +1,11 @@
-import type { AuthProvider, Transport } from "@modelcontextprotocol/client";
+import type { AuthProvider, isSpecType, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
-import { loadSdk } from "../connection/sdk.ts";
+import { isRecord } from "../../util/json.ts";
+import { loadSdk } from "../sdk.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import { AnswerFilter, type Refused } from "./answer_filter.ts";
-import { httpTransport } from "./http_transport.ts";
-import { serverSpawner, type SpawnContext } from "./server_process.ts";
-import { StdioTransport } from "./stdio_transport.ts";
+import { httpTransport } from "./http.ts";
+import { serverSpawner, type SpawnContext, StdioTransport } from "./stdio.ts";
 
 export interface TransportOptions {
   readonly spec: McpServerSpec;
@@ -19,7 +18,7 @@ export interface TransportOptions {
 /** The way to one server, not started. */
 export interface ServerTransport {
   readonly transport: Transport;
-  /** How its process ended; undefined while it runs, and where there is none. */
+  /** The status of its process; undefined while it runs, and without a process. */
   readonly ended: () => Deno.CommandStatus | undefined;
   /** The probe of the server's era was answered after the server had been greeted in the older way. */
   readonly answeredLate: () => boolean;
@@ -29,28 +28,84 @@ export interface ServerTransport {
   readonly waits: ReadonlyMap<number, number>;
 }
 
-/** Makes the transport that a server asks for. Throws a ReasonixError for one that there is not. */
+/** Makes the transport of a server. Throws a ReasonixError for a transport that is not supported. */
 export async function openTransport(options: TransportOptions): Promise<ServerTransport> {
   const { spec, log, spawn, headers, auth } = options;
   const filter = new AnswerFilter((await loadSdk()).isSpecType);
-  const refused = () => filter.take();
+  const accept = (message: JSONRPCMessage) => filter.accept(message);
   const waits = new Map<number, number>();
+  const shared = { refused: () => filter.take(), waits };
   if (spec.type === "stdio") {
-    const transport = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, filter });
-    return {
-      transport,
-      ended: () => transport.ended,
-      answeredLate: () => transport.answeredLate,
-      refused,
-      waits,
-    };
+    const transport = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, accept });
+    return { transport, ended: () => transport.ended, answeredLate: () => transport.answeredLate, ...shared };
   }
   if (spec.type === "http") {
     const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
-    const transport = await httpTransport({ spec, headers, auth, filter, notNow });
-    return { transport, ended: () => undefined, answeredLate: () => false, refused, waits };
+    const transport = await httpTransport({ spec, headers, auth, accept, notNow });
+    return { transport, ended: () => undefined, answeredLate: () => false, ...shared };
   }
   throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
   });
+}
+
+/** Entries of lists that the SDK would refuse, each with the whole list. */
+export type Refused = Readonly<Record<keyof typeof LISTS, readonly unknown[]>>;
+
+const LISTS = {
+  tools: "Tool",
+  prompts: "Prompt",
+  resources: "Resource",
+  resourceTemplates: "ResourceTemplate",
+} as const;
+
+const MAX_SHOWN = 2_000;
+
+/**
+ * Keeps from the SDK what it would refuse a whole answer for: an entry of a list, which is set aside, and
+ * content of a kind that is not known, which becomes text.
+ */
+class AnswerFilter {
+  readonly #isSpecType: typeof isSpecType;
+  #refused = noneRefused();
+
+  constructor(guards: typeof isSpecType) {
+    this.#isSpecType = guards;
+  }
+
+  accept(message: JSONRPCMessage): JSONRPCMessage {
+    if (!("result" in message) || !isRecord(message.result)) return message;
+    let result: Record<string, unknown> = message.result;
+    for (const key of Object.keys(LISTS) as (keyof typeof LISTS)[]) {
+      const list = result[key];
+      if (!Array.isArray(list)) continue;
+      const refused = list.filter((entry) => !this.#isSpecType[LISTS[key]](entry));
+      if (refused.length === 0) continue;
+      this.#refused[key].push(...refused);
+      result = { ...result, [key]: list.filter((entry) => !refused.includes(entry)) };
+    }
+    const { content } = result;
+    if (Array.isArray(content) && !content.every((block) => this.#isSpecType.ContentBlock(block))) {
+      result = { ...result, content: content.map((block) => this.#block(block)) };
+    }
+    return result === message.result ? message : { ...message, result };
+  }
+
+  /** The entries that were set aside since the last time. */
+  take(): Refused {
+    const refused = this.#refused;
+    this.#refused = noneRefused();
+    return refused;
+  }
+
+  #block(block: unknown): unknown {
+    if (this.#isSpecType.ContentBlock(block)) return block;
+    const json = JSON.stringify(block) ?? "";
+    const shown = json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN).toWellFormed()}… [cut]` : json;
+    return { type: "text", text: `[content of an unknown kind: ${shown}]` };
+  }
+}
+
+function noneRefused(): Record<keyof typeof LISTS, unknown[]> {
+  return { tools: [], prompts: [], resources: [], resourceTemplates: [] };
 }

@@ -1,4 +1,4 @@
-import { cacheDirectory, type Config, type LoadedConfig, type TrustItem } from "../../config/mod.ts";
+import { cacheDirectory, type Config, type LoadedConfig } from "../../config/mod.ts";
 import { formatPlace, type NewEventOf } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
@@ -15,6 +15,7 @@ import {
   type Workspace,
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 /** A notice for the user. */
@@ -145,17 +146,17 @@ export async function openAccessScope(
   return { ...scope, forecast, notices };
 }
 
-/** What projects bring for other agents and this version does not use. */
+/** Repository content for other agents that this version does not use. */
 const UNUSED: readonly string[] = [
   ".claude/rules",
 ];
 
-/** What the project brings in vain, each kind said once, and again when it changed. */
+/** Returns notices about ignored repository content, each kind once, and again after a change. */
 function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] {
   const unused = unusedFilesNotice(paths.cwd, loaded.unused);
   return [
     oncePerProject(paths, "providers", providersNotice(loaded)),
-    oncePerProject(paths, "widening", wideningNotice(loaded)),
+    oncePerProject(paths, "widening", grantsNotice(loaded)),
     oncePerProject(paths, "hooks", hooksNotice(paths.cwd, loaded)),
     oncePerProject(paths, "unused", unused),
     oncePerProject(paths, "servers", serversNotice(paths.cwd, loaded)),
@@ -171,7 +172,7 @@ function unusedFilesNotice(cwd: string, unused: readonly string[]): string | und
   }, which this version does not use; see reasonix docs not-yet`;
 }
 
-/** Says which MCP servers give way to others, or to the project; undefined when there are none. */
+/** Names the MCP servers that are overridden or switched off; undefined when there are none. */
 function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefined {
   const lines = leftOut.filter(({ why }) => why === "shadowed" || why === "switched off").map((server) =>
     `${JSON.stringify(server.name)} (${formatPlace(server.place).replace(`${cwd}/`, "")}): ${server.message}`
@@ -193,18 +194,18 @@ function providersNotice({ projectProviders }: LoadedConfig): string | undefined
     "be lower, address, key, prices and everything else stay yours";
 }
 
-/** Says what the project would allow and nobody has trusted; undefined when there is nothing. */
-function wideningNotice(loaded: LoadedConfig): string | undefined {
+/** Names the permission grants of the project without trust; undefined when there are none. */
+function grantsNotice(loaded: LoadedConfig): string | undefined {
   const items = loaded.needsTrust.filter(({ kind }) => kind === "widening");
-  const widens = items.flatMap((item) => item.widens ?? []);
-  if (widens.length === 0) return undefined;
-  const shown = widens.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
-  const more = widens.length - shown.length;
+  const grants = items.flatMap((item) => item.grants ?? []);
+  if (grants.length === 0) return undefined;
+  const shown = grants.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  const more = grants.length - shown.length;
   return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
     `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;
 }
 
-/** Says which hooks of the project nobody has trusted; undefined when there are none. */
+/** Names the hooks of the project without trust; undefined when there are none. */
 function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
   const hooks = loaded.needsTrust.filter(({ kind }) => kind === "hook");
   if (hooks.length === 0) return undefined;

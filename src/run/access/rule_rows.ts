@@ -34,10 +34,12 @@ export function ruleRows(loaded: LoadedConfig): RuleRow[] {
     ...rowsOf(loaded, { list: "write", key: "sandbox.allow_write", values: sandbox.allow_write }),
     ...rowsOf(loaded, { list: "host", key: "sandbox.network_hosts", values: sandbox.network_hosts }),
   ];
-  const waiting = loaded.needsTrust.flatMap(({ widens = [] }) => widens).map((widening): RuleRow => ({
-    list: LISTS[widening.key] ?? "allow",
-    rule: widening.value,
-    origin: formatPlace(widening.place),
+  const waiting = loaded.needsTrust.flatMap(({ grants = [] }) => grants).map((
+    { key, value, place },
+  ): RuleRow => ({
+    list: LISTS[key] ?? "allow",
+    rule: value,
+    origin: formatPlace(place),
     state: "waiting",
   }));
   return [...rows, ...waiting];

@@ -2,7 +2,6 @@ import type { Config, LoadedConfig } from "../../config/mod.ts";
 import {
   type AgentFiles,
   agentRoots,
-  type AgentTrustItem,
   environmentText,
   findSkills,
   type Instructions,
@@ -19,9 +18,10 @@ import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
 import { memoryPort, openingMemory } from "../../memory/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { deniedSubjects } from "../../rule/mod.ts";
-import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
+import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { PLATFORM, type RunPaths } from "../run_paths.ts";
 import { toolList } from "../tools/offered_tools.ts";
 import { type ModelPrompt, type PromptedModel, supplementalPrompts } from "./model_prompts.ts";
@@ -52,7 +52,7 @@ export interface PromptInputs {
   readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
   /** Built-in tools that are offered on top of the usual ones. */
   readonly tools: readonly string[];
-  /** Reports whether the user trusts what the project brings, as it is now or for this run. */
+  /** Reports whether the user trusts an item of the project, as it is now or for this run. */
   readonly isTrusted: (item: TrustItem) => Promise<boolean>;
   readonly toolMode: ToolMode;
 }
@@ -169,7 +169,7 @@ const NO_AGENTS: AgentFiles = { agents: [], warnings: [], untrusted: [] };
 /** Finds the agents that files describe; those of the project after trust. */
 export async function findAgentFiles(
   { cwd, home, env }: RunPaths,
-  isTrusted: (item: AgentTrustItem) => Promise<boolean>,
+  isTrusted: (item: TrustItem) => Promise<boolean>,
 ): Promise<AgentFiles> {
   const userHome = env("HOME") ?? env("USERPROFILE");
   const roots = agentRoots({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
@@ -187,9 +187,9 @@ async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise
   });
 }
 
-function trustOf({ paths, trustProject = false }: PromptInputSources): PromptInputs["isTrusted"] {
-  const store = () => new TrustStore({ home: paths.home, project: paths.cwd });
-  return async (item) => trustProject || (await store().inspect([item])).untrusted.length === 0;
+function trustOf({ paths: { home, cwd }, trustProject }: PromptInputSources): PromptInputs["isTrusted"] {
+  // Read again for each item: the user may decide in another terminal.
+  return (item) => new TrustStore({ home, project: cwd, trustAll: trustProject }).isTrusted(item);
 }
 
 /** Search in earlier sessions; the current one counts, since parts of it may have been folded away. */

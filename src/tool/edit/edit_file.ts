@@ -2,8 +2,7 @@ import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { commitText, writesDenied } from "../file/commit.ts";
 import { resolveWrite, statRegularOrNothing, type Target } from "../file/target.ts";
 import { loadText, requireSeen } from "../file/text_file.ts";
-import type { Edit } from "./fragments.ts";
-import { applyEdit } from "./match_strategies.ts";
+import { applyEdit, type Edit } from "./match_strategies.ts";
 
 /** One edit out of the arguments of an edit tool. */
 function editOf(args: Record<string, unknown>): Edit {

@@ -1,3 +1,5 @@
+import { type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
+
 /**
  * Ways to fold a line so that texts which differ in blanks or in twins of a character compare equal, with the
  * way back.
@@ -47,7 +49,7 @@ function isBlank(unit: number): boolean {
 }
 
 /** A line cut where its blanks end and begin: each part folds as it does within the line. */
-export interface LineParts {
+interface LineParts {
   readonly lead: string;
   readonly body: string;
   readonly tail: string;
@@ -199,4 +201,147 @@ function foldCluster(cluster: string): string {
   }
   const composed = cluster.normalize("NFC");
   return TWINS.get(composed) ?? composed;
+}
+
+/**
+ * What of a line is compared: all of it, all but blanks at its end, or nothing but what stands between
+ * blanks.
+ */
+type LineKey = "text" | "ended" | "bare";
+
+/** Lookups that scan the lines; after so many a map pays. */
+const SCANS = 4;
+
+/** The lines of a file under one way of comparing them. */
+class LineIndex {
+  readonly keys: readonly string[];
+  #scans = 0;
+  #map: { readonly first: Map<string, number>; readonly next: Int32Array } | undefined;
+
+  constructor(keys: readonly string[]) {
+    this.keys = keys;
+  }
+
+  /** Every start, in order, at which the lines `wanted` stand one below the other; places may overlap. */
+  starts(wanted: readonly string[]): number[] {
+    let probe = 0;
+    // The longest line is the rarest one.
+    for (const [index, key] of wanted.entries()) if (key.length > (wanted[probe]?.length ?? 0)) probe = index;
+    const found: number[] = [];
+    for (const position of this.#positions(wanted[probe] ?? "")) {
+      const at = position - probe;
+      if (at < 0 || at + wanted.length > this.keys.length) continue;
+      if (wanted.every((key, index) => this.keys[at + index] === key)) found.push(at);
+    }
+    return found;
+  }
+
+  *#positions(key: string): Generator<number> {
+    if (this.#map === undefined && this.#scans++ < SCANS) {
+      for (let at = this.keys.indexOf(key); at >= 0; at = this.keys.indexOf(key, at + 1)) yield at;
+      return;
+    }
+    const { first, next } = this.#map ??= chained(this.keys);
+    for (let at = first.get(key) ?? -1; at >= 0; at = next[at] ?? -1) yield at;
+  }
+}
+
+/** The first index of every key, and for every index the next one with the same key (-1: none). */
+function chained(keys: readonly string[]): { first: Map<string, number>; next: Int32Array } {
+  const first = new Map<string, number>();
+  const next = new Int32Array(keys.length);
+  for (let at = keys.length - 1; at >= 0; at--) {
+    const key = keys[at] ?? "";
+    next[at] = first.get(key) ?? -1;
+    first.set(key, at);
+  }
+  return { first, next };
+}
+
+/** The lines of a file, with what is needed to look for blocks of lines in it. */
+export class FileLines {
+  readonly lines: readonly Line[];
+  readonly #isAscii: boolean;
+  readonly #indexes = new Map<string, LineIndex>();
+
+  /** `isAscii`: no character of the lines has a typographic twin. */
+  constructor(lines: readonly Line[], isAscii = false) {
+    this.lines = lines;
+    this.#isAscii = isAscii;
+  }
+
+  index(key: LineKey, wanted?: Fold): LineIndex {
+    const fold = this.#isAscii && !wanted?.blankRuns ? undefined : wanted;
+    const name = `${key} ${fold?.note ?? ""}`;
+    const known = this.#indexes.get(name);
+    if (known) return known;
+    const made = new LineIndex(this.lines.map((line) => keyOf(line.text, key, fold)));
+    this.#indexes.set(name, made);
+    return made;
+  }
+}
+
+export function keyOf(text: string, key: LineKey, fold?: Fold): string {
+  const folded = fold ? foldLine(text, fold) : text;
+  if (key === "text") return folded;
+  const ended = trimEnd(folded);
+  return key === "ended" ? ended : ended.slice(indentOf(ended).length);
+}
+
+/** A text to edit, split once. */
+export class Source {
+  readonly text: string;
+  readonly style: EolStyle;
+  #file: FileLines | undefined;
+  #offsets: number[] | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+    this.style = eolStyle(text);
+  }
+
+  get file(): FileLines {
+    return this.#file ??= new FileLines(splitLines(this.text, this.style));
+  }
+
+  /** Index in the text where a line begins; the number of lines gives the end. */
+  offset(line: number): number {
+    if (!this.#offsets) {
+      let at = 0;
+      this.#offsets = [0, ...this.file.lines.map((one) => at += one.text.length + one.eol.length)];
+    }
+    return this.#offsets[line] ?? this.text.length;
+  }
+}
+
+/** Start of every occurrence; occurrences may overlap. */
+export function occurrences(text: string, wanted: string): number[] {
+  const starts: number[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) starts.push(at);
+  return starts;
+}
+
+/** Translates an index of the text with LF line ends into one of the text itself. */
+export function crlfPositions(text: string): (index: number) => number {
+  const feeds: number[] = [];
+  for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) {
+    feeds.push(at - feeds.length);
+  }
+  return (index) => {
+    let low = 0;
+    let high = feeds.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((feeds[middle] ?? 0) < index) low = middle + 1;
+      else high = middle;
+    }
+    return index + low;
+  };
+}
+
+const MARKS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
+
+/** The text as it was before somebody escaped it once more: `\n`, `\t`, quotes, `\${` and backslashes. */
+export function unescapeOnce(text: string): string {
+  return text.replace(/\\([ntr"'`\\]|\$(?=\{))/g, (_, mark: string) => MARKS[mark] ?? mark);
 }

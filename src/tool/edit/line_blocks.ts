@@ -1,7 +1,14 @@
-import { type FileLines, keyOf } from "./file_lines.ts";
-import { type Fold, foldLine, indentOf, UNICODE_TWINS } from "./fold.ts";
-import { mergeTokens } from "./merge_tokens.ts";
-import { partnersOf } from "./partners.ts";
+import {
+  type FileLines,
+  type Fold,
+  FoldedLine,
+  foldLine,
+  indentOf,
+  keyOf,
+  partsOfLine,
+  UNICODE_TWINS,
+} from "./fold.ts";
+import { lineRuns } from "../text/diff.ts";
 
 /** A line that a new one takes the place of: as the model wrote it, and as the file has it. */
 export interface Replaced {
@@ -204,4 +211,93 @@ function nameOf(blanks: string): string {
   if (char === " ") return "space";
   if (char === "\t") return "tab";
   return `U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")} blank`;
+}
+
+/** A changed line three times: as the file has it, as the model quoted it, and as the model wants it. */
+interface ChangedLine {
+  readonly raw: string;
+  readonly old: string;
+  readonly fresh: string;
+}
+
+/**
+ * The new line, in which every word, blank or sign that the model did not change is taken from the file: a
+ * typographic quote stays one, although the model quoted it as a plain one. `indent` shifts an indentation
+ * that is new. Where the file's line is not the quoted one once both are folded, the new line is the model's.
+ */
+function mergeTokens(line: ChangedLine, fold: Fold, indent: (text: string) => string): string {
+  const [raw, old, fresh] = [partsOfLine(line.raw), partsOfLine(line.old), partsOfLine(line.fresh)];
+  const file = new FoldedLine(raw.body, fold);
+  const quoted = new FoldedLine(old.body, fold);
+  if (fresh.body === "" || file.text !== quoted.text) return indent(line.fresh);
+  const rawAt = (offset: number) => {
+    const index = quoted.indexAt(offset);
+    return index === undefined ? undefined : file.offsetAt(index);
+  };
+  const out = [old.lead === fresh.lead ? raw.lead : indent(`${fresh.lead}x`).slice(0, -1)];
+  let at = 0;
+  for (const run of lineRuns(tokensOf(old.body), tokensOf(fresh.body))) {
+    const text = run.lines.join("");
+    const [from, to] = [rawAt(at), rawAt(at + text.length)];
+    // A run that ends inside one character of the file cannot be cut out of it.
+    const isWhole = from !== undefined && to !== undefined;
+    if (run.kind === " ") out.push(isWhole ? raw.body.slice(from, to) : text);
+    if (run.kind === "+") out.push(text);
+    if (run.kind !== "+") at += text.length;
+  }
+  out.push(old.tail === fresh.tail ? raw.tail : fresh.tail);
+  return out.join("");
+}
+
+/**
+ * Words, blanks and signs. Signs that stand together are one token, since `-` and `--` or `->` have nothing
+ * in common; quotes and brackets are not part of it, since their other half stands elsewhere.
+ */
+function tokensOf(text: string): string[] {
+  return text.match(TOKEN) ?? [];
+}
+
+const PAIRED = String.raw`["'()\[\]{}\u2018-\u201f\uff02\uff07\uff08\uff09\uff3b\uff3d\uff5b\uff5d]`;
+const TOKEN = new RegExp(
+  String.raw`[\p{L}\p{N}\p{M}_]+|\s+|(${PAIRED})\p{M}*(?:\1\p{M}*)*|(?:(?!${PAIRED})[^\p{L}\p{N}_\s]\p{M}*)+`,
+  "gu",
+);
+
+/** Pairs of lines that are compared; beyond them the lines are taken in order. */
+const MAX_PAIRS = 2500;
+
+/** For each new line the index of the removed line that it takes the place of: in order, the most alike. */
+export function partnersOf(
+  fresh: readonly string[],
+  removed: readonly string[],
+): readonly (number | undefined)[] {
+  if (fresh.length === 1 && removed.length === 1) return [0];
+  if (fresh.length * removed.length > MAX_PAIRS) return removed.map((_, index) => index);
+  const [a, b] = [fresh.map(wordsOf), removed.map(wordsOf)];
+  const likeness = a.map((one) => b.map((other) => alike(one, other)));
+  /** The best sum of the new lines from `i` on and the removed ones from `j` on. */
+  const best = Array.from({ length: a.length + 1 }, () => new Float64Array(b.length + 1));
+  const at = (i: number, j: number) => best[i]?.[j] ?? 0;
+  const paired = (i: number, j: number) => (likeness[i]?.[j] ?? 0) + at(i + 1, j + 1);
+  for (let i = a.length - 1; i >= 0; i--) {
+    const row = best[i] ?? new Float64Array();
+    for (let j = b.length - 1; j >= 0; j--) row[j] = Math.max(at(i + 1, j), at(i, j + 1), paired(i, j));
+  }
+  const partners: (number | undefined)[] = fresh.map(() => undefined);
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (at(i, j) === paired(i, j) && (likeness[i]?.[j] ?? 0) > 0) partners[i++] = j++;
+    else if (at(i, j) === at(i, j + 1)) j++;
+    else i++;
+  }
+  return partners;
+}
+
+function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.match(/[\p{L}\p{N}\p{M}_]+|[^\s]/gu));
+}
+
+/** 1 for the same words and signs; 0 where less than half of them are. */
+function alike(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  const share = 2 * one.intersection(other).size / Math.max(one.size + other.size, 1);
+  return share < 0.5 ? 0 : share;
 }

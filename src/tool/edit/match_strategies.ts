@@ -1,19 +1,28 @@
-import { type EolStyle, eolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
-import { closestMatch } from "./closest_match.ts";
-import { BLANK_RUNS, type Fold, partsOfLine, UNICODE_TWINS } from "./fold.ts";
-import { eachPlace, type Edit, type Found, type Refusal } from "./fragments.ts";
-import { type FoldedSpan, foldedSpans } from "./folded_spans.ts";
+import { closestMatch, omissionIn, omissionProblem } from "./closest_match.ts";
+import {
+  BLANK_RUNS,
+  crlfPositions,
+  type FileLines,
+  type Fold,
+  FoldedLine,
+  foldLine,
+  indentOf,
+  occurrences,
+  partsOfLine,
+  Source,
+  trimEnd,
+  unescapeOnce,
+  UNICODE_TWINS,
+} from "./fold.ts";
 import { type Adapt, adaptTo, blockMatches, type LineMatch, shiftBetween } from "./line_blocks.ts";
-import { omissionIn, omissionProblem } from "./omission.ts";
-import { crlfPositions, occurrences, Source } from "./source.ts";
 import { applyTextEdits, localEol, rebuildLines, type TextEdit } from "./text_edit.ts";
-import { unescapeOnce } from "./unescape.ts";
+import { type EolStyle, eolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
 
 /**
  * The new text with the number of replacements, or why nothing was replaced. `note` says how the match was
  * found.
  */
-export type EditOutcome =
+type EditOutcome =
   | { readonly text: string; readonly count: number; readonly note: string | undefined }
   | { readonly problem: string };
 
@@ -303,4 +312,131 @@ function unified(text: string): string {
 
 function asIs(text: string): string {
   return text;
+}
+
+/** A stretch of a file from a column of one line to a column of another; columns in UTF-16 units. */
+interface FoldedSpan {
+  readonly first: number;
+  readonly start: number;
+  readonly last: number;
+  readonly end: number;
+}
+
+/**
+ * Tells where a text stands once both are folded: it may begin and end within a line, but not within what one
+ * character was folded to. `wanted` are its lines; an empty last one means that it ends with a line end.
+ */
+function foldedSpans(file: FileLines, wanted: readonly string[], fold: Fold): FoldedSpan[] {
+  const keys = file.index("text", fold).keys;
+  const texts = wanted.map((line) => foldLine(line, fold));
+  if (texts.every((text) => trimEnd(text) === "")) return [];
+  const column = (line: number, index: number) =>
+    index === 0 ? 0 : new FoldedLine(file.lines[line]?.text ?? "", fold).offsetAt(index);
+  const [head = "", ...rest] = texts;
+  if (rest.length === 0) {
+    return keys.flatMap((key, line) =>
+      occurrences(key, head).flatMap((at) => {
+        const [start, end] = [column(line, at), column(line, at + head.length)];
+        return start === undefined || end === undefined ? [] : [{ first: line, start, last: line, end }];
+      })
+    );
+  }
+  const tail = rest.pop() ?? "";
+  const first = trimEnd(head);
+  const inner = rest.map(trimEnd);
+  const spans: FoldedSpan[] = [];
+  for (let line = 0; line + rest.length + 1 <= keys.length; line++) {
+    const key = trimEnd(keys[line] ?? "");
+    if (!key.endsWith(first) || file.lines[line]?.eol === "") continue;
+    if (!inner.every((text, index) => trimEnd(keys[line + 1 + index] ?? "") === text)) continue;
+    const last = line + rest.length + 1;
+    if (!(keys[last] ?? "").startsWith(tail)) continue;
+    const [start, end] = [column(line, key.length - first.length), column(last, tail.length)];
+    if (start !== undefined && end !== undefined) spans.push({ first: line, start, last, end });
+  }
+  return spans;
+}
+
+/** One replacement, as the edit tools take it. */
+export interface Edit {
+  readonly oldString: string;
+  readonly newString: string;
+  readonly replaceAll: boolean;
+}
+
+/** Places of a match, and what to put there. */
+interface Found {
+  readonly edits: readonly TextEdit[];
+  /** Continues "matched after"; absent for an exact match. */
+  readonly note?: string | undefined;
+  /** What is written differs from what the model gave, so the result shows it. */
+  readonly reshaped?: boolean;
+}
+
+interface Refusal {
+  readonly problem: string;
+}
+
+/** A stretch of the text, indexes in UTF-16 units. */
+interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The edits of places that may begin within a line; `replace` makes the text for one of them. Undefined
+ * without a place.
+ */
+function eachPlace<P extends Place>(
+  text: string,
+  edit: Edit,
+  places: readonly P[],
+  replace: (place: P, newString: string) => string,
+): Found | Refusal | undefined {
+  if (places.length === 0) return undefined;
+  const edits: TextEdit[] = [];
+  let reshaped = false;
+  for (const place of places) {
+    const fragment = behindIndent(text, place.start, edit);
+    if ("problem" in fragment) return fragment;
+    reshaped ||= fragment.newString !== edit.newString;
+    edits.push({ start: fragment.start, end: place.end, text: replace(place, fragment.newString) });
+  }
+  return reshaped ? { edits, reshaped, note: "taking the indentation once" } : { edits };
+}
+
+/**
+ * Returns what to put at a match that begins behind the indentation of its line, and from where: an
+ * indentation that new_string brings itself is not put there twice, and where the line goes away (new_string
+ * is empty, or begins with a later line of old_string) so does the indentation. Refused where the lines that
+ * follow may be meant with or without it.
+ */
+function behindIndent(
+  text: string,
+  start: number,
+  { oldString, newString }: Edit,
+): { readonly start: number; readonly newString: string } | Refusal {
+  const lineStart = start === 0
+    ? 0
+    : Math.max(text.lastIndexOf("\n", start - 1), text.lastIndexOf("\r", start - 1)) + 1;
+  const before = text.slice(lineStart, start);
+  if (before === "" || indentOf(before) !== before || oldString.trim() === "") return { start, newString };
+  if (newString === "" && oldString.endsWith("\n")) return { start: lineStart, newString };
+  const [head = "", ...later] = oldString.split(/\r?\n/);
+  const [first = ""] = newString.split(/\r?\n/, 1);
+  if (first.trim() !== "" && first !== head && later.includes(first)) return { start: lineStart, newString };
+  const [, ...rest] = newString.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const oneLine = !oldString.trimEnd().includes("\n");
+  if (oneLine && rest.some((line) => !line.startsWith(before))) {
+    const line = lineNumber(text, start);
+    return {
+      problem:
+        `old_string begins behind the indentation of line ${line}, and new_string has lines with less ` +
+        "indentation; give both with the indentation that the lines have in the file",
+    };
+  }
+  const alike = (blanks: string) => foldLine(blanks, UNICODE_TWINS);
+  const repeated = newString.trim() !== "" &&
+    alike(indentOf(newString)) === alike(before + indentOf(oldString));
+  return { start, newString: repeated ? newString.slice(before.length) : newString };
 }

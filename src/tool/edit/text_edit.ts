@@ -1,7 +1,6 @@
+import { type Adapt, partnersOf, type Replaced } from "./line_blocks.ts";
 import { lineRuns } from "../text/diff.ts";
 import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
-import type { Adapt, Replaced } from "./line_blocks.ts";
-import { partnersOf } from "./partners.ts";
 
 /** A stretch of a text and what comes in its place. */
 export interface TextEdit {
@@ -22,7 +21,7 @@ export function applyTextEdits(text: string, splices: readonly TextEdit[]): stri
   return parts.join("");
 }
 
-export interface Rebuild {
+interface Rebuild {
   /** The lines as the file has them. */
   readonly raw: readonly Line[];
   /** The same lines as the model wrote them. */

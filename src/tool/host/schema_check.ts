@@ -4,8 +4,7 @@
  */
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
 import { errorMessage, type JsonSchema } from "../../core/mod.ts";
-import { type LinePort, readLines, tell } from "./json_lines.ts";
-import { LineProcess } from "./line_process.ts";
+import { type LinePort, LineProcess, readLines, tell } from "./line_process.ts";
 import { SCHEMA_ROLE, selfCommand } from "./self_command.ts";
 
 export interface SchemaJob {

@@ -1,16 +1,16 @@
 import { errorMessage } from "../../core/mod.ts";
 import { SYMBOL_EDITS } from "../edit/symbol_edits.ts";
 import { FILE_WRITERS } from "../file_writers.ts";
-import { MemoryFileReadTracker } from "../services/file_read_tracker.ts";
 import {
   failure,
   type FileReadTracker,
   type FileVersion,
+  MemoryFileReadTracker,
   type Tool,
   type ToolResult,
   type WorkspacePolicy,
 } from "../tool.ts";
-import { type LinePort, readLines, tell } from "./json_lines.ts";
+import { type LinePort, readLines, tell } from "./line_process.ts";
 import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
 
 export interface ToolProcessParts {

@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { WorkspacePolicy } from "../tool.ts";
-import type { LinePort } from "./json_lines.ts";
+import type { LinePort } from "./line_process.ts";
 import { SCHEMA_ROLE, SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
 
 export interface WorkerParts {
@@ -23,7 +23,7 @@ export async function runWorkerProcess(
     const { runToolProcess } = await import("./tool_process.ts");
     await runToolProcess({ paths }, port);
   } else if (role === SEARCH_ROLE) {
-    const { runSearchProcess } = await import("../search/fallback/search_process.ts");
+    const { runSearchProcess } = await import("../search/fallback_scan.ts");
     await runSearchProcess(port);
   } else if (role === SCHEMA_ROLE) {
     const { runSchemaProcess } = await import("./schema_check.ts");

@@ -1,7 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { compileGlobs } from "../../path/glob.ts";
+import { compileGlobs, expandBraces } from "../../path/glob.ts";
 import { IgnoreRules } from "../../path/ignore_rules.ts";
-import { splitList } from "./roots.ts";
 
 /** The files of a search that count, by name. */
 export interface PathFilter {
@@ -69,4 +68,89 @@ export function excludeTest(
 export function below(path: string, folder: string): string {
   const prefix = folder.endsWith("/") ? folder : `${folder}/`;
   return path.startsWith(prefix) ? path.slice(prefix.length) : path === folder ? "." : path;
+}
+
+/** Returns where a search begins that was pointed at `path`; absent means the working directory. */
+export function searchRoot(path: unknown): string {
+  return typeof path === "string" && path !== "" ? path : ".";
+}
+
+/** The directories in which a glob pattern can find files, counted from `path`. */
+export function globRoots(pattern: string, path: unknown): string[] {
+  const { folder, rest } = splitRoot(pattern.trim(), path);
+  const wanted = splitList(rest).filter((part) => !part.startsWith("!"))
+    .flatMap((part) => expandBraces(part) ?? [part]);
+  const heads = wanted.map((part) => {
+    const names = plainHead(part).filter((name) => name !== "");
+    // A walk never goes up: it ends in front of `..`.
+    const up = names.indexOf("..");
+    return (up < 0 ? names : names.slice(0, up)).join("/");
+  });
+  const base = searchRoot(folder);
+  const roots = heads.map((head) => head === "" ? base : base === "." ? head : `${base}/${head}`);
+  return roots.length > 0 ? [...new Set(roots)] : [base];
+}
+
+/** The directory from which all parts of a glob pattern count. */
+export function globBase(pattern: string, path: unknown): string {
+  return searchRoot(splitRoot(pattern.trim(), path).folder);
+}
+
+/** Splits at commas that stand in no braces. */
+function splitList(text: string): string[] {
+  const out: string[] = [];
+  let [depth, part] = [0, ""];
+  for (const char of text) {
+    if (char === "{") depth++;
+    else if (char === "}") depth--;
+    if (char === "," && depth <= 0) {
+      out.push(part.trim());
+      part = "";
+    } else part += char;
+  }
+  return [...out, part.trim()].filter((one) => one !== "");
+}
+
+const SPECIAL = /[*?[\]{}()!+@\\]/;
+const ELSEWHERE = /^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/;
+
+/**
+ * Takes the directory off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of
+ * several the one they share.
+ */
+export function splitRoot(
+  pattern: string,
+  path: unknown,
+): { readonly folder: unknown; readonly rest: string } {
+  const parts = splitList(pattern);
+  const wanted = parts.filter((part) => !part.startsWith("!"));
+  if (!ELSEWHERE.test(wanted[0] ?? "")) return { folder: path, rest: pattern };
+  const head = wanted.filter((part) => ELSEWHERE.test(part)).map(plainFolders).reduce(shared).join("/");
+  const rest = parts.map((part) => {
+    const not = part.startsWith("!") ? "!" : "";
+    return part.startsWith(`${not}${head}/`) ? not + part.slice(not.length + head.length + 1) : part;
+  });
+  const base = head.startsWith("..") && typeof path === "string" && path !== "" ? `${path}/${head}` : head;
+  return { folder: base === "" ? "/" : base, rest: rest.filter((part) => part !== "").join(",") || "*" };
+}
+
+/** The directories a pattern begins with, as far as they are plain text. */
+function plainFolders(pattern: string): string[] {
+  const parts = pattern.split("/");
+  const special = parts.findIndex((part) => SPECIAL.test(part));
+  return parts.slice(0, special < 0 ? parts.length - 1 : special);
+}
+
+/**
+ * Returns what a pattern finds at most: what it names where it is plain text as a whole, else the directory
+ * it begins with.
+ */
+function plainHead(pattern: string): string[] {
+  return SPECIAL.test(pattern) ? plainFolders(pattern) : pattern.split("/");
+}
+
+/** Returns what both begin with; all of the first when they begin in places that cannot be compared. */
+function shared(one: string[], other: string[]): string[] {
+  const differing = one.findIndex((part, at) => part !== other[at]);
+  return differing > 0 ? one.slice(0, differing) : one;
 }

@@ -2,7 +2,7 @@ import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
 import { checkedPath, kindOf } from "../file/target.ts";
 import { errorResult, failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { below } from "./path_filter.ts";
-import { searchRoot } from "./roots.ts";
+import { searchRoot } from "./path_filter.ts";
 
 /** The directory or file a search tool was pointed at. All paths are real, with `/` between names. */
 export interface Target {

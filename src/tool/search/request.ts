@@ -1,3 +1,5 @@
+import type { PathFilter, PathTest } from "./path_filter.ts";
+
 /** The goal of a content search; plain data, so that it can cross to a worker. */
 export interface SearchRequest {
   readonly pattern: string;
@@ -10,6 +12,18 @@ export interface SearchRequest {
   readonly mode: "content" | "files" | "count";
   /** Matched lines after which a search stops. */
   readonly maxLines: number;
+}
+
+/** The scope of a search. All paths are absolute and real. */
+export interface SearchRoot {
+  readonly root: string;
+  readonly cwd: string;
+  readonly hidden: (path: string) => boolean;
+  readonly filter: PathFilter;
+  readonly included: PathTest | undefined;
+  readonly signal: AbortSignal;
+  /** Time (ms since the epoch) at which the search ends with what it has. */
+  readonly deadline: number;
 }
 
 export interface FoundLine {

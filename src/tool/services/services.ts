@@ -1,9 +1,6 @@
 import type { EventBodies } from "../../core/event_schema.ts";
-import type { AgentPort } from "./agent_port.ts";
-import type { NamePort } from "./name_port.ts";
-import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
-import type { GoalPort } from "./goal_port.ts";
-import type { PlanPort } from "./plan_port.ts";
+import type { Cost } from "../../core/mod.ts";
+import { checklistLine } from "../../view/mod.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
 export type JobChange = Readonly<EventBodies["job.change"]>;
@@ -15,7 +12,7 @@ export interface TodoStore {
 }
 
 /** The state that commands of one session share. */
-export interface ShellMemory {
+interface ShellMemory {
   /** The place where the last command left off; absent: the working directory of the session. */
   cwd?: string;
   /** Sees to it that no process outlives the session. */
@@ -170,4 +167,219 @@ export interface ToolServices {
   readonly plans?: () => Promise<PlanPort>;
   readonly agents?: () => Promise<AgentPort>;
   readonly goals?: () => Promise<GoalPort>;
+}
+
+/** A part of the task for another agent. */
+export interface AgentTask {
+  readonly agent: string;
+  readonly prompt: string;
+  /** What it is to do, in a few words, for people. */
+  readonly description?: string;
+  /** True: the call does not wait for its end. */
+  readonly background?: boolean;
+  /** A working tree of its own, whose changes come back as a patch. */
+  readonly isolation?: "worktree";
+  /** Identifier of an earlier task, whose conversation goes on. */
+  readonly resume?: string;
+  /** Only what reads: an agent that may do more is held to that. */
+  readonly readOnly: boolean;
+  /** The call that gives it; absent: the program itself does. */
+  readonly callId?: string;
+}
+
+/** What became of such a task so far. */
+export interface AgentReport {
+  readonly id: string;
+  readonly agent: string;
+  readonly state: "running" | "ok" | "error" | "aborted";
+  /** What it answered, whole; its last words when it was cut short. */
+  readonly answer: string;
+  /** Why it was cut short. */
+  readonly problem?: string;
+  readonly steps: number;
+  readonly cost?: Cost;
+  readonly durationMs: number;
+  /** What the model should know beside the answer, a line each. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Other agents that work on parts of the task. A string says, for the model, why not.
+ *
+ * Contract: rejects only when the signal aborts, and then soon.
+ */
+export interface AgentPort {
+  run(task: AgentTask, signal: AbortSignal): Promise<AgentReport | string>;
+  /** Waits at most so long for the end of a task. */
+  output(id: string, milliseconds: number, signal: AbortSignal): Promise<AgentReport | string>;
+  stop(id: string): Promise<AgentReport | string>;
+}
+
+/** What the model says of the goal it works towards. */
+export interface GoalReport {
+  readonly status: "progress" | "blocked" | "complete";
+  readonly note: string;
+  /** The note is also an entry of the goal's research record. */
+  readonly entry?: ResearchEntryKind;
+}
+
+export type ResearchEntryKind = "hypothesis" | "experiment" | "result" | "decision";
+
+/** The goal of a session, as the model sees it. */
+export interface GoalPort {
+  /** Returns what the model reads. Rejects with a ReasonixError for what cannot be reported. */
+  report(report: GoalReport, signal: AbortSignal): Promise<string>;
+}
+
+/** The place where the tools about skills, memory and earlier sessions get their data from. */
+
+/** The instructions of a skill as the model reads them. */
+export interface ActivatedSkill {
+  readonly content: string;
+  readonly summary: string;
+}
+
+export interface SkillPort {
+  /** A string says why not. */
+  activate(name: string, args?: string): Promise<ActivatedSkill | string>;
+}
+
+export type MemoryScope = "project" | "global";
+export type MemoryKind = "user" | "project" | "reference" | "feedback";
+
+/** A saved fact without its text. */
+export interface MemoryEntry {
+  readonly name: string;
+  readonly description: string;
+  readonly scope: MemoryScope;
+  readonly kind: MemoryKind;
+  readonly pinned: boolean;
+  /** Day of the last change. */
+  readonly updated: string;
+}
+
+export interface MemoryHit extends MemoryEntry {
+  readonly snippet: string;
+}
+
+export interface MemoryFact extends MemoryEntry {
+  readonly text: string;
+}
+
+export interface NewMemory {
+  readonly name: string;
+  readonly description: string;
+  readonly text: string;
+  readonly scope?: MemoryScope;
+  readonly kind?: MemoryKind;
+  readonly pinned?: boolean;
+}
+
+export interface SavedMemory {
+  readonly name: string;
+  readonly path: string;
+  /** A fact of this name was there before. */
+  readonly updated: boolean;
+}
+
+/** Facts that outlive a session. Methods reject with a ReasonixError the model can act on. */
+export interface MemoryPort {
+  search(query: string, limit?: number): Promise<readonly MemoryHit[]>;
+  list(): Promise<readonly MemoryEntry[]>;
+  read(name: string, scope?: MemoryScope): Promise<MemoryFact>;
+  /** Saves a fact, or changes the one of this name. */
+  remember(fact: NewMemory): Promise<SavedMemory>;
+  /** Takes a fact out of use; its file is kept in an archive. */
+  forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }>;
+  /** Forgotten facts, the newest first; only people see them. */
+  archive(): Promise<readonly (MemoryFact & { readonly archivedOn: string })[]>;
+}
+
+export interface HistoryHit {
+  readonly session: string;
+  readonly title: string;
+  readonly seq: number;
+  readonly role: string;
+  readonly time: string;
+  readonly snippet: string;
+}
+
+export interface HistoryPiece {
+  readonly seq: number;
+  readonly role: string;
+  readonly time: string;
+  readonly text: string;
+  /** Characters left out at the end. */
+  readonly cut: number;
+}
+
+export interface HistorySearch {
+  readonly query: string;
+  readonly scope: "project" | "global";
+  readonly limit?: number;
+}
+
+interface HistoryAround {
+  readonly session: string;
+  readonly seq: number;
+  readonly before?: number;
+  readonly after?: number;
+}
+
+/**
+ * The texts of this and earlier sessions. Methods reject with a ReasonixError the model can act
+ * on.
+ */
+export interface HistoryPort {
+  search(query: HistorySearch): Promise<{ readonly hits: readonly HistoryHit[]; readonly guidance?: string }>;
+  around(place: HistoryAround): Promise<readonly HistoryPiece[]>;
+}
+
+/** Where a name stands in a file, as the model gives it: a line from 1, the name as it is written there. */
+export interface NamePlace {
+  readonly path: string;
+  readonly line: number;
+  readonly symbol: string;
+}
+
+/** What language servers know of names. Methods reject with a ReasonixError that the model can act on. */
+export interface NamePort {
+  definition(place: NamePlace, signal: AbortSignal): Promise<string>;
+  references(place: NamePlace, signal: AbortSignal): Promise<string>;
+  hover(place: NamePlace, signal: AbortSignal): Promise<string>;
+  symbols(path: string, query: string | undefined, signal: AbortSignal): Promise<string>;
+}
+
+/** What a tool about the plan answers; a part of a tool's result. */
+export interface PlanReply {
+  /** Exactly what the model reads. */
+  readonly content: string;
+  /** One line for people. */
+  readonly summary: string;
+  readonly isError?: true;
+  /** The turn is done; the answer stands in place of the model's last words. */
+  readonly endsTurn?: { readonly answer?: string };
+}
+
+/** The plan of a session, as the tools about it see it. */
+export interface PlanPort {
+  /**
+   * Presents a plan to the user, where there is one, and waits for the decision; a person decides, whatever
+   * approval mode is on. Where nobody is there the turn ends with the plan as its answer. Rejects only when
+   * the signal aborts.
+   */
+  propose(plan: string, signal: AbortSignal): Promise<PlanReply>;
+  /** Marks a step of the approved plan, counted from 1, as done. */
+  completeStep(step: number): Promise<PlanReply>;
+}
+
+/** The list as a checklist: `[ ]` pending, `[~]` in progress, `[x]` completed. */
+export function checklist(items: readonly TodoItem[]): string {
+  if (items.length === 0) return "The todo list is empty";
+  return items.map(checklistLine).join("\n");
+}
+
+/** Such as "2/5 done". */
+export function progressOf(items: readonly TodoItem[]): string {
+  return `${items.filter((item) => item.status === "completed").length}/${items.length} done`;
 }

@@ -1,8 +1,6 @@
-import type { Caps, Cut } from "../truncation.ts";
-import { keepEnds, whereFullText } from "../truncation.ts";
 import { CappedFile } from "./capped_file.ts";
-import { cleanText } from "./clean_text.ts";
-import { decodeOutput } from "./decode_output.ts";
+import { cleanText, decodeOutput, stripEscapes } from "./decode_output.ts";
+import { type Caps, type Cut, keepEnds, whereFullText } from "../truncation.ts";
 
 /** Kept in memory from the beginning and from the end of an output. */
 const KEPT = 64 * 1024;
@@ -158,4 +156,52 @@ function fromLineStart(bytes: Bytes): Bytes {
   let start = 0;
   while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
   return bytes.subarray(start);
+}
+
+/** Live text per window; a program that prints more is shown in excerpts. */
+const WINDOW_MS = 200;
+const WINDOW_BYTES = 32 * 1024;
+
+/**
+ * Passes output on to readers as it comes, within limits: they want to see that something happens, not each
+ * of a billion bytes.
+ */
+export class LiveOutput {
+  #left = WINDOW_BYTES;
+  #windowEnd = 0;
+  #skipped = false;
+  #pending = "";
+  readonly #decoder = new TextDecoder();
+  readonly #show: (text: string) => void;
+
+  constructor(show: (text: string) => void) {
+    this.#show = show;
+  }
+
+  push(chunk: Uint8Array): void {
+    const now = performance.now();
+    if (now > this.#windowEnd) {
+      this.#windowEnd = now + WINDOW_MS;
+      this.#left = WINDOW_BYTES;
+    }
+    if (this.#left <= 0) {
+      this.#skipped = true;
+      return;
+    }
+    this.#left -= chunk.length;
+    const text = this.#pending +
+      this.#decoder.decode(chunk.length > WINDOW_BYTES ? chunk.slice(0, WINDOW_BYTES) : chunk, {
+        stream: true,
+      });
+    // An escape sequence may go on in the next chunk.
+    const open = text.lastIndexOf("\u001b");
+    const keep = open >= 0 && text.length - open < 64 && stripEscapes(text.slice(open)).startsWith("\u001b")
+      ? open
+      : text.length;
+    this.#pending = text.slice(keep);
+    const plain = stripEscapes(text.slice(0, keep));
+    if (plain === "") return;
+    this.#show(this.#skipped ? `\n[…]\n${plain}` : plain);
+    this.#skipped = false;
+  }
 }

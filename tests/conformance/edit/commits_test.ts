@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 import { APPLY_PATCH } from "../../../src/tool/builtin/apply_patch/tool.ts";
-import { EDIT_FILE } from "../../../src/tool/builtin/edit_file/tool.ts";
-import { MULTI_EDIT } from "../../../src/tool/builtin/multi_edit/tool.ts";
+import { EDIT_FILE, MULTI_EDIT } from "../../../src/tool/builtin/edit_file/tool.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
 import { encodeText } from "../../../src/tool/text/encoding.ts";
 import { codeCommits, type FileCommit, type FileFormat } from "./code_history.ts";

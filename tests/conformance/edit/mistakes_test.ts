@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { applyEdit } from "../../../src/tool/edit/match_strategies.ts";
 import { applyHunks } from "../../../src/tool/builtin/apply_patch/apply_hunks.ts";
-import type { Hunk } from "../../../src/tool/builtin/apply_patch/patch.ts";
+import type { Hunk } from "../../../src/tool/builtin/apply_patch/parse.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type Mistake, MISTAKES, type Pair } from "./mistakes.ts";
 import { SEED } from "../../support/seed.ts";

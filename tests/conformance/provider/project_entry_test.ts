@@ -7,6 +7,7 @@ import { configJsonSchema, type JsonNode } from "../../../scripts/config_json_sc
 import { ConfigError, type LoadedConfig, resolveKey, resolveModel } from "../../../src/config/mod.ts";
 import { type Message, ReasonixError } from "../../../src/core/mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
+import type { TrustItem } from "../../../src/trust/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect } from "../../support/model_client.ts";
 import { randomFrom, soakSize } from "../../support/seed.ts";
@@ -200,14 +201,14 @@ async function unlessRefused<T>(work: () => Promise<T>): Promise<T | undefined> 
 interface Trial {
   readonly fixture: Fixture;
   readonly usual: Sent;
-  readonly trusted: Set<string>;
+  readonly trusted: Set<unknown>;
 }
 
 const VARIABLES = { SHELL_TOKEN: SECRETS.SHELL_TOKEN };
 
 /** Before trust: at most the user's own request with another model and other sampling. */
 async function checkUntrusted({ fixture, usual, trusted }: Trial, label: string): Promise<number> {
-  const trust = ({ content }: { readonly content: string }) => trusted.has(content);
+  const trust = ({ definition }: TrustItem) => trusted.has(definition);
   const loaded = await unlessRefused(() => fixture.load({ variables: VARIABLES, trust }));
   if (!loaded) return 0;
   const requests = await unlessRefused(() => requestsOf(loaded)) ?? [];
@@ -224,8 +225,8 @@ async function checkUntrusted({ fixture, usual, trusted }: Trial, label: string)
 
 /** After trust: a secret of the user goes only to where they pair it, or where the trusted text names it. */
 async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, label: string): Promise<void> {
-  const trust = ({ content }: { readonly content: string }) => {
-    trusted.add(content);
+  const trust = ({ definition }: TrustItem) => {
+    trusted.add(definition);
     return true;
   };
   const loaded = await unlessRefused(() => fixture.load({ variables: VARIABLES, trust }));
@@ -281,7 +282,7 @@ for (const kind of KINDS) {
     const [usual] = await requestsOf(await fixture.load());
     if (!usual) throw new Error("The user's own provider sends nothing");
     assert(usual.all.includes(SECRETS.MINE_KEY) && usual.all.includes("own-5566778899"));
-    const trusted = new Set<string>();
+    const trusted = new Set<unknown>();
     let sent = 0;
     for (const [path, node] of FIELDS) {
       for (let round = 0; round < VALUES; round++) {

@@ -1,7 +1,7 @@
 /** glob against `rg --files` and picomatch, on a tree with names and ignore files of every kind. */
-import { findFiles } from "../../../src/tool/search/glob/find_files.ts";
+import { findFiles } from "../../../src/tool/search/find_files.ts";
 import picomatch from "picomatch";
-import { findRipgrep } from "../../../src/tool/search/ripgrep/ripgrep.ts";
+import { findRipgrep } from "../../../src/tool/search/ripgrep.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { needs } from "../../support/tools.ts";
 import { makeTempDir } from "../../support/tool_context.ts";

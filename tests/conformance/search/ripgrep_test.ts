@@ -1,7 +1,7 @@
 /** Both engines and glob against the real ripgrep, on more than 10,000 files with nested ignore files. */
-import { findFiles } from "../../../src/tool/search/glob/find_files.ts";
+import { findFiles } from "../../../src/tool/search/find_files.ts";
 import { readFilter } from "../../../src/tool/search/path_filter.ts";
-import { findRipgrep } from "../../../src/tool/search/ripgrep/ripgrep.ts";
+import { findRipgrep } from "../../../src/tool/search/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../src/tool/search/search_content.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { needs } from "../../support/tools.ts";

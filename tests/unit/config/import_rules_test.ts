@@ -1,9 +1,5 @@
 import fc from "fast-check";
-import {
-  claudeRule,
-  type RuleListName,
-  type Translation,
-} from "../../../src/config/import/agents/claude_rules.ts";
+import { claudeRule, type RuleListName, type Translation } from "../../../src/config/foreign/claude.ts";
 import { isFault, readRule, ruleRemark } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED } from "../../support/seed.ts";

@@ -251,14 +251,14 @@ Deno.test("trust in a server ends where it would replace the user's, take other 
   assert(first?.paths?.includes(`${fixture.cwd}/server/main.js`), JSON.stringify(first));
   fixture.write("project/.env", "TOOL=./evil.sh\n");
   const second = await item();
-  assert(second?.content !== first?.content);
+  assert(second?.definition !== first?.definition);
   assert(second?.paths?.includes(`${fixture.cwd}/evil.sh`), JSON.stringify(second));
   Deno.removeSync(`${fixture.cwd}/.env`);
   fixture.write("home/config.toml", '[[plugins]]\nname = "other"\ncommand = "c"\n');
-  assertEquals((await item())?.content, first?.content);
+  assertEquals((await item())?.definition, first?.definition);
   fixture.write("home/.mcp.json", '{"mcpServers": {"x": {"command": "mine"}}}');
   const third = await item();
-  assert(third?.content !== first?.content);
+  assert(third?.definition !== first?.definition);
   assertStringIncludes(third?.reason ?? "", "in place of your own server of this name");
 });
 

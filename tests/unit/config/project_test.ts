@@ -304,8 +304,8 @@ Deno.test("what a project would run waits for trust, keyed by its content", asyn
       ["plugin", "p", 'it would run "npx -y ${PKG}" as an MCP server, and pass on your PKG', 2],
     ],
   );
-  const trusted = new Set(first.needsTrust.map((item) => item.content));
-  const load = () => fixture.load({ variables: { PKG: "y" }, trust: (item) => trusted.has(item.content) });
+  const trusted = new Set(first.needsTrust.map((item) => item.definition));
+  const load = () => fixture.load({ variables: { PKG: "y" }, trust: (item) => trusted.has(item.definition) });
   const second = await load();
   assertEquals(second.needsTrust, []);
   assertEquals([second.config.plugins[0]?.args, second.config.tools.shell.path], [["-y", "y"], "./sh"]);
@@ -372,8 +372,8 @@ Deno.test("a preset without network opens no host of a trusted project, and asks
     "project/reasonix.toml": 'permissions.allow = ["Bash(make:*)"]\nsandbox.network_hosts = ["a.example"]\n',
     "home/config.toml": 'sandbox.network_hosts = ["own.example"]\n',
   });
-  const contents: string[] = [];
-  const trust = ({ content }: { readonly content: string }) => contents.push(content) > 0;
+  const contents: unknown[] = [];
+  const trust = ({ definition }: { readonly definition: unknown }) => contents.push(definition) > 0;
   const usual = await fixture.load({ trust });
   const offline = await fixture.load({ trust, preset: "offline" });
   assertEquals(usual.config.sandbox.network_hosts, ["own.example", "a.example"]);

@@ -235,7 +235,7 @@ Deno.test("an untrusted project provider leaves the built-in one in place", asyn
   });
   const { config, needsTrust, keyNames } = await fixture.load();
   assertEquals(config.providers.map((provider) => provider.name), ["deepseek"]);
-  assertStringIncludes(needsTrust[0]?.content ?? "", "https://evil.example.org");
+  assertStringIncludes(String(needsTrust[0]?.definition), "https://evil.example.org");
   assertEquals(keyNames, ["DEEPSEEK_API_KEY"]);
 });
 

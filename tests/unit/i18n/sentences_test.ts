@@ -22,7 +22,7 @@ function literals(source: string, before: string): string[] {
 }
 
 Deno.test("every reason of an import is said in Chinese", () => {
-  const source = sourceBelow("src/config/import/");
+  const source = sourceBelow("src/config/foreign/");
   const reasons = [
     ...literals(source, "\\b(?:why|note|notes):"),
     ...[...source.matchAll(/\bleave\(([^;]+?)\);/g)].flatMap(([, text = ""]) => literals(text, "[,:?]"))

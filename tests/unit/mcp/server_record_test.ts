@@ -1,6 +1,6 @@
 /** What is remembered of a server between runs. */
 import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
-import { ListingCache, type ServerRecord } from "../../../src/mcp/listing/listing_cache.ts";
+import { ListingCache, type ServerRecord } from "../../../src/mcp/listing.ts";
 import { serverSpecs } from "../../../src/mcp/mod.ts";
 import { McpServer } from "../../../src/mcp/server.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

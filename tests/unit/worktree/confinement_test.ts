@@ -1,4 +1,5 @@
-import { createJail, createWorkspace, TrustStore } from "../../../src/sandbox/mod.ts";
+import { createJail, createWorkspace } from "../../../src/sandbox/mod.ts";
+import { TrustStore } from "../../../src/trust/mod.ts";
 import { createWorktree } from "../../../src/worktree/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { makeRepository } from "./support.ts";
@@ -52,6 +53,7 @@ Deno.test("what is trusted in a project is trusted in its work tree as long as i
     name: "db",
     definition: "node",
     files: [`${cwd}/server.js`],
+    place: { file: ".mcp.json" },
   });
   const parent = new TrustStore({ home: repo.home, project: repo.dir });
   await using tree = await createWorktree({ cwd: repo.dir, home: repo.home, id: "trusting" });

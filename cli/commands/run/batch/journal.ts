@@ -1,20 +1,20 @@
-import { ReasonixError } from "../../../../src/core/mod.ts";
+import type { BatchTask } from "./task_file.ts";
+import type { RunFlags } from "../config.ts";
+import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
 import { canonicalJson } from "../../../../src/util/canonical_json.ts";
 import { isRecord } from "../../../../src/util/json.ts";
 import { scanJsonl } from "../../../../src/util/jsonl.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
-import { isTaskResult, type TaskResult } from "./result.ts";
-import type { BatchTask } from "./task_file.ts";
 
 /** Where a task was begun. */
-export interface TaskBegin {
+interface TaskBegin {
   readonly session: string;
   /** Directory that the session works in. */
   readonly cwd: string;
 }
 
 /** What is known of a task from runs before this one. */
-export interface TaskHistory {
+interface TaskHistory {
   readonly begin?: TaskBegin;
   readonly result?: TaskResult;
 }
@@ -97,7 +97,7 @@ export class BatchJournal implements Disposable {
 }
 
 /** Names a task by what it is: another prompt, directory, model, check or place makes it another task. */
-export async function taskKey(
+async function taskKey(
   task: BatchTask,
   more: { readonly model?: string; readonly worktree: boolean },
 ): Promise<string> {
@@ -105,6 +105,87 @@ export async function taskKey(
   return (await digest(canonicalJson([{ model, ...task }, worktree]))).slice(0, 24);
 }
 
-export async function digest(text: string): Promise<string> {
+async function digest(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+}
+
+/** The outcome of one check. */
+export interface CheckResult {
+  readonly command: string;
+  readonly ok: boolean;
+  readonly exit_code: number | null;
+  /** End of what it printed. */
+  readonly output: string;
+}
+
+/** One line of the results: what became of a task. */
+export interface TaskResult {
+  readonly id: string;
+  readonly ok: boolean;
+  /** How the run ended, by the names of docs/exit-codes.md; "check": it was done, and a check failed. */
+  readonly reason: ExitName | "check";
+  readonly error?: string;
+  readonly answer: string;
+  /** Null: it did not get as far. */
+  readonly session: string | null;
+  readonly model: string | null;
+  readonly usage: Spending["usage"];
+  /** Null: a price is not known. */
+  readonly cost: Cost | null;
+  /** From the prompt to the end of the checks, without interruptions. */
+  readonly duration_ms: number;
+  readonly checks: readonly CheckResult[];
+  /** File with the changes; null: there are none. Absent without work trees. */
+  readonly patch?: string | null;
+}
+
+/** A task whose end lies at something else than the task is taken up again by the next run. */
+const PASSING: readonly TaskResult["reason"][] = [
+  "usage",
+  "blocked",
+  "provider",
+  "config",
+  "interrupt",
+  "terminated",
+];
+
+/** Reports whether a task is finished, with whatever success: the next run of its file does not run it. */
+export function isFinal({ reason }: Pick<TaskResult, "reason">): boolean {
+  return !PASSING.includes(reason);
+}
+
+/** Reports whether a value of a journal is a result; only this program writes there. */
+function isTaskResult(value: unknown): value is TaskResult {
+  return isRecord(value) && typeof value.id === "string" && typeof value.ok === "boolean" &&
+    typeof value.reason === "string" && Array.isArray(value.checks);
+}
+
+/** A task with what the batch keeps of it. */
+export interface KeyedTask {
+  readonly task: BatchTask;
+  readonly key: string;
+  /** Names its work tree. */
+  readonly worktreeId: string;
+  /** File of its changes, without the directory. */
+  readonly patchName: string;
+}
+
+/** Names what belongs to a task of these, by what it says and which file it is in. */
+export async function keyedTask(task: BatchTask, { flags, tasks, path }: {
+  readonly flags: RunFlags;
+  readonly tasks: readonly BatchTask[];
+  readonly path: string;
+}): Promise<KeyedTask> {
+  const { model, worktree = false } = flags;
+  const { id } = task;
+  const key = await taskKey(task, { ...(model === undefined ? {} : { model }), worktree });
+  // Names that a file system cannot have, or might take for one, are told apart.
+  const isOnly = tasks.filter((other) => other.id.toLowerCase() === id.toLowerCase()).length === 1;
+  const name = id.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^\./, "_").slice(0, 80);
+  return {
+    task,
+    key,
+    worktreeId: `batch-${(await digest(`${path}\0${key}`)).slice(0, 16)}`,
+    patchName: `${name === id && isOnly ? id : `${name}-${(await digest(id)).slice(0, 6)}`}.patch`,
+  };
 }

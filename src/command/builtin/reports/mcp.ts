@@ -1,12 +1,18 @@
-import { describesServer, loadServerEdits, userConfigFile } from "../../../config/mod.ts";
-import { ReasonixError } from "../../../core/mod.ts";
+import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../../config/mod.ts";
+import { isAbort, ReasonixError } from "../../../core/mod.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
-import type { McpServers, ServerStatus } from "../../../mcp/mod.ts";
+import {
+  loadSignIn,
+  type McpServer,
+  type McpServers,
+  type McpServerSpec,
+  type ServerStatus,
+} from "../../../mcp/mod.ts";
+import { openInBrowser } from "../../../util/network/browser.ts";
 import { suggestNames } from "../../../util/suggest.ts";
-import { oneLine } from "../../../util/terminal_text.ts";
+import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import type { ArgumentValue, CommandBody, CommandHost } from "../../command.ts";
-import { signInAt } from "../../mcp/sign_in.ts";
-import { detailText, listText, stateText } from "../../mcp/server_text.ts";
+import { rowsText } from "../../rows.ts";
 
 type ServerTexts = Texts["mcp_commands"];
 
@@ -227,4 +233,133 @@ async function deal(
     { name, description },
   ) => `${oneLine(name, 60)}: ${oneLine(description, 200)}`);
   await host.show(deeds.tools(lines.length), lines.join("\n"));
+}
+
+type SignInTexts = Texts["mcp_commands"]["signIn"];
+
+/**
+ * Signs the user in at a server: shows the address, opens it after a yes, and waits until the browser has
+ * come back, the user has left, or the signal aborts. Returns whether they are signed in; throws a
+ * ReasonixError that says what was in the way.
+ */
+async function signInAt(
+  host: CommandHost,
+  spec: McpServerSpec,
+  texts: SignInTexts,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const { paths, loaded } = await host.session();
+  const { signIn } = await loadSignIn();
+  const left = new AbortController();
+  const pasted = Promise.withResolvers<string>();
+  try {
+    const { issuer, scope } = await signIn(spec, {
+      home: paths.home,
+      secret: (variable) => lookUpSecret(variable, loaded.keys),
+      visit: async (address) => {
+        const text = await send(host, address, texts, paths.cwd);
+        if (text === undefined) left.abort(new DOMException("The user left", "AbortError"));
+        else if (text !== "") pasted.resolve(text);
+      },
+      pasted: once(pasted.promise),
+      refused: (why) => host.say(texts.notTaken(oneLine(why, 300))),
+      signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
+    });
+    host.say(texts.done(spec.name, oneLine(issuer, 200), scope === undefined ? "" : oneLine(scope, 300)));
+    return true;
+  } catch (error) {
+    if (!isAbort(error)) throw error;
+    host.say(texts.stopped);
+    return false;
+  } finally {
+    left.abort();
+    pasted.resolve("");
+  }
+}
+
+/** Shows the address, and opens it when asked. The address that the user has pasted; undefined: they left. */
+async function send(
+  host: CommandHost,
+  address: URL,
+  texts: SignInTexts,
+  cwd: string,
+): Promise<string | undefined> {
+  const how = await host.choose(`${texts.how(address.host)}\n${address.href}`, [
+    { label: texts.open, value: "open" as const },
+    { label: texts.myself, value: "myself" as const },
+    { label: texts.paste, value: "paste" as const },
+  ]);
+  if (how === undefined) return undefined;
+  const isOpen = how === "open" && openInBrowser(address, [cwd]);
+  if (how === "open" && !isOpen) host.say(texts.noBrowser);
+  // Never broken into lines: it is to be copied.
+  host.say(`${isOpen ? texts.opened : texts.visit}\n\n${address.href}`, "plain");
+  if (how === "paste") return await host.prompt(texts.pasteHere);
+  host.say(texts.waiting);
+  return "";
+}
+
+async function* once(text: Promise<string>): AsyncGenerator<string> {
+  yield await text;
+}
+
+/** One line: the state of a server, what it offers, and what is wrong. */
+function stateText(status: ServerStatus, texts: ServerTexts): string {
+  const { state, detail, lastFailure, tools, prompts, resources, problems, restarts } = status;
+  const counts = texts.counts;
+  const parts = [
+    texts.states[state],
+    ...(tools > 0 ? [counts.tools(tools)] : []),
+    ...(prompts > 0 ? [counts.prompts(prompts)] : []),
+    ...(resources > 0 ? [counts.resources(resources)] : []),
+    ...(problems.length > 0 ? [counts.problems(problems.length)] : []),
+    ...(restarts > 0 ? [counts.restarts(restarts)] : []),
+  ].join(" · ");
+  const why = detail ?? (state === "idle" ? lastFailure && texts.lastTime(lastFailure) : undefined);
+  return why === undefined ? parts : oneLine(texts.because(parts, why), 400);
+}
+
+/** All servers, a line each; those that wait for trust at the end. */
+function listText(
+  all: readonly ServerStatus[],
+  waiting: readonly string[],
+  texts: ServerTexts,
+): string {
+  return rowsText([
+    ...all.map((status) => [oneLine(status.name, 60), stateText(status, texts)] as const),
+    ...waiting.map((name) => [oneLine(name, 60), texts.waitsForTrust] as const),
+  ]);
+}
+
+/** The raw name of a tool, and its short name. */
+function toolText(name: string, { aliases }: McpServer["spec"]): string {
+  const alias = aliases.get(name);
+  return alias === undefined ? name : `${name} (${alias})`;
+}
+
+/** Everything about one server. */
+function detailText({ status, listing, spec }: McpServer, texts: ServerTexts): string {
+  const { about, protocol, problems, log } = status;
+  const { fields } = texts;
+  const rows = rowsText([
+    [fields.state, stateText(status, texts)],
+    [fields.server, about && oneLine(`${about.name} ${about.version}`)],
+    [fields.protocol, protocol && `MCP ${protocol}, ${spec.type}`],
+    [
+      fields.command,
+      spec.type === "stdio" ? oneLine([spec.command, ...spec.args].join(" "), 300) : undefined,
+    ],
+    [fields.address, spec.type === "stdio" ? undefined : spec.url],
+    [
+      fields.tools,
+      listing.tools.filter(({ name }) => spec.offers(name)).map(({ name }) => toolText(name, spec)).join(
+        ", ",
+      ),
+    ],
+    [fields.prompts, listing.prompts.map(({ name }) => name).join(", ")],
+    [fields.resources, [...listing.resources, ...listing.templates].map(({ uri }) => uri).join(", ")],
+    [fields.log, log],
+  ]);
+  const wrong = problems.map((problem) => `! ${terminalSafe(problem)}\n`).join("");
+  return rows + wrong;
 }

@@ -193,7 +193,7 @@ export class Screen {
     }
     const frame = within(this.#view.frame(columns, rows), rows);
     const live = this.#safeLines(frame.lines);
-    const lines = this.#printed.splice(0, PRINT_LINES);
+    const lines = this.#mayPrint ? this.#printed.splice(0, PRINT_LINES) : [];
     // What was made for another width loses nothing to this one.
     const printed = lines.flatMap((made) => rowsOfLine(safeLine(made.line, made.columns), columns));
     this.#before = {
@@ -273,19 +273,27 @@ export class Screen {
     return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
   }
 
+  /** Lines wait for the history. While the size changes they wait on: a copy that is cut there stays. */
+  get #mayPrint(): boolean {
+    return this.#printed.length > 0 && (this.#closing || this.#terminal.settled);
+  }
+
   #write(text: string): void {
     const writing = text === "" ? undefined : this.#terminal.write(text);
     this.#writing = writing?.then(() => {
       this.#writing = undefined;
-      if (this.#stale || this.#printed.length > 0) this.draw();
+      if (this.#stale || this.#mayPrint) this.draw();
     });
-    if (!writing && this.#open && this.#printed.length > 0) this.draw();
+    if (!writing && this.#open && this.#mayPrint) this.draw();
   }
 }
 
-/** Erases from so many rows above the cursor on. */
+/**
+ * Erases from so many rows above the cursor on. The first row is erased for itself: tmux saves a screen in its
+ * history that is erased from its first cell on.
+ */
 function erasing(rows: number): string {
-  return `${vertical(-rows)}\r\x1b[J`;
+  return `${vertical(-rows)}\r\x1b[C\x1b[J\r\x1b[K`;
 }
 
 /** At least one line and at most as many as the screen has, the last ones; the caret among them. */

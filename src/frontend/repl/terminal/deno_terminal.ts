@@ -75,6 +75,10 @@ export class DenoTerminal implements Terminal {
     return this.#resizing !== undefined && !this.#isSure;
   }
 
+  get settled(): boolean {
+    return this.#resizing === undefined;
+  }
+
   get lastTaken(): Terminal["lastTaken"] {
     return this.#lastTaken;
   }

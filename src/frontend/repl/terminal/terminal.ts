@@ -31,6 +31,8 @@ export interface Terminal {
    * has no more, and nobody would know where its rows are.
    */
   readonly resizing: boolean;
+  /** It has had its size for some time. */
+  readonly settled: boolean;
   /** While it is `resizing`: asks for its size, so that `resize` is called soon for a frame to be drawn. */
   askSize(): void;
   /** Whether the text written last had been taken when the size changed. */

@@ -1,13 +1,12 @@
-import { closestMatch } from "../../edit/closest_match.ts";
-import { omissionIn, omissionProblem } from "../../edit/omission.ts";
-import { type EolStyle, eolStyle, splitLines } from "../../text/eol.ts";
-import type { PatchedFile, WrittenLine } from "./fit_hunk.ts";
-import { type Hunk, oldLines, type PatchLine } from "./patch.ts";
-import type { Placement } from "./hunk_search.ts";
-import { placeHunks } from "./place_hunks.ts";
+import { type Hunk, leadingContext, oldLines, type PatchLine, trailingContext } from "./parse.ts";
+import { closestMatch, omissionIn, omissionProblem } from "../../edit/closest_match.ts";
+import { BLANK_RUNS, FileLines, type Fold, unescapeOnce, UNICODE_TWINS } from "../../edit/fold.ts";
+import { adaptTo, blockMatches, type LineMatch, type Replaced } from "../../edit/line_blocks.ts";
+import { rebuiltLines } from "../../edit/text_edit.ts";
+import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../../text/eol.ts";
 
 /** The patched text and where hunks were found elsewhere than stated, or why a hunk does not fit. */
-export type HunksOutcome = { readonly text: string; readonly notes: readonly string[] } | {
+type HunksOutcome = { readonly text: string; readonly notes: readonly string[] } | {
   readonly problem: string;
 };
 
@@ -101,4 +100,413 @@ function notFound(text: string, { style, lines }: PatchedFile, hunk: Hunk | unde
   const newString = join(hunk?.lines.filter((line) => line.kind !== "-") ?? []);
   const names = { old: "its old text", fresh: "its new text" };
   return `does not fit: ${closestMatch(text, { oldString, newString }, { style, lines, names })}`;
+}
+
+/** The reason why a hunk has no place, or more than one. */
+interface Misfit {
+  readonly hunk: number;
+  /** Continues "hunk 2 of 3 "; absent when its lines stand nowhere. */
+  readonly problem?: string;
+}
+
+/** The most places of all hunks that are compared with each other. */
+const MAX_PLACES = 500_000;
+
+/**
+ * Places all hunks of a file together: they are placed if and only if there is exactly one way to place them
+ * all in order, each by the strictest comparison that finds it at all. An anchor stands somewhere above its
+ * hunk, also above the hunk before. Where hunks fit in too many places to look at all ways, there is none.
+ */
+function placeHunks(file: PatchedFile, hunks: readonly Hunk[]): readonly Placement[] | Misfit {
+  const search = new HunkSearch(file);
+  const candidates: (readonly Placement[])[] = [];
+  let [drift, all] = [0, 0];
+  for (const [index, hunk] of hunks.entries()) {
+    const found = search.candidates(hunk, drift);
+    if (typeof found === "string") return { hunk: index, problem: found };
+    const [only] = found;
+    if (!only) return { hunk: index };
+    const stated = statedLine(hunk);
+    if (stated !== undefined && found.length === 1) drift = only.line - stated;
+    all += found.length;
+    if (all > MAX_PLACES) return { hunk: index, problem: several("fits in", found) };
+    candidates.push(found);
+  }
+  return unique(candidates, apart) ?? unique(candidates, sharingContext) ?? outOfOrder(candidates);
+}
+
+type Order = (before: Placement, after: Placement) => boolean;
+
+function apart(before: Placement, after: Placement): boolean {
+  return after.line >= before.line + oldLines(before.hunk).length;
+}
+
+/** Hunks so near to each other that the context behind one is the context before the next. */
+function sharingContext(before: Placement, after: Placement): boolean {
+  const end = before.line + oldLines(before.hunk).length - trailingContext(before.hunk);
+  return after.line >= before.line && after.line + leadingContext(after.hunk) >= end;
+}
+
+/** The one way to place all hunks in order; a misfit when there are several, undefined when there is none. */
+function unique(
+  candidates: readonly (readonly Placement[])[],
+  inOrder: Order,
+): readonly Placement[] | Misfit | undefined {
+  // Lines appended at the end of the file belong there whatever comes after them in the patch.
+  const moving = candidates.map((places) => places.length === 1 && isAppended(places[0]) ? [] : places);
+  const options: Placement[][] = moving.map(() => []);
+  let later: { readonly place: Placement; readonly ways: number }[] | undefined;
+  let ways = 1;
+  for (let index = moving.length - 1; index >= 0; index--) {
+    const places = moving[index] ?? [];
+    if (places.length === 0) continue;
+    const next = later;
+    const here = places.map((place) => ({
+      place,
+      ways: next === undefined ? 1 : countWays(next, place, inOrder),
+    })).filter((option) => option.ways > 0);
+    ways = here.reduce((sum, option) => Math.min(2, sum + option.ways), 0);
+    if (ways === 0) return undefined;
+    later = here;
+    options[index] = here.map((option) => option.place);
+  }
+  let before: Placement | undefined;
+  const chosen: Placement[] = [];
+  for (const [index, places] of candidates.entries()) {
+    const [appended] = places;
+    if ((moving[index] ?? []).length === 0) {
+      if (appended) chosen.push(appended);
+      continue;
+    }
+    const open = (options[index] ?? []).filter((place) => before === undefined || inOrder(before, place));
+    const [only] = open;
+    if (!only || open.length > 1) return { hunk: index, problem: several("fits in", open) };
+    chosen.push(only);
+    before = only;
+  }
+  return chosen;
+}
+
+function countWays(
+  next: readonly { readonly place: Placement; readonly ways: number }[],
+  place: Placement,
+  inOrder: Order,
+): number {
+  let ways = 0;
+  // Places are in order, so the last ones follow first.
+  for (let at = next.length - 1; at >= 0 && ways < 2; at--) {
+    const option = next[at];
+    if (!option || !inOrder(place, option.place)) break;
+    ways += option.ways;
+  }
+  return Math.min(2, ways);
+}
+
+function isAppended(place: Placement | undefined): boolean {
+  return place !== undefined && oldLines(place.hunk).length === 0 && place.hunk.line === undefined &&
+    place.hunk.anchors.length === 0;
+}
+
+/** Every hunk has a place, but not behind the one before it. */
+function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
+  let first = 0;
+  for (const [index, places] of candidates.entries()) {
+    const last = places.at(-1);
+    if (index > 0 && last && last.line < first) {
+      return {
+        hunk: index,
+        problem: `stands at line ${last.line + 1}, above the hunk before it (line ${first + 1}); ` +
+          "give the hunks in the order of the file",
+      };
+    }
+    for (const { line } of places) first = Math.max(first, line);
+  }
+  return {
+    hunk: candidates.length - 1,
+    problem: "overlaps the hunk before it; join the two, or give the hunks in the order of the file",
+  };
+}
+
+/** The place where a hunk goes. */
+interface Placement {
+  /** The hunk as it fits, without blank lines that the file does not have. */
+  readonly hunk: Hunk;
+  /** Index of the line of its first old line. */
+  readonly line: number;
+  /** The lines that the hunk leaves there; absent where the old lines stand byte for byte. */
+  readonly fitted?: readonly WrittenLine[];
+  readonly note?: string;
+}
+
+/** 0-based index of the first old line as the header states it. */
+function statedLine(hunk: Hunk): number | undefined {
+  if (hunk.line === undefined) return undefined;
+  return oldLines(hunk).length === 0 ? hunk.line : Math.max(0, hunk.line - 1);
+}
+
+/** Finds the places of single hunks in one file, each by the strictest comparison that finds it at all. */
+class HunkSearch {
+  readonly #patched: PatchedFile;
+  readonly #file: FileLines;
+  /** The lines by their text without the blanks around it. */
+  #trimmed: Map<string, number[]> | undefined;
+
+  constructor(patched: PatchedFile) {
+    this.#patched = patched;
+    this.#file = new FileLines(patched.lines, patched.isAscii);
+  }
+
+  /** Places for a hunk, in order; a string says why it cannot have any. */
+  candidates(hunk: Hunk, drift: number): readonly Placement[] | string {
+    const stated = statedLine(hunk);
+    const expected = stated === undefined ? undefined : stated + drift;
+    const anchors = this.#anchors(hunk);
+    if (typeof anchors === "string") return anchors;
+    if (oldLines(hunk).length === 0) return this.#insertion(hunk, expected, anchors);
+    if (expected !== undefined && this.#fits(hunk, expected)) return [{ hunk, line: expected }];
+    const found = this.#strictest(hunk);
+    const below = anchors
+      ? found.filter((place) => anchors.below <= place.line + leadingContext(place.hunk))
+      : found;
+    if (found.length > 0 && below.length === 0) {
+      return `stands above its anchor "@@ ${hunk.anchors.at(-1)}", at line ${(found[0]?.line ?? 0) + 1}`;
+    }
+    return preferred(hunk, below, { expected, end: this.#file.lines.length });
+  }
+
+  #strictest(hunk: Hunk): Placement[] {
+    const exact = this.#exact(hunk);
+    if (exact.length > 0 && !this.#patched.style.mixed) return exact;
+    const trimmed = withoutOuterBlankLines(hunk);
+    const bare = unescaped(hunk);
+    const attempts: [Hunk | undefined, (Fold | undefined)?, string?][] = [
+      [hunk],
+      [trimmed, undefined, "leaving out blank lines around it"],
+      [hunk, UNICODE_TWINS],
+      [trimmed, UNICODE_TWINS],
+      [hunk, BLANK_RUNS],
+      [trimmed, BLANK_RUNS],
+      [bare, undefined, "taking away one level of escaping"],
+    ];
+    for (const [variant, fold, note] of attempts) {
+      const loose = variant ? this.#loose(variant, fold, note) : [];
+      // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal
+      // looking places.
+      if (exact.length > 0 && loose.length <= exact.length) return exact;
+      if (loose.length > 0) return loose;
+    }
+    return exact;
+  }
+
+  #exact(hunk: Hunk): Placement[] {
+    const old = oldLines(hunk);
+    const texts = old.map((line) => line.text.replace(/\r$/, ""));
+    return this.#file.index("text").starts(texts).filter((line) => this.#fits(hunk, line)).map((line) => ({
+      hunk,
+      line,
+    }));
+  }
+
+  #fits(hunk: Hunk, at: number): boolean {
+    return oldLines(hunk).every((line, index) => isSame(this.#file.lines[at + index], line));
+  }
+
+  #loose(hunk: Hunk, fold: Fold | undefined, reason: string | undefined): Placement[] {
+    const block = oldLines(hunk).map((line) => line.text.replace(/\r$/, ""));
+    return blockMatches(this.#file, block, fold).flatMap((match) => {
+      const fitted = fitHunk(this.#patched, hunk, match);
+      const why = [reason, match.note].filter((note) => note !== undefined).join(" and ");
+      if (!fitted) return [];
+      return [{ hunk, line: match.line, fitted, ...(why === "" ? {} : { note: `matched after ${why}` }) }];
+    });
+  }
+
+  /** The place of new lines alone: where the header says, below their anchor, or at the end of the file. */
+  #insertion(hunk: Hunk, expected: number | undefined, anchors: Anchors | undefined): Placement[] | string {
+    const count = this.#file.lines.length;
+    if (anchors) {
+      const places = anchors.last.map((line) => ({ hunk, line: line + 1 }));
+      return places.length === 1 ? places : several("has an anchor that stands", places);
+    }
+    const line = expected ?? count;
+    return line < 0 || line > count
+      ? `inserts at line ${line + 1}, but the file has ${count} lines`
+      : [{ hunk, line }];
+  }
+
+  #anchors(hunk: Hunk): Anchors | string | undefined {
+    let from = 0;
+    let last: number[] = [];
+    for (const anchor of hunk.anchors) {
+      last = this.#anchorLines(anchor, from);
+      const first = last[0];
+      if (first === undefined) {
+        return from === 0
+          ? `has the anchor "@@ ${anchor}", which is not in the file`
+          : `has the anchor "@@ ${anchor}", which is not below the one before it`;
+      }
+      from = first + 1;
+    }
+    return hunk.anchors.length === 0 ? undefined : { below: from, last };
+  }
+
+  /** Lines that an anchor names: equal to it, else holding it, else the same with twins of characters. */
+  #anchorLines(anchor: string, from: number): number[] {
+    const wanted = anchor.trim();
+    const { lines } = this.#file;
+    const exact = this.#byTrimmed(wanted).filter((index) => index >= from);
+    if (exact.length > 0) return exact;
+    const where = (test: (index: number) => boolean) => {
+      const found: number[] = [];
+      for (let index = from; index < lines.length; index++) if (test(index)) found.push(index);
+      return found;
+    };
+    const holding = where((index) => lines[index]?.text.includes(wanted) ?? false);
+    if (holding.length > 0) return holding;
+    const keys = this.#file.index("bare", BLANK_RUNS).keys;
+    const alike = new FileLines([{ text: wanted, eol: "" }]).index("bare", BLANK_RUNS).keys[0] ?? wanted;
+    return where((index) => keys[index]?.includes(alike) ?? false);
+  }
+
+  #byTrimmed(text: string): readonly number[] {
+    if (!this.#trimmed) {
+      this.#trimmed = new Map();
+      for (const [index, line] of this.#file.lines.entries()) {
+        const key = line.text.trim();
+        const known = this.#trimmed.get(key);
+        if (known) known.push(index);
+        else this.#trimmed.set(key, [index]);
+      }
+    }
+    return this.#trimmed.get(text) ?? [];
+  }
+}
+
+interface Anchors {
+  /** Index of the first line below the first place of all anchors. */
+  readonly below: number;
+  /** Indexes of every line that the last anchor may be. */
+  readonly last: readonly number[];
+}
+
+function isSame(line: Line | undefined, wanted: PatchLine): boolean {
+  if (!line) return false;
+  return wanted.newline
+    ? line.eol !== "" && line.text + line.eol === `${wanted.text}\n`
+    : line.eol === "" && line.text === wanted.text;
+}
+
+/** The place at the end of the file where the hunk asks for it, that at the stated line, or all. */
+function preferred(
+  hunk: Hunk,
+  places: readonly Placement[],
+  { expected, end }: { expected: number | undefined; end: number },
+): readonly Placement[] {
+  const last = hunk.atEnd
+    ? places.find((place) => place.line + oldLines(place.hunk).length === end)
+    : undefined;
+  const one = last ?? places.find((place) => place.line === expected);
+  if (one) return [one];
+  const [first] = places;
+  if (places.length !== 1 || !first || expected === undefined || first.note) return places;
+  return [{ ...first, note: `was found at line ${first.line + 1} instead of ${expected + 1}` }];
+}
+
+/** The hunk without blank context lines at its ends, when it has any. */
+function withoutOuterBlankLines(hunk: Hunk): Hunk | undefined {
+  const isBlank = (line: PatchLine | undefined) => line?.kind === " " && line.text.trim() === "";
+  let [start, end] = [0, hunk.lines.length];
+  while (start < end && isBlank(hunk.lines[start])) start++;
+  while (end > start && isBlank(hunk.lines[end - 1])) end--;
+  return end - start === hunk.lines.length ? undefined : { ...hunk, lines: hunk.lines.slice(start, end) };
+}
+
+function unescaped(hunk: Hunk): Hunk | undefined {
+  const lines = hunk.lines.map((line) => ({ ...line, text: unescapeOnce(line.text) }));
+  const whole = lines.every((line) => !/[\n\r]/.test(line.text));
+  return whole && lines.some((line, index) => line.text !== hunk.lines[index]?.text)
+    ? { ...hunk, lines }
+    : undefined;
+}
+
+/** Tells why a hunk is not placed: what it does in too many places. */
+function several(what: string, places: readonly Placement[]): string {
+  const at = places.slice(0, 20).map((place) => place.line + 1).join(", ");
+  return `${what} ${places.length} places, at lines ${at}; add context lines to make it unique`;
+}
+
+/** A file as the lines that hunks are placed among. */
+interface PatchedFile {
+  readonly style: EolStyle;
+  readonly lines: readonly Line[];
+  /** No character of it has a typographic twin. */
+  readonly isAscii: boolean;
+}
+
+/** A line to be written, with its line end. */
+interface WrittenLine {
+  readonly text: string;
+  readonly eol: string;
+}
+
+/**
+ * The lines of a hunk whose old lines match a place in all but blanks or twins: context lines stay as the
+ * file has them, new lines take on its line ends and indentation. Undefined where a new line cannot be
+ * unindented as far as the others.
+ */
+function fitHunk(file: PatchedFile, hunk: Hunk, match: LineMatch): WrittenLine[] | undefined {
+  const { lines, style } = file;
+  const count = oldLines(hunk).length;
+  const raw = lines.slice(match.line, match.line + count);
+  const fallback: Eol = lines[match.line]?.eol || lines[match.line - 1]?.eol || style.dominant;
+  const out: WrittenLine[] = [];
+  let next = 0;
+  for (const run of changeRuns(hunk, raw)) {
+    const adapt = adaptTo(match, run.added, run.removed);
+    if (!adapt) return undefined;
+    const removed = raw.slice(next, next + run.removed.length);
+    next += removed.length;
+    out.push(...rebuiltLines({
+      raw: removed,
+      old: run.removed.map(({ old }) => ({ text: old, eol: "\n" })),
+      fresh: run.added.map((text) => ({ text, eol: "\n" })),
+      fallback: raw[next - 1]?.eol || raw[next]?.eol || fallback,
+      adapt,
+    }));
+    if (run.context) out.push(run.context);
+    if (run.context) next++;
+  }
+  const reachesEnd = match.line + count === lines.length;
+  const open = reachesEnd && (raw.at(-1)?.eol === "" || hunk.lines.at(-1)?.newline === false);
+  return out.map((line, index) => ({
+    text: line.text,
+    eol: index === out.length - 1 && open ? "" : line.eol || fallback,
+  }));
+}
+
+/** Removed and added lines one beside the other, and the context line behind them. */
+interface ChangeRun {
+  readonly removed: readonly Replaced[];
+  readonly added: readonly string[];
+  readonly context: Line | undefined;
+}
+
+function* changeRuns(hunk: Hunk, raw: readonly Line[]): Generator<ChangeRun> {
+  let removed: Replaced[] = [];
+  let added: string[] = [];
+  let next = 0;
+  for (const { kind, text: given } of hunk.lines) {
+    const text = given.replace(/\r$/, "");
+    if (kind === "+") {
+      added.push(text);
+      continue;
+    }
+    const line = raw[next++];
+    if (kind === "-") removed.push({ old: text, raw: line?.text ?? "" });
+    else {
+      yield { removed, added, context: line };
+      [removed, added] = [[], []];
+    }
+  }
+  if (removed.length + added.length > 0) yield { removed, added, context: undefined };
 }

@@ -1,11 +1,24 @@
-import { lineFigures } from "../../../view/mod.ts";
-import { describeChange, dryRun, sum, writesDenied } from "../../file/commit.ts";
-import { decodeText } from "../../text/encoding.ts";
+import { ReasonixError } from "../../../core/mod.ts";
+import { applyHunks } from "./apply_hunks.ts";
+import { type FilePatch, type Hunk, parsePatch, PatchError } from "./parse.ts";
+import {
+  describeChange,
+  dryRun,
+  encodeChecked,
+  markSeen,
+  parentOf,
+  requireSameOnDisk,
+  sum,
+  verifierOf,
+  writesDenied,
+} from "../../file/commit.ts";
+import { osReason } from "../../file/os_reason.ts";
+import { resolveWrite, statRegular, statRegularOrNothing, type Target } from "../../file/target.ts";
+import { decodeReversible, loadBytes, type LoadedFile, requireUnchanged } from "../../file/text_file.ts";
+import { decodeText, type Encoding } from "../../text/encoding.ts";
 import { failure, type FileChange, type ToolContext, type ToolResult } from "../../tool.ts";
-import { executePlan } from "./execute.ts";
-import { parsePatch } from "./parse.ts";
-import { type FilePatch, PatchError } from "./patch.ts";
-import { type PlannedFile, planPatch } from "./plan.ts";
+import { type StagedFile, stageFile, writeFileAtomic } from "../../../util/atomic_write.ts";
+import { lineFigures } from "../../../view/mod.ts";
 
 export async function applyPatch(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const denied = writesDenied(context);
@@ -76,4 +89,288 @@ function deletion(diff: string): string {
 
 function textOf(bytes: Uint8Array | undefined): string | undefined {
   return bytes && (decodeText(bytes)?.text ?? "");
+}
+
+/** One file of the patch: what is there now, and what shall be. */
+interface PlannedFile extends Target {
+  readonly before: LoadedFile | undefined;
+  /** Undefined: no file. */
+  after: Uint8Array | undefined;
+  /** Executable or not, when the patch says so. */
+  executable: boolean | undefined;
+  /** As it was read or remembered; known once the text was needed. */
+  encoding: Encoding | undefined;
+  /** The file this one was moved from. */
+  movedFrom: PlannedFile | undefined;
+}
+
+interface Plan {
+  readonly files: readonly PlannedFile[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * Works the whole patch out in memory, without touching a file. Later sections see the result of earlier
+ * ones.
+ *
+ * Contract: rejects with a `ReasonixError` when any part does not fit.
+ */
+async function planPatch(context: ToolContext, patches: readonly FilePatch[]): Promise<Plan> {
+  const planner = new Planner(context);
+  const problems: string[] = [];
+  for (const patch of patches) {
+    try {
+      await planner.add(patch);
+    } catch (error) {
+      if (!(error instanceof ReasonixError)) throw error;
+      problems.push(error.remedy ? `${error.message}; ${error.remedy}` : error.message);
+    }
+  }
+  if (problems.length === 0) return { files: planner.changed(), notes: planner.notes };
+  throw new ReasonixError(`${problems.join("\n")}\nNothing was changed`);
+}
+
+class Planner {
+  readonly notes: string[] = [];
+  readonly #context: ToolContext;
+  readonly #files = new Map<string, PlannedFile>();
+
+  constructor(context: ToolContext) {
+    this.#context = context;
+  }
+
+  changed(): PlannedFile[] {
+    return [...this.#files.values()].filter((file) => {
+      if (file.after === undefined) return file.before !== undefined;
+      const before = file.before?.bytes;
+      return before === undefined || file.executable !== undefined || !equalBytes(before, file.after);
+    });
+  }
+
+  async add(patch: FilePatch): Promise<void> {
+    if (patch.from === undefined) return await this.#create(patch, patch.to ?? "");
+    const source = await this.#file(patch.from);
+    if (source.after === undefined) await this.#missing(source);
+    if (patch.to === undefined) return this.#delete(patch, source);
+    const after = this.#patched(source, patch);
+    if (patch.to === patch.from) {
+      source.after = after;
+      source.executable = patch.executable ?? source.executable;
+      return;
+    }
+    const target = await this.#file(patch.to);
+    if (target.after !== undefined) throw new ReasonixError(`${target.shown} already exists`);
+    target.after = after;
+    target.encoding = source.encoding;
+    target.executable = patch.executable ?? isExecutable(source);
+    if (patch.copy) return;
+    source.after = undefined;
+    target.movedFrom = source;
+  }
+
+  async #create(patch: FilePatch, path: string): Promise<void> {
+    const file = await this.#file(path);
+    if (file.after !== undefined) {
+      throw new ReasonixError(`${file.shown} already exists, so the patch cannot create it`, {
+        remedy: "patch it as an existing file",
+      });
+    }
+    file.after = new Uint8Array(0);
+    file.after = this.#patched(file, patch);
+    file.executable = patch.executable;
+  }
+
+  #delete(patch: FilePatch, file: PlannedFile): void {
+    // A byte order mark alone is no content.
+    if (!patch.unlisted && decodeText(this.#patched(file, patch))?.text !== "") {
+      throw new ReasonixError(
+        `${file.shown} has content that the patch does not list, so it is not deleted`,
+        {
+          remedy: "read_file it again, or use *** Delete File",
+        },
+      );
+    }
+    file.after = undefined;
+  }
+
+  /** The bytes of a file after the hunks, in its own encoding. */
+  #patched(file: PlannedFile, patch: FilePatch): Uint8Array {
+    const bytes = file.after ?? new Uint8Array(0);
+    if (patch.hunks.length === 0) return bytes;
+    const remembered = file.encoding ?? this.#context.seen.get(file.path)?.encoding;
+    const decoded = decodeReversible({ path: file.path, shown: file.shown, bytes }, remembered);
+    file.encoding = decoded.encoding;
+    const marked = patch.hunks.some((hunk) => hunk.lines.some((line) => line.text.startsWith(MARK)));
+    const outcome = applyHunks(
+      marked && decoded.bom ? MARK + decoded.text : decoded.text,
+      marked && !decoded.bom ? patch.hunks.map(withoutQuotedMark) : patch.hunks,
+    );
+    if ("problem" in outcome) throw new ReasonixError(`${file.shown}: ${outcome.problem}`);
+    this.notes.push(...outcome.notes.map((note) => `${file.shown}: ${note}`));
+    const after = outcome.text.startsWith(MARK) ? outcome.text.slice(1) : outcome.text;
+    return encodeChecked({
+      ...decoded,
+      bom: marked ? after !== outcome.text : decoded.bom,
+      target: file,
+      after,
+    });
+  }
+
+  async #file(path: string): Promise<PlannedFile> {
+    const target = await resolveWrite(this.#context, path);
+    const known = this.#files.get(target.path);
+    if (known) return known;
+    const existing = await statRegularOrNothing(target);
+    const before = existing && await loadBytes(this.#context, existing);
+    if (before) requireUnchanged(this.#context, before);
+    const file: PlannedFile = {
+      ...target,
+      before,
+      after: before?.bytes,
+      executable: undefined,
+      encoding: undefined,
+      movedFrom: undefined,
+    };
+    this.#files.set(target.path, file);
+    return file;
+  }
+
+  async #missing(file: PlannedFile): Promise<never> {
+    await statRegular(file, this.#context);
+    throw new ReasonixError(`${file.shown} does not exist`, { remedy: "check the path in the patch" });
+  }
+}
+
+/**
+ * A byte order mark. Git shows it as the first character of the first line; where a file begins with one is
+ * known beside its text.
+ */
+const MARK = "\ufeff";
+
+/** A hunk for a file without a mark, whose old lines were quoted with one. */
+function withoutQuotedMark(hunk: Hunk): Hunk {
+  if (!hunk.lines.some((line) => line.kind !== "+" && line.text.startsWith(MARK))) return hunk;
+  return {
+    ...hunk,
+    lines: hunk.lines.map((line) =>
+      line.text.startsWith(MARK) ? { ...line, text: line.text.slice(1) } : line
+    ),
+  };
+}
+
+function isExecutable(file: PlannedFile): boolean | undefined {
+  const mode = file.before?.info.mode;
+  return mode === null || mode === undefined ? undefined : (mode & 0o100) !== 0;
+}
+
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+}
+
+/** A step that was done, and how to take it back. */
+type Undo = () => Promise<void>;
+
+/**
+ * Carries a plan out: every new content is written beside its target first, then all are renamed into place.
+ * When a step fails, those before it are taken back.
+ */
+async function executePlan(context: ToolContext, files: readonly PlannedFile[]): Promise<void> {
+  const verify = verifierOf(context);
+  const undo: Undo[] = [];
+  const staged: [PlannedFile, StagedFile][] = [];
+  const removed: string[] = [];
+  let current = "";
+  try {
+    for (const file of files) {
+      current = file.shown;
+      if (file.before) requireSameOnDisk(file.before);
+      if (!file.after || onlyMode(file)) continue;
+      if (!file.before) undo.push(...await makeFolders(parentOf(file.path)));
+      staged.push([file, await stageFile(file.path, file.after, { ...modeOptions(file), verify })]);
+    }
+    context.signal.throwIfAborted();
+    for (const file of files) {
+      current = file.shown;
+      if (file.after === undefined) removed.push(await moveAside(file, undo));
+      else if (onlyMode(file)) await changeMode(file, undo);
+    }
+    for (const [file, stage] of staged) {
+      current = file.shown;
+      await stage.commit();
+      undo.push(() => {
+        return file.before
+          ? writeFileAtomic(file.path, file.before.bytes, { verify })
+          : Deno.remove(file.path);
+      });
+    }
+  } catch (error) {
+    for (const [, stage] of staged) await stage.discard();
+    const lost = await takeBack(undo);
+    if (context.signal.aborted) throw error;
+    const why = error instanceof ReasonixError
+      ? error.message
+      : `Cannot write ${current}: ${osReason(error)}`;
+    throw new ReasonixError(
+      lost ? `${why}; and not everything could be taken back: ${lost}` : `${why}; nothing was changed`,
+    );
+  }
+  await Promise.all(removed.map((path) => Deno.remove(path).catch(() => {})));
+  for (const file of files) {
+    if (file.after) {
+      markSeen(context, file.path, { bytes: file.after, encoding: file.encoding ?? "utf-8" });
+    } else context.seen.delete(file.path);
+  }
+}
+
+function onlyMode(file: PlannedFile): boolean {
+  return file.before !== undefined && file.after !== undefined && equalBytes(file.before.bytes, file.after);
+}
+
+function modeOptions(file: PlannedFile): { mode?: number; setMode?: number } {
+  const moved = file.movedFrom?.before?.info.mode;
+  if (moved !== undefined && moved !== null) return { setMode: withExecutable(moved, file.executable) };
+  if (!file.before) return { mode: file.executable ? 0o777 : 0o666 };
+  const mode = file.before.info.mode;
+  return file.executable === undefined || mode === null
+    ? {}
+    : { setMode: withExecutable(mode, file.executable) };
+}
+
+/** Whoever may read may execute, as git sets it. */
+function withExecutable(mode: number, executable: boolean | undefined): number {
+  if (executable === undefined) return mode & 0o7777;
+  return executable ? (mode | ((mode & 0o444) >> 2)) & 0o7777 : mode & 0o7666;
+}
+
+async function changeMode(file: PlannedFile, undo: Undo[]): Promise<void> {
+  const mode = file.before?.info.mode;
+  if (mode === undefined || mode === null || Deno.build.os === "windows") return;
+  await Deno.chmod(file.path, withExecutable(mode, file.executable));
+  undo.push(() => Deno.chmod(file.path, mode & 0o7777));
+}
+
+/** A file to be deleted is renamed first, so that it can come back. */
+async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
+  const aside = `${parentOf(file.path)}/.reasonix-${crypto.randomUUID().slice(0, 13)}.tmp`;
+  await Deno.rename(file.path, aside);
+  undo.push(() => Deno.rename(aside, file.path));
+  return aside;
+}
+
+/** Makes missing directories; the steps back remove exactly those. */
+async function makeFolders(folder: string): Promise<Undo[]> {
+  const missing: string[] = [];
+  for (let at = folder; at !== "/" && !await exists(at); at = parentOf(at)) missing.unshift(at);
+  if (missing.length > 0) await Deno.mkdir(folder, { recursive: true });
+  return missing.map((path) => () => Deno.remove(path));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.lstat(path).then(() => true, () => false);
+}
+
+async function takeBack(undo: readonly Undo[]): Promise<string> {
+  const lost: string[] = [];
+  for (const step of undo.toReversed()) await step().catch((error) => lost.push(osReason(error)));
+  return lost.join(", ");
 }

@@ -1,17 +1,22 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import type { SpawnPlan } from "../../services/services.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
 import { DIRECTORY_MARK, findShell, OUTDATED, type Shell } from "../../shell/find_shell.ts";
-import { LiveOutput } from "../../shell/live_output.ts";
+import { describeJob, jobText } from "../../shell/jobs/job_tools.ts";
 import { prepareShell, searchPath } from "../../shell/next_shell.ts";
-import { OutputStore } from "../../shell/output_store.ts";
+import { LiveOutput, OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
-import type { SpawnPlan } from "../../services/services.ts";
-import { type Arguments, errorResult, failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import {
+  type Arguments,
+  errorResult,
+  failure,
+  readOnlyRemark,
+  type ToolContext,
+  type ToolResult,
+} from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
-import { readOnlyRemark } from "../../write_policy.ts";
-import { startJob } from "./start_job.ts";
 
 /** The next request goes out before the next jail is made: both want the processor. */
 const AFTER_MS = 1;
@@ -274,4 +279,31 @@ function capsOf({ maxChars }: Wanted): Caps {
 function signalName(code: number): string {
   const name = { 130: "SIGINT", 134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM" }[code];
   return name === undefined ? "" : `, ${name}`;
+}
+
+/** A command that fails at once should say so in the result of the call that started it. */
+const FIRST_LOOK_MS = 100;
+
+async function startJob(
+  command: string,
+  shell: Shell,
+  cwd: string,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const jobs = context.services?.jobs;
+  if (!jobs) {
+    return failure("Cannot run in the background: this session has no jobs", "run it in the foreground");
+  }
+  const plan = context.jail.wrap(shell.argv(command, false), { cwd });
+  const { minFreeDiskMb } = context.settings;
+  const { id } = jobs.start({ command, plan, cwd, dir: context.outputDir, minFreeDiskMb });
+  await jobs.ended(id, FIRST_LOOK_MS, context.signal);
+  const news = jobs.news(id);
+  if (!news) return failure(`Cannot find ${id} again`);
+  const { text, truncated } = jobText(news);
+  return {
+    content: [describeJob(news.view), ...(text === "" ? [] : [text])].join("\n"),
+    summary: `${id} ${news.view.status}`,
+    ...(truncated ? { truncated } : {}),
+  };
 }

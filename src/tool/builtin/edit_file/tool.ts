@@ -1,11 +1,12 @@
+import editFileText from "./description.md" with { type: "text" };
+import multiEditText from "./multi_edit.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { texts } from "../../tool.ts";
 import { EDIT_NAMES } from "../../foreign_calls.ts";
-import description from "./description.md" with { type: "text" };
+import { texts } from "../../tool.ts";
 
 export const EDIT_FILE = defineBuiltin({
   name: "edit_file",
-  description,
+  description: editFileText,
   schema: {
     type: "object",
     properties: {
@@ -32,3 +33,47 @@ export const EDIT_FILE = defineBuiltin({
   writes: ({ path }) => texts(path),
   load: async () => (await import("../../edit/edit_file.ts")).editFile,
 });
+
+export const MULTI_EDIT = defineBuiltin({
+  name: "multi_edit",
+  description: multiEditText,
+  schema: {
+    type: "object",
+    properties: {
+      path: { type: "string" },
+      edits: {
+        type: "array",
+        minItems: 1,
+        items: {
+          type: "object",
+          properties: {
+            old_string: { type: "string" },
+            new_string: { type: "string" },
+            replace_all: { type: "boolean" },
+          },
+          required: ["old_string", "new_string"],
+          additionalProperties: false,
+        },
+      },
+    },
+    required: ["path", "edits"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  title: ({ path }) => `edit ${path}`,
+  synonyms: { file_path: "path", filePath: "path" },
+  translate: (args) => ({
+    ...args,
+    ...(Array.isArray(args.edits) ? { edits: args.edits.map(ownNames) } : {}),
+  }),
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ path }) => texts(path),
+  writes: ({ path }) => texts(path),
+  load: async () => (await import("../../edit/edit_file.ts")).multiEdit,
+});
+
+function ownNames(edit: unknown): unknown {
+  if (typeof edit !== "object" || edit === null) return edit;
+  return Object.fromEntries(Object.entries(edit).map(([name, value]) => [EDIT_NAMES[name] ?? name, value]));
+}

@@ -1,10 +1,11 @@
+import completeStepText from "./complete_step.md" with { type: "text" };
+import exitPlanModeText from "./description.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { failure } from "../../tool.ts";
-import description from "./description.md" with { type: "text" };
 
 export const EXIT_PLAN_MODE = defineBuiltin({
   name: "exit_plan_mode",
-  description,
+  description: exitPlanModeText,
   late: true,
   schema: {
     type: "object",
@@ -21,5 +22,27 @@ export const EXIT_PLAN_MODE = defineBuiltin({
     Promise.resolve(async ({ plan }, { services, signal }) => {
       if (!services?.plans) return failure("Cannot propose a plan: this session has no plan mode");
       return await (await services.plans()).propose(String(plan), signal);
+    }),
+});
+
+export const COMPLETE_STEP = defineBuiltin({
+  name: "complete_step",
+  description: completeStepText,
+  late: true,
+  schema: {
+    type: "object",
+    properties: { step: { type: "integer" }, note: { type: "string" } },
+    required: ["step"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  // It changes nothing but says that something was done, which only follows an approval.
+  planSafe: false,
+  title: ({ step }) => `complete step ${step}`,
+  subjects: () => [],
+  load: () =>
+    Promise.resolve(async ({ step }, { services }) => {
+      if (!services?.plans) return failure("Cannot complete a step: this session has no plan");
+      return await (await services.plans()).completeStep(Number(step));
     }),
 });

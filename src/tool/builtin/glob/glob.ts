@@ -1,6 +1,6 @@
 import { reported, searchTarget, shown } from "../../search/place.ts";
-import { splitRoot } from "../../search/roots.ts";
-import { findFiles } from "../../search/glob/find_files.ts";
+import { splitRoot } from "../../search/path_filter.ts";
+import { findFiles } from "../../search/find_files.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 import { isDirectory } from "../../../path/probe.ts";

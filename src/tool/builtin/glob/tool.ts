@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { globBase, globRoots } from "../../search/roots.ts";
+import { globBase, globRoots } from "../../search/path_filter.ts";
 import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 

@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { searchRoot } from "../../search/roots.ts";
+import { searchRoot } from "../../search/path_filter.ts";
 import { type Arguments, texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 

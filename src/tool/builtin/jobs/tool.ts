@@ -1,12 +1,58 @@
+import jobsText from "./description.md" with { type: "text" };
+import jobKillText from "./job_kill.md" with { type: "text" };
+import jobOutputText from "./job_output.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
-import description from "./description.md" with { type: "text" };
+import { texts } from "../../tool.ts";
 
 export const JOBS = defineBuiltin({
   name: "jobs",
-  description,
+  description: jobsText,
   late: true,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
   title: () => "list jobs",
   load: async () => (await import("../../shell/jobs/job_tools.ts")).jobs,
+});
+
+export const JOB_OUTPUT = defineBuiltin({
+  name: "job_output",
+  description: jobOutputText,
+  late: true,
+  schema: {
+    type: "object",
+    properties: {
+      job_id: { type: "string" },
+      wait_seconds: {
+        type: "integer",
+        minimum: 0,
+        maximum: 300,
+        description: "Wait for its end",
+      },
+    },
+    required: ["job_id"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  title: ({ job_id }) => `output of job ${job_id}`,
+  synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
+  subjects: ({ job_id }) => texts(job_id),
+  load: async () => (await import("../../shell/jobs/job_tools.ts")).jobOutput,
+});
+
+export const JOB_KILL = defineBuiltin({
+  name: "job_kill",
+  description: jobKillText,
+  late: true,
+  schema: {
+    type: "object",
+    properties: { job_id: { type: "string" } },
+    required: ["job_id"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  title: ({ job_id }) => `stop job ${job_id}`,
+  synonyms: { id: "job_id", shell_id: "job_id" },
+  writes: () => [],
+  subjects: ({ job_id }) => texts(job_id),
+  load: async () => (await import("../../shell/jobs/job_tools.ts")).jobKill,
 });

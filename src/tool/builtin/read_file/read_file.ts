@@ -1,12 +1,14 @@
-import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
-import { readBytes } from "../../file/read_bytes.ts";
-import { resolveRead, statRegular } from "../../file/target.ts";
-import { decodeRemembering, stampOf } from "../../file/text_file.ts";
-import { imageInfo } from "../../../util/image/image_info.ts";
-import { describeBinary, describeImage } from "./describe.ts";
-import { LineWindow, type Page, showPage } from "./page.ts";
-import { readLarge } from "./large.ts";
-import { eolStyle } from "../../text/eol.ts";
+import { ReasonixError } from "../../../core/mod.ts";
+import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
+import { osReason } from "../../file/os_reason.ts";
+import { decodeRemembering, readBytes, stampOf } from "../../file/text_file.ts";
+import { type ExistingFile, resolveRead, statRegular, type Target } from "../../file/target.ts";
+import { detectEncoding, type Encoding, encodingName } from "../../text/encoding.ts";
+import { type EolStyle, eolStyle } from "../../text/eol.ts";
+import { failure, type ToolContext, type ToolResult, type Truncation } from "../../tool.ts";
+import { cutLine } from "../../truncation.ts";
+import { byteLength } from "../../../util/byte_length.ts";
+import { ascii, type ImageInfo, imageInfo, starts } from "../../../util/image/image_info.ts";
 
 /** Up to this size a file is read in one piece; above it, it is streamed up to the last line wanted. */
 const WHOLE_BYTES = 8 * 1024 * 1024;
@@ -62,4 +64,273 @@ function windowOf(text: string, page: Page): LineWindow {
   }
   window.finish(text.length > 0 && !text.endsWith(mark));
   return window;
+}
+
+const DEFAULT_LINES = 2000;
+const MAX_BYTES = 32 * 1024;
+const MAX_LINE_BYTES = 2000;
+
+/** The request of the model: first line from 1, and how many lines. */
+interface Page {
+  readonly offset: number;
+  readonly limit: number | undefined;
+}
+
+/** Takes lines one by one and keeps those of the page, numbered and within the byte cap. */
+class LineWindow {
+  readonly rows: string[] = [];
+  /** Lines seen so far; all of them after {@linkcode finish} unless the reader stopped early. */
+  total = 0;
+  bytes = 0;
+  cutLines = 0;
+  full = false;
+  noFinalNewline = false;
+  readonly #page: Page;
+  readonly style: EolStyle;
+
+  constructor(page: Page, style: EolStyle) {
+    this.#page = page;
+    this.style = style;
+  }
+
+  /** Reports whether the next line belongs to the page, or lies before it. */
+  get wantsMore(): boolean {
+    return !this.full && this.rows.length < (this.#page.limit ?? DEFAULT_LINES);
+  }
+
+  /** Reports whether the next line lies in the page. */
+  get inPage(): boolean {
+    return this.total + 1 >= this.#page.offset;
+  }
+
+  push(line: string): void {
+    this.total++;
+    if (this.total < this.#page.offset) return;
+    const shown = cutLine(line.isWellFormed() ? line : line.toWellFormed(), MAX_LINE_BYTES);
+    const row = `${String(this.total).padStart(4)}→${shown}`;
+    const size = byteLength(row) + 1;
+    if (this.bytes + size > MAX_BYTES && this.rows.length > 0) {
+      this.full = true;
+      return;
+    }
+    if (shown !== line && shown.endsWith("bytes in all]")) this.cutLines++;
+    this.bytes += size;
+    this.rows.push(row);
+  }
+
+  skip(): void {
+    this.total++;
+  }
+
+  finish(noFinalNewline: boolean): void {
+    this.noFinalNewline = noFinalNewline;
+  }
+}
+
+interface PageFile {
+  readonly shown: string;
+  readonly encoding: Encoding;
+  readonly bom: boolean;
+  readonly totalBytes: number;
+  /** The rest of the file was not looked at, so the number of lines is a lower bound. */
+  readonly open?: boolean;
+}
+
+function showPage(window: LineWindow, page: Page, file: PageFile): ToolResult {
+  const notes = fileNotes(window, file);
+  if (window.total === 0) return { content: ["(empty file)", ...notes].join("\n"), summary: "empty" };
+  if (window.rows.length === 0) {
+    const content = `(offset ${page.offset} is past the end: ${file.shown} has ${window.total} lines)`;
+    return { content, summary: `past the end of ${window.total} lines` };
+  }
+  const last = page.offset + window.rows.length - 1;
+  const whole = file.open !== true && last === window.total;
+  const total = `${file.open ? "more than " : ""}${window.total}`;
+  if (!whole) notes.unshift(`[lines ${page.offset}–${last} of ${total}; go on with offset ${last + 1}]`);
+  const truncated = truncationOf(window, page, file, whole);
+  return {
+    content: [...window.rows, ...notes].join("\n"),
+    summary: whole && page.offset === 1
+      ? lines(window.rows.length)
+      : `lines ${page.offset}–${last} of ${total}`,
+    ...(truncated ? { truncated } : {}),
+  };
+}
+
+function lines(count: number): string {
+  return count === 1 ? "1 line" : `${count} lines`;
+}
+
+/** Returns what a reader must know to edit the file: anything but plain UTF-8 with LF. */
+function fileNotes(window: LineWindow, file: PageFile): string[] {
+  const notes: string[] = [];
+  if (file.encoding !== "utf-8" || file.bom) notes.push(`encoding ${encodingName(file.encoding, file.bom)}`);
+  if (window.style.mixed) notes.push("mixed CRLF and LF line ends");
+  else if (window.style.dominant !== "\n") {
+    notes.push(`${window.style.dominant === "\r" ? "CR" : "CRLF"} line ends`);
+  }
+  if (window.noFinalNewline) notes.push("no newline at the end");
+  return notes.length > 0 ? [`[${notes.join("; ")}; kept by edits]`] : [];
+}
+
+/** A page the model chose itself is not a truncation. */
+function truncationOf(
+  window: LineWindow,
+  page: Page,
+  file: PageFile,
+  whole: boolean,
+): Truncation | undefined {
+  const totals = {
+    totalBytes: file.totalBytes,
+    ...(file.open ? {} : { totalLines: window.total }),
+    keptBytes: window.bytes,
+  };
+  if (window.full) return { cut: "tail", reason: "bytes", ...totals };
+  if (!whole && page.limit === undefined) return { cut: "tail", reason: "lines", ...totals };
+  if (window.cutLines > 0) return { cut: "lines", reason: "line_length", ...totals };
+  return undefined;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+/** A line longer than this is not collected any further; only its beginning can be shown. */
+const LINE_CHARS = 64 * 1024;
+
+/** Reads one page of a file of any size in bounded memory, and not past the page. */
+async function readLarge(context: ToolContext, file: ExistingFile, page: Page): Promise<ToolResult> {
+  using handle = await opened(file);
+  await context.paths.verifyOpened?.(handle, file.path);
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  const first = chunk.slice(0, await handle.read(chunk) ?? 0);
+  const image = imageInfo(first);
+  if (image) {
+    const fits = file.info.size <= MAX_IMAGE_FILE_BYTES;
+    return describeImage(context, file, fits ? await readBytes(file, context) : undefined, image);
+  }
+  const found = detectEncoding(first, false);
+  if (!found) return describeBinary(file, first);
+  const decoder = new TextDecoder(labelOf(found.encoding), { ignoreBOM: false });
+  const head = decoder.decode(first, { stream: true });
+  const window = new LineWindow(page, eolStyle(head));
+  const feeder = new LineFeeder(window);
+  feeder.feed(head);
+  while (window.wantsMore) {
+    context.signal.throwIfAborted();
+    const count = await handle.read(chunk);
+    if (count === null) {
+      feeder.end(decoder.decode());
+      break;
+    }
+    feeder.feed(decoder.decode(chunk.subarray(0, count), { stream: true }));
+  }
+  context.seen.set(stampOf(file.path, file.info));
+  return showPage(window, page, {
+    ...found,
+    shown: file.shown,
+    totalBytes: file.info.size,
+    open: !feeder.ended,
+  });
+}
+
+async function opened(file: Target): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(file.path, { read: true });
+  } catch (error) {
+    throw new ReasonixError(`Cannot read ${file.shown}: ${osReason(error)}`);
+  }
+}
+
+function labelOf(encoding: Encoding): string {
+  return encoding === "utf-8-escaped" ? "utf-8" : encoding;
+}
+
+/** Cuts a stream of text into lines for a window. */
+class LineFeeder {
+  ended = false;
+  #rest = "";
+  readonly #window: LineWindow;
+  readonly #mark: string;
+
+  constructor(window: LineWindow) {
+    this.#window = window;
+    this.#mark = window.style.dominant === "\r" ? "\r" : "\n";
+  }
+
+  feed(text: string): void {
+    let start = 0;
+    for (let end = text.indexOf(this.#mark); end >= 0; end = text.indexOf(this.#mark, start)) {
+      if (!this.#window.wantsMore) return;
+      const line = this.#rest + text.slice(start, end);
+      this.#rest = "";
+      this.#window.push(line.endsWith("\r") ? line.slice(0, -1) : line);
+      start = end + 1;
+    }
+    if (this.#rest.length < LINE_CHARS) this.#rest += text.slice(start);
+  }
+
+  end(text: string): void {
+    this.feed(text);
+    if (!this.#window.wantsMore) return;
+    this.ended = true;
+    if (this.#rest !== "") this.#window.push(this.#rest);
+    this.#window.finish(this.#rest !== "");
+  }
+}
+
+/** The image itself for a model that sees, else what can be said about it. Without bytes it is too large. */
+function describeImage(
+  context: ToolContext,
+  file: ExistingFile,
+  bytes: Uint8Array | undefined,
+  image: ImageInfo,
+): ToolResult {
+  const kind = image.mime.slice("image/".length).toUpperCase();
+  const size = image.width === undefined ? "" : `, ${image.width}×${image.height} pixels`;
+  const summary = `${kind} image${size}, ${bytes?.length ?? file.info.size} bytes`;
+  const what = `${file.shown}: ${summary}`;
+  if (!context.settings.vision) return { content: `${what}; this model cannot see images`, summary };
+  if (!bytes) {
+    return { content: `${what}; too large to show (at most ${MAX_IMAGE_FILE_BYTES})`, summary };
+  }
+  return { content: what, summary, images: [{ mime: image.mime, data: bytes.toBase64() }] };
+}
+
+function describeBinary(file: ExistingFile, bytes: Uint8Array): ToolResult {
+  const size = file.info.size || bytes.length;
+  const what = `binary file, ${binaryKind(bytes)}, ${size} bytes`;
+  return {
+    content: `${file.shown}: ${what}; use bash (file, xxd, strings, unzip -l) to look inside`,
+    summary: what,
+  };
+}
+
+/** Recognising files that are not text, by their first bytes. */
+
+const MAGIC: readonly (readonly [string, readonly number[]])[] = [
+  ["PDF document", [0x25, 0x50, 0x44, 0x46, 0x2d]],
+  ["zip archive (also docx, xlsx, jar)", [0x50, 0x4b, 0x03, 0x04]],
+  ["gzip data", [0x1f, 0x8b]],
+  ["bzip2 data", [0x42, 0x5a, 0x68]],
+  ["xz data", [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ["zstd data", [0x28, 0xb5, 0x2f, 0xfd]],
+  ["7-zip archive", [0x37, 0x7a, 0xbc, 0xaf]],
+  ["ELF program", [0x7f, 0x45, 0x4c, 0x46]],
+  ["Mach-O program", [0xcf, 0xfa, 0xed, 0xfe]],
+  ["Windows program", [0x4d, 0x5a]],
+  ["Java class or Mach-O universal program", [0xca, 0xfe, 0xba, 0xbe]],
+  ["WebAssembly module", [0x00, 0x61, 0x73, 0x6d]],
+  ["SQLite database", [0x53, 0x51, 0x4c, 0x69, 0x74, 0x65, 0x20, 0x66]],
+  ["Ogg media", [0x4f, 0x67, 0x67, 0x53]],
+  ["MP3 audio", [0x49, 0x44, 0x33]],
+  ["TIFF image", [0x49, 0x49, 0x2a, 0x00]],
+  ["BMP image", [0x42, 0x4d]],
+  ["icon", [0x00, 0x00, 0x01, 0x00]],
+  ["OpenType font", [0x4f, 0x54, 0x54, 0x4f]],
+  ["WOFF font", [0x77, 0x4f, 0x46]],
+];
+
+/** Returns what kind of binary file this is, in words. */
+function binaryKind(bytes: Uint8Array): string {
+  if (ascii(bytes, 257, 5) === "ustar") return "tar archive";
+  if (ascii(bytes, 4, 4) === "ftyp") return "MP4 or HEIF media";
+  return MAGIC.find(([, magic]) => starts(bytes, magic))?.[0] ?? "unknown kind";
 }

@@ -1,10 +1,13 @@
+import taskText from "./description.md" with { type: "text" };
+import readOnlyTaskText from "./read_only_task.md" with { type: "text" };
+import taskOutputText from "./task_output.md" with { type: "text" };
+import taskStopText from "./task_stop.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { texts } from "../../tool.ts";
-import description from "./description.md" with { type: "text" };
 
 export const TASK = defineBuiltin({
   name: "task",
-  description,
+  description: taskText,
   schema: {
     type: "object",
     properties: {
@@ -32,5 +35,71 @@ export const TASK = defineBuiltin({
     model: null,
   },
   subjects: ({ agent }) => texts(agent ?? "general"),
-  load: async () => (await import("../../agents/task_tools.ts")).task,
+  load: async () => (await import("./task.ts")).task,
+});
+
+export const READ_ONLY_TASK = defineBuiltin({
+  name: "read_only_task",
+  description: readOnlyTaskText,
+  schema: {
+    type: "object",
+    properties: {
+      agent: { type: "string", description: "Default: explore" },
+      prompt: { type: "string" },
+      background: { type: "boolean" },
+      resume: { type: "string" },
+    },
+    required: ["prompt"],
+    additionalProperties: false,
+  },
+  unoffered: { description: { type: "string" } },
+  readOnly: true,
+  family: "Task",
+  title: ({ agent, description, prompt }) => `${agent ?? "explore"}: ${description ?? prompt}`,
+  synonyms: {
+    subagent_type: "agent",
+    agent_type: "agent",
+    task: "prompt",
+    run_in_background: "background",
+    task_id: "resume",
+    model: null,
+    isolation: null,
+  },
+  subjects: ({ agent }) => texts(agent ?? "explore"),
+  load: async () => (await import("./task.ts")).readOnlyTask,
+});
+
+export const TASK_OUTPUT = defineBuiltin({
+  name: "task_output",
+  description: taskOutputText,
+  late: true,
+  schema: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      wait_seconds: { type: "integer", minimum: 0, maximum: 300, description: "Wait for its end" },
+    },
+    required: ["id"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  title: ({ id }) => `answer of task ${id}`,
+  synonyms: { task_id: "id", wait: "wait_seconds", block: null },
+  load: async () => (await import("./task.ts")).taskOutput,
+});
+
+export const TASK_STOP = defineBuiltin({
+  name: "task_stop",
+  description: taskStopText,
+  late: true,
+  schema: {
+    type: "object",
+    properties: { id: { type: "string" } },
+    required: ["id"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  title: ({ id }) => `stop task ${id}`,
+  synonyms: { task_id: "id", shell_id: "id" },
+  load: async () => (await import("./task.ts")).taskStop,
 });

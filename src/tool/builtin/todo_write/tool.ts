@@ -1,12 +1,12 @@
+import todoWriteText from "./description.md" with { type: "text" };
+import todoReadText from "./todo_read.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
-import type { TodoItem } from "../../services/services.ts";
-import { checklist, progressOf } from "../../services/todo_list.ts";
+import { checklist, progressOf, type TodoItem } from "../../services/services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
-import description from "./description.md" with { type: "text" };
 
 export const TODO_WRITE = defineBuiltin({
   name: "todo_write",
-  description,
+  description: todoWriteText,
   schema: {
     type: "object",
     properties: {
@@ -53,4 +53,18 @@ function write(given: readonly TodoItem[], context: ToolContext): ToolResult {
   }
   store.set(items);
   return { content: checklist(items), summary: progressOf(items) };
+}
+
+export const TODO_READ = defineBuiltin({
+  name: "todo_read",
+  description: todoReadText,
+  schema: { type: "object", properties: {}, additionalProperties: false },
+  readOnly: true,
+  title: () => "read the todo list",
+  load: () => Promise.resolve(todoRead),
+});
+
+function todoRead(_args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const items = context.services?.todos?.get() ?? [];
+  return Promise.resolve({ content: checklist(items), summary: progressOf(items) });
 }

@@ -1,7 +1,7 @@
-import type { Jobs } from "../../services/services.ts";
+import type { JobNews, Jobs, JobView } from "../../services/services.ts";
+import { cleanText, decodeOutput } from "../decode_output.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
-import { DEFAULT_CAPS, keepTail } from "../../truncation.ts";
-import { describeJob, jobText } from "./job_text.ts";
+import { type Cut, DEFAULT_CAPS, keepEnds, keepTail, whereFullText } from "../../truncation.ts";
 
 export function jobs(_args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const list = context.services?.jobs?.list() ?? [];
@@ -45,4 +45,31 @@ function unknownJob(id: string, jobs: Jobs | undefined): ToolResult {
     `Cannot find the job ${id}`,
     known.length > 0 ? `known: ${known.join(", ")}` : "there are no jobs",
   );
+}
+
+/** One line about a job. */
+export function describeJob(job: JobView): string {
+  const seconds = (((job.endedAt ?? Date.now()) - job.startedAt) / 1000).toFixed(1);
+  const command = job.command.length > 200 ? `${job.command.slice(0, 200)}…` : job.command;
+  return `${job.id} ${state(job)} after ${seconds} s: ${command.replaceAll("\n", "⏎")}`;
+}
+
+function state(job: JobView): string {
+  if (job.status === "running") return "running";
+  if (job.status === "killed") return job.reason === undefined ? "killed" : `stopped (${job.reason})`;
+  return job.signal === undefined ? `exited with code ${job.exitCode ?? "?"}` : `ended by ${job.signal}`;
+}
+
+/** New output as the model reads it. */
+export function jobText(news: JobNews): Cut {
+  const { bytes, view, skipped, dropped } = news;
+  const after = dropped > 0 ? `\n[${dropped} newer bytes were not kept: the disk is full]` : "";
+  const plain = decodeOutput(bytes);
+  if (plain === undefined) {
+    return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]${after}` };
+  }
+  const before = skipped > 0 ? `[${skipped} bytes left out; ${whereFullText(view.outputFile)}]\n` : "";
+  const totals = { fullText: view.outputFile, totalBytes: skipped + bytes.length };
+  const cut = keepEnds(before + cleanText(plain).trimEnd(), DEFAULT_CAPS, totals);
+  return { ...cut, text: (cut.text + after).trimStart() };
 }

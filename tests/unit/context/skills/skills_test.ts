@@ -193,6 +193,8 @@ Deno.test("a project's scripts are withheld until they are trusted", async () =>
     name: "run",
     definition: { dir },
     files: [`${dir}/scripts/go.sh`],
+    place: { file: dir },
+    lines: ["its scripts: scripts/go.sh"],
   });
   assertEquals(new Skills({ set }).trustItems(), [asked[0]]);
 });
@@ -217,6 +219,8 @@ Deno.test("Skills tells each activation and whether its allowed-tools count", as
     name: "own",
     definition: { dir, allowedTools: ["Bash(git add:*)", "Read"] },
     files: [`${dir}/SKILL.md`],
+    place: { file: dir },
+    lines: ["while it is active, without a question: Bash(git add:*), Read"],
   }]);
 });
 

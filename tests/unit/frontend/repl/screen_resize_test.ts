@@ -222,3 +222,22 @@ Deno.test("a frame that erased a region and met it wrapped leaves nothing of it"
   const text = terminal.text().map((line) => line.trimEnd()).filter(Boolean);
   assertEquals(text, ["live word word word word", ">", "status"]);
 });
+
+Deno.test("lines wait for the history while the size changes, and the live region does not", async () => {
+  const terminal = new VirtualTerminal({ columns: 40, rows: 10 });
+  let status = "one";
+  const screen = new Screen(terminal, { frame: () => ({ lines: [status] }) });
+  screen.open();
+  terminal.settled = false;
+  screen.print(["first"]);
+  status = "two";
+  screen.draw();
+  assertEquals(terminal.text(), ["two"]);
+  terminal.settled = true;
+  screen.resized();
+  assertEquals(terminal.text(), ["first", "two"]);
+  terminal.settled = false;
+  screen.print(["last"]);
+  await screen.close();
+  assertEquals(terminal.text(), ["first", "last"]);
+});

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../../../src/core/mod.ts";
-import { loadSignIn, loadSignOut, type McpServerSpec } from "../../../../src/mcp/mod.ts";
+import { loadSignIn, type McpServerSpec } from "../../../../src/mcp/mod.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import {
   AuthorizationServer,
@@ -238,7 +238,7 @@ Deno.test("signOut gives the tokens back and forgets them, also where nobody tak
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([entry(server.url)]);
-  const { signOut } = await loadSignOut();
+  const { signOut } = await loadSignIn();
   const out = () => signOut(specOf(mcp), { home: mcp.home, secret: () => undefined });
   assertEquals(await out(), { known: false, revoked: [], problems: [] });
   await signIn(mcp);

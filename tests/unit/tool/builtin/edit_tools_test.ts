@@ -1,9 +1,8 @@
 import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 import { DELETE_RANGE } from "../../../../src/tool/builtin/delete_range/tool.ts";
-import { EDIT_FILE } from "../../../../src/tool/builtin/edit_file/tool.ts";
+import { EDIT_FILE, MULTI_EDIT } from "../../../../src/tool/builtin/edit_file/tool.ts";
 import { MOVE_FILE } from "../../../../src/tool/builtin/move_file/tool.ts";
-import { MULTI_EDIT } from "../../../../src/tool/builtin/multi_edit/tool.ts";
 import { READ_FILE } from "../../../../src/tool/builtin/read_file/tool.ts";
 import type { ToolContext } from "../../../../src/tool/mod.ts";
 

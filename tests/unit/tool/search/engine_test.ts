@@ -1,7 +1,8 @@
 import { readFilter } from "../../../../src/tool/search/path_filter.ts";
-import { findRipgrep } from "../../../../src/tool/search/ripgrep/ripgrep.ts";
+import { findRipgrep } from "../../../../src/tool/search/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../../src/tool/search/search_content.ts";
-import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 import { needs } from "../../../support/tools.ts";
 
@@ -121,9 +122,9 @@ Deno.test({
     const patterns = [
       ..."\\d+;\\w+;\\s;\\S+$;^\\W+$;\\D{3};\\bcaf\\w\\b;\\Bn\\B;^.$;.{5,};^\\s*$;a.c;[^a-z]+;[[:digit:]]{3};[\\w&&[^\\d]]+"
         .split(";"),
-      ..."[a-z--[aeiou]]{3};[^\\n]x;(?i)KELVIN;(?i:k)$;k|ſ;x{2}?;a**;(?P<n>o)+;\\x61b?;\\u{1F44D};\\p{L}\\d;\\pN;\\P{Latin}{4}"
+      ..."[a-z--[aeiou]]{3};[^\\n]x;(?i)KELVIN;(?i:k)$;k|ſ;x{2}?;(?P<n>o)+;\\x61b?;\\u{1F44D};\\p{L}\\d;\\pN;\\P{Latin}{4}"
         .split(";"),
-      ..."\\p{Script=Han};(?x)foo \\d+ # digits;[]a];[a\\]];[x-];\\.b\\.;end;\\t;(a|b|);e$;(?s)d.;[\\s\\S]+x"
+      ..."\\p{Script=Han};[]a];[a\\]];[x-];\\.b\\.;end;\\t;(a|b|);e$;(?s)d.;[\\s\\S]+x"
         .split(";"),
     ];
     for (const [index, pattern] of patterns.entries()) {
@@ -139,6 +140,18 @@ Deno.test({
       }
     }
   },
+});
+
+Deno.test("searchContent says which patterns need ripgrep where it is missing", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/a.txt`, "foo 12\n");
+  for (
+    const pattern of ["(?x)foo", "a(?i)b", "a**", "[[:nope:]]", "[a~~b]", "\\p{Nope}", "(open"]
+  ) {
+    const error = await assertRejects(() => search(dir.path, { pattern }), ReasonixError);
+    assertStringIncludes(error.message, "Cannot use the pattern without ripgrep: ");
+    assertStringIncludes(error.remedy ?? "", "install ripgrep (rg)");
+  }
 });
 
 Deno.test("searchContent finds lines and their numbers in a file of many parts", async () => {

@@ -1,5 +1,5 @@
 import { openServices } from "../../../../src/tool/mod.ts";
-import { jobText } from "../../../../src/tool/shell/jobs/job_text.ts";
+import { jobText } from "../../../../src/tool/shell/jobs/job_tools.ts";
 import { JobTable } from "../../../../src/tool/shell/jobs/job_table.ts";
 import { OutputStore } from "../../../../src/tool/shell/output_store.ts";
 import { DEFAULT_CAPS } from "../../../../src/tool/truncation.ts";

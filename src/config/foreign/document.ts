@@ -1,0 +1,282 @@
+import { errorMessage, type SourcePlace } from "../../core/mod.ts";
+import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
+import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { parseFrontmatter } from "../../util/frontmatter.ts";
+import { parseJson } from "../../util/json.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import {
+  type AgentName,
+  type ForeignServer,
+  type ImportPlan,
+  type Origin,
+  type Scope,
+  takeServer,
+} from "./plan.ts";
+
+/** A file of another agent. */
+export interface ForeignFile {
+  readonly agent: AgentName;
+  readonly path: string;
+  readonly scope: Scope;
+}
+
+/** A file that was read, and the plan that takes its settings. */
+export class ForeignDocument implements ForeignFile {
+  readonly agent: AgentName;
+  readonly path: string;
+  readonly scope: Scope;
+  readonly table: TomlTable;
+  readonly place: (path: KeyPath) => SourcePlace;
+  readonly plan: ImportPlan;
+
+  constructor(
+    { agent, path, scope }: ForeignFile,
+    { table, place, plan }: Pick<ForeignDocument, "table" | "place" | "plan">,
+  ) {
+    this.agent = agent;
+    this.path = path;
+    this.scope = scope;
+    this.table = table;
+    this.place = place;
+    this.plan = plan;
+  }
+
+  withScope(scope: Scope): ForeignDocument {
+    return new ForeignDocument({ ...this, scope }, this);
+  }
+
+  /** Makes the origin of a setting; `value` is added where it may be shown. */
+  origin(path: KeyPath, value?: unknown): Origin {
+    const named = path.filter((part, index) => typeof part === "string" || index < path.length - 1);
+    const shown = value === undefined
+      ? ""
+      : ` ${typeof value === "string" ? JSON.stringify(value) : plain(value)}`;
+    return { text: `${formatKey(named)}${shown}`, place: this.place(path), scope: this.scope };
+  }
+
+  /** Leaves a setting for a reason. */
+  leave(path: KeyPath, why: string, value?: unknown): void {
+    this.plan.leave(this.origin(path, value), why);
+  }
+
+  /** Takes over a setting as our setting `key`; `shown` is its value there. */
+  set(path: KeyPath, key: string, value: unknown, { shown, note }: Shown = {}): void {
+    this.plan.take(this.origin(path, shown), { kind: "set", key, value }, note);
+  }
+
+  /** Takes over a setting as an item of our list `key`. */
+  add(path: KeyPath, key: string, item: string | TomlTable, { shown, note }: Shown = {}): void {
+    this.plan.take(this.origin(path, shown), { kind: "item", key, item }, note);
+  }
+
+  /** Returns the texts of a list with their paths, and leaves the other items. */
+  texts(path: KeyPath, value: unknown): { readonly path: KeyPath; readonly text: string }[] {
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) {
+      this.leave(path, "it is no list");
+      return [];
+    }
+    return value.flatMap((text: unknown, index) => {
+      const here = [...path, index];
+      if (typeof text === "string") return [{ path: here, text }];
+      this.leave(here, "it is no text");
+      return [];
+    });
+  }
+
+  /** Takes over the texts of a list as items of our list `key`, unless `refuse` gives a reason. */
+  items(
+    path: KeyPath,
+    { value, key, refuse = () => undefined }: {
+      readonly value: unknown;
+      readonly key: string;
+      readonly refuse?: (text: string) => { readonly why: string } | undefined;
+    },
+  ): void {
+    for (const { path: here, text } of this.texts(path, value)) {
+      const refused = refuse(text);
+      if (refused) this.leave(here, refused.why, text);
+      else this.add(here, key, text, { shown: text });
+    }
+  }
+
+  /** Takes over the servers of a table; `describe` turns one into our words, undefined when it is none. */
+  servers(
+    { path, shown = path }: { readonly path: KeyPath; readonly shown?: KeyPath },
+    describe: (server: TomlTable, name: string) => Omit<ForeignServer, "name" | "origin"> | undefined,
+  ): void {
+    const servers = path.reduce<unknown>(
+      (value, part) => isTable(value) ? value[part] : undefined,
+      this.table,
+    );
+    for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
+      const origin = { ...this.origin([...shown, name]), place: this.place([...path, name]) };
+      const described = isTable(server) ? describe(server, name) : undefined;
+      if (described) takeServer(this.plan, { ...described, name, origin });
+      else this.plan.leave(origin, "it is no description of a server");
+    }
+  }
+
+  /** Leaves the settings of the top whose values are of another type than they have to be. */
+  leaveMistyped(types: Readonly<Record<string, "table" | "text" | "any">>): void {
+    for (const [key, type] of Object.entries(types)) {
+      const value = this.table[key];
+      const fits = type === "any" || (type === "table" ? isTable(value) : typeof value === "string");
+      if (value === undefined || fits) continue;
+      this.leave([key], `it is no ${type}`);
+    }
+  }
+
+  /** Leaves the settings of the top without a plan, each with its reason. */
+  leaveOthers(planned: Readonly<Record<string, unknown>>, reasons: Readonly<Record<string, string>>): void {
+    for (const key of Object.keys(this.table)) {
+      if (!Object.hasOwn(planned, key)) this.leave([key], reasons[key] ?? "it has no counterpart");
+    }
+  }
+}
+
+interface Shown {
+  readonly shown?: unknown;
+  readonly note?: string | undefined;
+}
+
+/** State files of other agents hold whole histories. */
+const MAX_BYTES = 64 << 20;
+
+/**
+ * Reads a file, JSON with comments or TOML by its name. Undefined when it is missing, or when it cannot be
+ * used: then a problem says where and why.
+ */
+export async function readForeign(
+  file: ForeignFile,
+  plan: ImportPlan,
+): Promise<ForeignDocument | undefined> {
+  const { path } = file;
+  const { problems } = plan;
+  const text = readText(path, problems);
+  if (text === undefined) return undefined;
+  const contents = path.endsWith(".rules")
+    ? fromRules(path, text)
+    : path.endsWith(".md")
+    ? fromMarkdown(path, text, problems)
+    : path.endsWith(".toml")
+    ? fromToml(path, text, problems)
+    : await fromJson(path, text, problems);
+  return contents && new ForeignDocument(file, { ...contents, plan });
+}
+
+type Contents = Pick<ForeignDocument, "table" | "place">;
+
+const STRING = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
+const CALL = new RegExp(String.raw`\bprefix_rule\s*\((?<body>(?:${STRING}|[^)"'])*)\)`, "g");
+const ITEM = String.raw`${STRING}|[^\[\]"']`;
+const PATTERN = new RegExp(String.raw`\bpattern\s*=\s*(\[(?:${ITEM}|\[(?:${ITEM})*\])*\])`);
+
+/**
+ * Reads the rules of codex, which are calls in a small language: `rules` holds `pattern` (undefined when it
+ * is no plain list) and `decision` of each.
+ */
+function fromRules(file: string, text: string): Contents {
+  const plain = text.replace(/^[ \t]*#.*$/gm, (comment) => " ".repeat(comment.length));
+  const calls = [...plain.matchAll(CALL)];
+  const rules = calls.map(({ groups: { body = "" } = {} }) => ({
+    pattern: parseJson(jsonList(PATTERN.exec(body)?.[1] ?? "")),
+    decision: /\bdecision\s*=\s*["'](\w+)["']/.exec(body)?.[1] ?? "allow",
+  }));
+  const place = ([, index]: KeyPath): SourcePlace => {
+    const offset = typeof index === "number" ? calls[index]?.index : undefined;
+    return { file, ...(offset === undefined ? {} : lineAndColumn(text, offset)) };
+  };
+  return { table: { rules }, place };
+}
+
+/** Reads an agent or a command of opencode, by the directory it is in, as its settings would hold it. */
+function fromMarkdown(file: string, text: string, problems: ConfigProblem[]): Contents | undefined {
+  const { fields, body, problems: notes } = parseFrontmatter(text);
+  // A text with a colon that should be in quotes is understood all the same.
+  const problem = notes.find(({ text }) => !text.includes("colon"));
+  if (problem) {
+    problems.push({ ...unusable(file, problem.text), place: { file, line: problem.line } });
+    return undefined;
+  }
+  const [, directory, name = ""] = /(agent|command)s?[\\/]([^\\/]+)\.md$/.exec(file) ?? [];
+  const table = directory === "command"
+    ? { command: { [name]: { ...fields, template: body } } }
+    : { agent: { [name]: { ...fields, prompt: body } } };
+  return { table, place: () => ({ file, line: 1, column: 1 }) };
+}
+
+function jsonList(text: string): string {
+  return text.replace(
+    /'((?:[^'\\]|\\.)*)'/g,
+    (_, inner: string) => JSON.stringify(inner.replace(/\\'/g, "'")),
+  )
+    .replace(/,(\s*\])/g, "$1");
+}
+
+function fromToml(file: string, text: string, problems: ConfigProblem[]): Contents | undefined {
+  const found: ConfigProblem[] = [];
+  const table = parseToml(text, file, found);
+  problems.push(
+    ...found.map((problem) => ({ ...problem, remedy: `${problem.remedy}; nothing is imported from it` })),
+  );
+  if (!table) return undefined;
+  const layer: Layer = { source: "user", table, file, text };
+  return { table, place: (path) => placeOf(layer, path) ?? { file } };
+}
+
+async function fromJson(
+  file: string,
+  text: string,
+  problems: ConfigProblem[],
+): Promise<Contents | undefined> {
+  const json = await parseJsonc(text);
+  if ("fault" in json) {
+    const { fault, ...position } = json;
+    problems.push({
+      level: "error",
+      message: `Cannot read the JSON here: ${fault}`,
+      remedy: "Correct it; nothing is imported from this file",
+      place: { file, ...position },
+    });
+    return undefined;
+  }
+  if (!isTable(json.value)) {
+    problems.push(unusable(file, "it holds no JSON object"));
+    return undefined;
+  }
+  return { table: json.value, place: (path) => ({ file, ...json.find(path) }) };
+}
+
+function readText(path: string, problems: ConfigProblem[]): string | undefined {
+  try {
+    const info = Deno.statSync(path);
+    const reason = !info.isFile
+      ? "it is not a regular file"
+      : info.size > MAX_BYTES
+      ? "it is larger than 64 MiB"
+      : undefined;
+    if (reason === undefined) {
+      return new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
+    }
+    problems.push(unusable(path, reason));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    problems.push(unusable(path, error instanceof TypeError ? "it is not UTF-8" : errorMessage(error)));
+  }
+  return undefined;
+}
+
+function unusable(file: string, reason: string): ConfigProblem {
+  return {
+    level: "error",
+    message: `Cannot import from this file: ${reason}`,
+    remedy: "Correct it, or name another file with --from",
+    place: { file },
+  };
+}
+
+function plain(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

@@ -1,0 +1,598 @@
+import type { ProviderTable } from "../edit/provider.ts";
+import { isFault, readRule } from "../../rule/mod.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
+import type { ForeignDocument } from "./document.ts";
+import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
+
+/** Settings with a plan, and their types. */
+const SETTINGS = {
+  provider: "table",
+  providers: "table",
+  mcp: "table",
+  tools: "table",
+  $schema: "any",
+  model: "any",
+  permission: "any",
+  permissions: "any",
+  instructions: "any",
+  agent: "any",
+  agents: "any",
+  command: "any",
+  commands: "any",
+} as const;
+
+const REASONS: Readonly<Record<string, string>> = {
+  plugin: "programs for opencode do not run here",
+  plugins: "programs for opencode do not run here",
+  small_model: "summaries are written by the main model unless compaction.summary_model names one",
+};
+
+/** Plans what opencode's settings become, those of version 1 and of version 2. */
+export function planOpencode(documents: readonly ForeignDocument[]): void {
+  for (const document of documents) {
+    document.leaveMistyped(SETTINGS);
+    planModels(document);
+    planServers(document);
+    planOpencodeRules(document);
+    planInstructions(document);
+    planOpencodeFiles(document);
+    document.leaveOthers(SETTINGS, REASONS);
+  }
+}
+
+function planModels(document: ForeignDocument): void {
+  const { table } = document;
+  const section = isTable(table.providers) ? "providers" : "provider";
+  const tables = isTable(table[section]) ? table[section] : {};
+  const [, chosen = "", model = ""] = /^([^/]+)\/(.+)$/.exec(String(table.model ?? "")) ?? [];
+  const written = new Set<string>();
+  for (const name of new Set([...Object.keys(tables), ...(chosen === "" ? [] : [chosen])])) {
+    const settings = isTable(tables[name]) ? tables[name] : undefined;
+    const origin = settings ? document.origin([section, name]) : document.origin(["model"], table.model);
+    const entry = providerEntry(document.plan, origin, {
+      name,
+      settings: settings ?? {},
+      model: name === chosen ? model : "",
+    });
+    if ("why" in entry) document.plan.leave(origin, String(entry.why));
+    else {
+      const { note, ...rest } = entry;
+      document.plan.take(
+        origin,
+        { kind: "entry", list: "providers", entry: rest as ProviderTable },
+        note as string | undefined,
+      );
+      written.add(name);
+    }
+  }
+  if (table.model === undefined) return;
+  const origin = document.origin(["model"], table.model);
+  if (written.has(chosen)) {
+    document.plan.take(origin, { kind: "set", key: "default_model", value: table.model });
+  } else document.plan.leave(origin, "its provider is not taken over");
+}
+
+interface Described {
+  readonly name: string;
+  readonly settings: TomlTable;
+  /** The model that is chosen of it, if any. */
+  readonly model: string;
+}
+
+function providerEntry(plan: ImportPlan, origin: Origin, { name, settings, model }: Described): TomlTable {
+  const options = [settings.options, settings.settings].find(isTable) ?? {};
+  const vendor = VENDORS.find((candidate) => candidate.name === (ALIASES[name] ?? name));
+  const speaks = String(settings.npm ?? settings.package ?? "");
+  const url = options.baseURL ?? settings.api;
+  const compatible = /openai(?:-compatible)?$/.test(speaks) || speaks === "";
+  if (typeof url === "string" ? !compatible : !vendor) {
+    return {
+      why: typeof url === "string"
+        ? `it speaks through ${speaks}; only OpenAI-compatible servers are there`
+        : "it has no address",
+    };
+  }
+  const described = isTable(settings.models) ? settings.models : {};
+  const models = [...new Set([...(model === "" ? [] : [model]), ...Object.keys(described)])];
+  if (models.length === 0) return { why: "no model of it is named; `reasonix setup` lists them" };
+  const owner = { plan, origin, name };
+  const { context_window: _, models: __, default: ___, ...known } = vendor && typeof url !== "string"
+    ? vendorEntry(vendor)
+    : {} as TomlTable;
+  const key = keyName(plan, origin, { name, options, settings, known: vendor?.keyName });
+  const headers = safeHeaders(mapValues(options.headers), owner);
+  return {
+    ...known,
+    name,
+    ...(typeof url === "string" ? { base_url: safeText(variables(url), owner) } : {}),
+    models,
+    default: models[0],
+    ...key,
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(models[0] === vendor?.models[0] && vendor?.window ? { context_window: vendor.window } : {}),
+    ...windowOf(described, models),
+    ...(/\/openai$/.test(speaks) && known.kind === undefined
+      ? { note: "asked for chat completions, not responses" }
+      : {}),
+  };
+}
+
+/** Names that opencode has for vendors. */
+const ALIASES: Readonly<Record<string, string>> = {
+  moonshotai: "moonshot",
+  zhipuai: "zhipu",
+};
+
+function keyName(
+  plan: ImportPlan,
+  origin: Origin,
+  { name, options, settings, known }: {
+    readonly name: string;
+    readonly options: TomlTable;
+    readonly settings: TomlTable;
+    readonly known: string | undefined;
+  },
+): TomlTable {
+  const { apiKey } = options;
+  const listed = Array.isArray(settings.env)
+    ? settings.env.find((item) => typeof item === "string")
+    : undefined;
+  if (typeof apiKey !== "string" || apiKey === "") {
+    const usual = listed ?? known;
+    return usual === undefined ? {} : { api_key_env: usual };
+  }
+  const reference = /^\{env:(\w+)\}$/.exec(apiKey)?.[1];
+  if (reference !== undefined) return { api_key_env: reference };
+  const wanted = known ?? variableName(name, "api_key");
+  const file = /^\{file:(.+)\}$/.exec(apiKey)?.[1];
+  if (file !== undefined) {
+    plan.notices.push(`Put the content of ${file} into .env as ${wanted}`);
+    return { api_key_env: wanted };
+  }
+  return { api_key_env: plan.key({ name: wanted, value: apiKey, origin }, variableName(name, "key")) };
+}
+
+/** The smallest window that is told of the models, so that none of them overflows. */
+function windowOf(described: TomlTable, models: readonly string[]): TomlTable {
+  const windows = models.map((model) => described[model]).flatMap((model) => {
+    const limit = isTable(model) && isTable(model.limit) ? model.limit.context : undefined;
+    return typeof limit === "number" && limit > 0 ? [limit] : [];
+  });
+  return windows.length > 0 ? { context_window: Math.min(...windows) } : {};
+}
+
+function planServers(document: ForeignDocument): void {
+  const mcp = isTable(document.table.mcp) ? document.table.mcp : {};
+  const nested = isTable(mcp.servers) && !("type" in mcp.servers) && !("command" in mcp.servers);
+  document.servers({ path: nested ? ["mcp", "servers"] : ["mcp"] }, (server) => {
+    const { type, url, cwd } = server;
+    if ([type, server.command, url].every((value) => value === undefined)) return undefined;
+    const [command, ...args] = Array.isArray(server.command) ? server.command.map(variables) : [];
+    return {
+      ...{ type, command, args, cwd },
+      env: mapValues(server.environment),
+      url: typeof url === "string" ? variables(url) : undefined,
+      headers: mapValues(server.headers),
+      enabled: server.enabled !== false && server.disabled !== true,
+      notes: [
+        ...(typeof server.timeout === "number" ? [`without timeout ${server.timeout}`] : []),
+        ...(server.oauth !== undefined && server.oauth !== false ? ["without oauth"] : []),
+      ],
+    };
+  });
+}
+
+function planInstructions(document: ForeignDocument): void {
+  const refuse = (text: string) => {
+    if (/^https?:/.test(text)) return { why: "instructions are files, not addresses" };
+    const isRelative = document.scope === "user" && !/^[~/]/.test(text);
+    return isRelative ? { why: "it counts from each project" } : undefined;
+  };
+  document.items(["instructions"], {
+    value: document.table.instructions,
+    key: "instructions",
+    refuse,
+  });
+}
+
+/** `{env:NAME}` in our words. */
+function variables(value: unknown): string {
+  return String(value).replace(/\{env:(\w+)\}/g, "${$1}");
+}
+
+function mapValues(values: unknown): TomlTable {
+  return Object.fromEntries(
+    Object.entries(isTable(values) ? values : {}).map(([name, value]) => [name, variables(value)]),
+  );
+}
+
+type Answer = "allow" | "ask" | "deny";
+
+/** One line of opencode's permissions. The last one that matches a call decides there. */
+interface Line {
+  readonly tool: string;
+  readonly pattern: string;
+  readonly answer: Answer;
+  readonly origin: Origin;
+}
+
+/** Families of rules by opencode's names; what else it has goes by the name of a tool. */
+const SUBJECTS: Readonly<Record<string, string>> = {
+  bash: "Bash",
+  shell: "Bash",
+  edit: "Edit",
+  write: "Edit",
+  patch: "Edit",
+  read: "Read",
+  grep: "grep",
+  glob: "glob",
+  list: "ls",
+  webfetch: "web_fetch",
+  websearch: "web_search",
+  task: "Task",
+  subagent: "Task",
+  skill: "skill",
+};
+
+const STRICTNESS: readonly Answer[] = ["allow", "ask", "deny"];
+
+/** Plans what opencode's permissions become: here deny goes before ask, and ask before allow. */
+function planOpencodeRules(document: ForeignDocument): void {
+  const lines = linesOf(document);
+  const general = lines.findLast(({ tool }) => tool === "*");
+  const families = new Map<string, Line[]>();
+  for (const line of lines) {
+    if (line.tool === "*") continue;
+    const subject = SUBJECTS[line.tool];
+    if (subject === undefined) document.plan.leave(line.origin, "it has no counterpart");
+    else families.set(subject, [...families.get(subject) ?? [], line]);
+  }
+  const live = [...families].map(([subject, all]) => familyOf(subject, all, general?.answer));
+  planAnswers(document.plan, live, general);
+  planTools(document);
+}
+
+/** The answer of a family for everything, and the exceptions that follow it. */
+interface Family {
+  readonly subject: string;
+  readonly base: Answer;
+  readonly line: Line | undefined;
+  readonly exceptions: readonly Line[];
+}
+
+function familyOf(subject: string, lines: readonly Line[], general: Answer | undefined): Family {
+  const at = lines.findLastIndex(({ pattern }) => pattern === "*" || pattern === "**");
+  return {
+    subject,
+    base: lines[at]?.answer ?? general ?? (READERS.includes(subject) ? "allow" : "ask"),
+    line: lines[at],
+    exceptions: lines.slice(at + 1),
+  };
+}
+
+const READERS = ["Read", "grep", "glob", "ls"];
+
+/**
+ * A family with exceptions that are laxer than its base can only be said through `permissions.mode`, since a
+ * rule for the whole family would beat them.
+ */
+function planAnswers(plan: ImportPlan, families: readonly Family[], general: Line | undefined): void {
+  const laxer = families.filter((family) =>
+    !READERS.includes(family.subject) &&
+    family.exceptions.some(({ answer }) => rank(answer) < rank(family.base))
+  );
+  const strictest = laxer.toSorted((a, b) => rank(b.base) - rank(a.base))[0];
+  const wanted = [strictest?.base, general?.answer].filter((answer) => answer !== undefined);
+  const mode = wanted.toSorted((a, b) => rank(b) - rank(a))[0] ?? "ask";
+  const said = strictest?.line ?? general;
+  if (said) plan.take(said.origin, { kind: "set", key: "permissions.mode", value: mode });
+  for (const family of families) {
+    const { subject, base, line } = family;
+    const hides = family.exceptions.some(({ answer }) => rank(answer) < rank(base));
+    const byMode = base === mode && (base === "ask" || hides);
+    if (line && !byMode && !(READERS.includes(subject) && base === "allow")) {
+      takeRule(
+        plan,
+        line,
+        subject,
+        hides ? "stricter: it goes before the allowances for single ones" : undefined,
+      );
+    } else if (line && byMode && line !== said) {
+      plan.take(line.origin, { kind: "set", key: "permissions.mode", value: mode });
+    }
+    family.exceptions.forEach((exception, index) => {
+      const later = family.exceptions.slice(index + 1).some(({ answer }) =>
+        rank(answer) < rank(exception.answer)
+      );
+      takeException(plan, subject, exception, later);
+    });
+  }
+  if (said) keepSilent(plan, families, { said, mode, base: general?.answer ?? "ask" });
+}
+
+/** Keeps the answer of families without a line, where the mode would give another one. */
+function keepSilent(
+  plan: ImportPlan,
+  families: readonly Family[],
+  { said, mode, base }: { readonly said: Line; readonly mode: Answer; readonly base: Answer },
+): void {
+  if (base === mode) return;
+  for (const subject of ["Bash", "Edit"]) {
+    if (families.some((family) => family.subject === subject && family.line)) continue;
+    const note = `nothing else is said of it, and the mode would ${mode} it`;
+    plan.take(said.origin, { kind: "item", key: `permissions.${base}`, item: subject }, note);
+  }
+}
+
+function rank(answer: Answer): number {
+  return STRICTNESS.indexOf(answer);
+}
+
+function takeException(plan: ImportPlan, subject: string, line: Line, overruled: boolean): void {
+  const { answer, pattern } = line;
+  if (READERS.includes(subject) && answer === "allow") {
+    return plan.leave(line.origin, "reading needs no rule here, and a refusal goes before an allowance");
+  }
+  const path = subject === "Edit" || READERS.includes(subject);
+  const inner = path ? pathGlob(pattern) : pattern;
+  const rule = `${subject}(${inner})`;
+  const read = readRule(rule);
+  if (isFault(read)) return plan.leave(line.origin, read.message);
+  const note = overruled ? `stricter: ${answer} goes before what follows it there` : undefined;
+  takeRule(plan, line, rule, note);
+}
+
+/** Brackets and braces are plain characters there. */
+function pathGlob(pattern: string): string {
+  return pattern.replace(/^\$HOME(?=\/|$)/, "~").replace(/[[\]{}\\]/g, "\\$&").replace(/^\/(?!\/)/, "//");
+}
+
+function takeRule(plan: ImportPlan, { answer, origin }: Line, item: string, note?: string): void {
+  plan.take(origin, { kind: "item", key: `permissions.${answer}`, item }, note);
+}
+
+function linesOf(document: ForeignDocument): Line[] {
+  const { permission, permissions } = document.table;
+  if (Array.isArray(permissions)) {
+    return permissions.flatMap((item, index) => versionTwo(document, item, index));
+  }
+  const answer = answerOf(permission);
+  if (answer) {
+    return [{ tool: "*", pattern: "*", answer, origin: document.origin(["permission"], permission) }];
+  }
+  return Object.entries(isTable(permission) ? permission : {}).flatMap(([tool, value]) => {
+    const path = ["permission", tool];
+    if (!isTable(value)) return lineOf(document, path, { tool, pattern: "*", value });
+    return Object.entries(value).flatMap(([pattern, answer]) =>
+      lineOf(document, [...path, pattern], { tool, pattern, value: answer })
+    );
+  });
+}
+
+function versionTwo(document: ForeignDocument, item: unknown, index: number): Line[] {
+  const path = ["permissions", index];
+  if (!isTable(item)) {
+    document.leave(path, "it is no permission", item);
+    return [];
+  }
+  const tool = String(item.action ?? item.permission ?? "*");
+  const pattern = String(item.resource ?? item.pattern ?? "*");
+  return lineOf(document, path, { tool, pattern, value: item.effect });
+}
+
+function lineOf(
+  document: ForeignDocument,
+  path: KeyPath,
+  { tool, pattern, value }: { readonly tool: string; readonly pattern: string; readonly value: unknown },
+): Line[] {
+  const answer = answerOf(value);
+  const origin = document.origin(path, answer ?? value);
+  if (answer && (tool !== "*" || pattern === "*")) return [{ tool, pattern, answer, origin }];
+  document.plan.leave(origin, answer ? "it has no counterpart" : "it is none of allow, ask and deny");
+  return [];
+}
+
+function answerOf(value: unknown): Answer | undefined {
+  return STRICTNESS.find((answer) => answer === value);
+}
+
+const TOOLS: Readonly<Record<string, readonly string[]>> = {
+  bash: ["bash"],
+  edit: ["edit_file", "multi_edit", "apply_patch"],
+  write: ["write_file"],
+  read: ["read_file"],
+  grep: ["grep"],
+  glob: ["glob"],
+  list: ["ls"],
+  patch: ["apply_patch"],
+  webfetch: ["web_fetch"],
+  websearch: ["web_search"],
+  task: ["task"],
+  skill: ["skill"],
+  todowrite: ["todo_write"],
+  todoread: ["todo_read"],
+};
+
+/** Returns the strictest of several answers; what is none of them counts as a refusal. */
+function strictest(answers: readonly unknown[]): Answer {
+  return STRICTNESS[Math.max(...answers.map((answer) => rank(answerOf(answer) ?? "deny")))] ?? "deny";
+}
+
+/** The older switches of single tools. */
+function planTools(document: ForeignDocument): void {
+  const { tools } = document.table;
+  for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
+    const path = ["tools", name];
+    const own = TOOLS[name];
+    if (on !== false) document.leave(path, "usual tools are on", on);
+    else if (!own) document.leave(path, "there is no such tool", on);
+    else own.forEach((item) => document.add(path, "tools.disabled", item, { shown: on }));
+  }
+}
+
+/** Names that are fit for a file. */
+const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
+
+/** Plans the agents and commands of opencode as Markdown files. */
+function planOpencodeFiles(document: ForeignDocument): void {
+  const { table } = document;
+  const sections = { agent: agentFile, agents: agentFile, command: commandFile, commands: commandFile };
+  for (const [section, describe] of Object.entries(sections)) {
+    const entries = table[section];
+    for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {
+      const origin = document.origin([section, name]);
+      const made = !NAME.test(name)
+        ? { why: "its name is no name of a file" }
+        : isTable(entry)
+        ? describe(entry)
+        : { why: "it is no table" };
+      if ("why" in made) document.plan.leave(origin, made.why);
+      else {
+        const path = `${describe === agentFile ? "agents" : "commands"}/${name}.md`;
+        const note = made.notes.length > 0 ? made.notes.join("; ") : undefined;
+        document.plan.take(origin, { kind: "file", path, text: made.text }, note);
+      }
+    }
+  }
+}
+
+type Made =
+  | { readonly text: string; readonly notes: readonly string[] }
+  | { readonly why: string };
+
+/** Fields of an agent that are looked at one by one, or that only its looks depend on. */
+const AGENT_FIELDS = [
+  "description",
+  "mode",
+  "model",
+  "prompt",
+  "temperature",
+  "top_p",
+  "steps",
+  "maxSteps",
+  "tools",
+  "permission",
+  "disable",
+  "hidden",
+  "color",
+  "name",
+];
+
+function agentFile(agent: TomlTable): Made {
+  const { description = "", model, prompt = "", temperature, top_p, tools, permission } = agent;
+  if (String(agent.disable) === "true") return { why: "it is switched off there" };
+  if (agent.mode === "primary") {
+    return { why: "it is for whole conversations; agents here work on parts of a task" };
+  }
+  if (description === "") return { why: "it has no description" };
+  if (/\{(?:file|env):/.test(String(prompt))) return { why: "its prompt is in another file" };
+  const rights = rightsOf(isTable(tools) ? tools : {}, permission);
+  if ("why" in rights) return rights;
+  const steps = agent.steps ?? agent.maxSteps;
+  return {
+    text: markdown({
+      description,
+      model,
+      temperature,
+      top_p,
+      max_steps: steps,
+      tools: rights.tools,
+      disallowedTools: rights.without,
+      permission: rights.permission,
+    }, String(prompt)),
+    notes: [...rights.notes, ...without(agent, AGENT_FIELDS)],
+  };
+}
+
+interface Rights {
+  readonly tools: string;
+  readonly without: string;
+  readonly permission: Readonly<Record<string, string>>;
+  readonly notes: readonly string[];
+}
+
+/** Families of rules that a file of ours can name, and tools that it can only leave out. */
+const FAMILIES = ["edit", "bash", "read", "task"];
+const CHANGES = ["write", "edit", "patch"];
+
+/** Returns the restrictions of an agent, never fewer than there; a reason when one has no counterpart. */
+function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: string } {
+  const switches = Object.entries(tools).map(([name, on]) => [name, String(on) !== "false"] as const);
+  const rules: TomlTable = isTable(given) ? given : given === undefined ? {} : { "*": given };
+  const answers = new Map<string, Answer>(
+    Object.entries(rules).map((
+      [name, value],
+    ) => [name, strictest(isTable(value) ? Object.values(value) : [value])]),
+  );
+  const general = answers.get("*") ?? "allow";
+  answers.delete("*");
+  for (const name of [...FAMILIES, "webfetch", "websearch"]) {
+    if (!answers.has(name)) answers.set(name, general);
+  }
+  const onlySome = switches.some(([name, on]) => name === "*" && !on);
+  const off = switches.filter(([name, on]) => !on && name !== "*").map(([name]) => name);
+  const listed = onlySome ? switches.filter(([, on]) => on).map(([name]) => name) : [];
+  const refused = [...answers].filter(([name, answer]) => answer !== "allow" && !FAMILIES.includes(name));
+  const named = [...off, ...listed, ...refused.map(([name]) => name)];
+  const unknown = named.find((name) => !CHANGES.includes(name) && !Object.hasOwn(TOOLS, name));
+  if (unknown !== undefined) return { why: `nothing here corresponds to ${formatKey([unknown])}` };
+  if (onlySome && listed.length === 0) return { why: "it has no tools" };
+  if (off.some((name) => CHANGES.includes(name))) answers.set("edit", "deny");
+  const names = (list: readonly string[]) =>
+    [...new Set(list.flatMap((name) => TOOLS[name] ?? []))].join(", ");
+  const patterns = Object.values(rules).some((value) =>
+    isTable(value) && new Set(Object.values(value)).size > 1
+  );
+  return {
+    tools: names(listed),
+    without: names([...off.filter((name) => !CHANGES.includes(name)), ...refused.map(([name]) => name)]),
+    permission: Object.fromEntries(
+      FAMILIES.flatMap((name) => {
+        const answer = answers.get(name) ?? "allow";
+        return answer === "allow" ? [] : [[name, answer]];
+      }),
+    ),
+    notes: [
+      ...(patterns ? ["stricter: one answer counts for the whole family"] : []),
+      ...(refused.some(([, answer]) => answer === "ask")
+        ? ["stricter: it does not have what it asks about"]
+        : []),
+    ],
+  };
+}
+
+function commandFile(command: TomlTable): Made {
+  const { template, description, model } = command;
+  if (typeof template !== "string" || template.trim() === "") return { why: "it has no text to send" };
+  return {
+    text: markdown({ description, model }, template),
+    notes: without(command, ["template", "description", "model", "name"]),
+  };
+}
+
+function without(entry: TomlTable, known: readonly string[]): string[] {
+  return Object.keys(entry).filter((key) => !known.includes(key) && String(entry[key]) !== "false").map((
+    key,
+  ) => `without ${key}`);
+}
+
+/** A Markdown file with the fields that say something. */
+function markdown(fields: Readonly<Record<string, unknown>>, body: string): string {
+  const lines = Object.entries(fields).flatMap(([key, value]) => {
+    if (value === undefined || value === "") return [];
+    if (!isTable(value)) return [`${key}: ${scalar(value)}`];
+    const items = Object.entries(value).map(([name, item]) => `${name}: ${scalar(item)}`);
+    return items.length > 0 ? [`${key}: { ${items.join(", ")} }`] : [];
+  });
+  const head = lines.length > 0 ? `---\n${lines.join("\n")}\n---\n` : "";
+  return [head, body.trim() === "" ? "" : `${body.trim()}\n`].filter((part) => part !== "").join("\n");
+}
+
+/** A value on one line, in quotes where it is not one plain word or list of words. */
+function scalar(value: unknown): string {
+  // deno-lint-ignore no-control-regex
+  const text = String(value).replace(/[\s\x00-\x1f\x7f]+/g, " ").trim();
+  return /^[\w./-]+(?:, [\w./-]+)*$/.test(text) ? text : JSON.stringify(text);
+}

@@ -1,0 +1,269 @@
+import type { SourcePlace } from "../../core/mod.ts";
+import { createRedactor } from "../../util/redact.ts";
+import type { ProviderTable } from "../edit/provider.ts";
+import type { ConfigProblem } from "../problem.ts";
+import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+
+export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
+
+/** Whose settings a file holds, and with that which of our files takes them. */
+export type Scope = "user" | "project";
+
+/** A setting of another agent, as its file has it. */
+export interface Origin {
+  /** Such as `permissions.allow "Bash(git:*)"`; fit to be shown. */
+  readonly text: string;
+  readonly place: SourcePlace;
+  readonly scope: Scope;
+}
+
+/** A setting of our own file, or a separate file. */
+export type Change =
+  | { readonly kind: "set"; readonly key: string; readonly value: unknown }
+  | { readonly kind: "item"; readonly key: string; readonly item: string | TomlTable }
+  /** A Markdown file; `path` starts in the Reasonix home, or in `.reasonix` of the project. */
+  | { readonly kind: "file"; readonly path: string; readonly text: string }
+  | { readonly kind: "entry"; readonly list: "providers" | "plugins"; readonly entry: ProviderTable };
+
+export interface Step {
+  readonly origin: Origin;
+  readonly change: Change;
+  /** Difference from its effect there. */
+  readonly note?: string;
+}
+
+/** Something that is not taken over. */
+export interface Left {
+  readonly origin: Origin;
+  readonly why: string;
+}
+
+/** A key found in a file. Its value is never shown and never written into a configuration. */
+export interface FoundKey {
+  readonly name: string;
+  readonly value: string;
+  readonly origin: Origin;
+}
+
+const redact = createRedactor([]);
+
+function looksLikeKey(text: string): boolean {
+  return redact(String(hideSecrets(text))) !== text;
+}
+
+function textsIn(change: Exclude<Change, { kind: "entry" }>): string[] {
+  if (change.kind === "file") return [change.text];
+  const value = change.kind === "set" ? change.value : change.item;
+  return isTable(value) ? Object.values(value).map(String) : [String(value)];
+}
+
+/** Collects what an import would do, in the order of the files. */
+export class ImportPlan {
+  readonly steps: Step[] = [];
+  readonly left: Left[] = [];
+  readonly keys: FoundKey[] = [];
+  readonly problems: ConfigProblem[] = [];
+  /** Things to know that belong to no single setting. */
+  readonly notices: string[] = [];
+
+  take(origin: Origin, change: Change, note?: string): void {
+    if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
+      return this.leave(origin, "a key stands in it");
+    }
+    this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
+  }
+
+  leave(origin: Origin, why: string): void {
+    this.left.push({ origin, why });
+  }
+
+  /**
+   * Remembers a key under its name, or under `other` where another value has that name already; a value that
+   * is there keeps its name. Returns the name.
+   */
+  key(found: FoundKey, other: string): string {
+    const same = this.keys.find(({ value, origin }) =>
+      value === found.value && origin.scope === found.origin.scope
+    );
+    if (same) return same.name;
+    const name = this.keys.some((known) => known.name === found.name) ? other : found.name;
+    this.keys.push({ ...found, name });
+    return name;
+  }
+}
+
+const MARK = "\u0000";
+const MARKS = /\[(?:secret|redacted)\]/g;
+/** Names a variable after several words: `my server`, `api-key` → `MY_SERVER_API_KEY`. */
+export function variableName(...words: string[]): string {
+  const name = words.join("_").toUpperCase().replace(/[^A-Z0-9]+/g, "_").replace(/^_+|_+$/g, "");
+  return /^\d/.test(name) || name === "" ? `_${name}` : name;
+}
+
+/** The owner of values: a server or provider, for the names of its keys. */
+interface Owner {
+  readonly plan: ImportPlan;
+  readonly origin: Origin;
+  readonly name: string;
+}
+
+/** Environment variables with `${NAME}` in place of what is secret. */
+export function safeEnvironment(values: unknown, owner: Owner): Record<string, string> {
+  return mapTexts(values, (value, name) => {
+    if (isReference(value)) return value;
+    if (holdsSecret(name, value)) return reference(owner, value, name);
+    return safeText(value, owner, name);
+  });
+}
+
+/** Headers with `${NAME}` in place of what is secret; the scheme (`Bearer`) stays. */
+export function safeHeaders(values: unknown, owner: Owner): Record<string, string> {
+  return mapTexts(values, (value, name) => {
+    if (isReference(value)) return value;
+    const scheme = /^(?:Bearer|Basic|Token)\s+/i.exec(value)?.[0] ?? "";
+    const secret = scheme !== "" || holdsSecret(name.replaceAll("-", "_"), value) ||
+      /auth|cookie/i.test(name);
+    if (!secret) return safeText(value, owner, name);
+    const word = name.toLowerCase() === "authorization" ? "token" : name;
+    return scheme + reference(owner, value.slice(scheme.length), variableName(owner.name, word));
+  });
+}
+
+/** Arguments with `${NAME}` in place of what follows `--token` and its like. */
+export function safeArguments(values: unknown, owner: Owner): string[] {
+  const list = Array.isArray(values) ? values.map(String) : [];
+  const hidden = hideSecrets(list) as string[];
+  return list.map((text, index) => {
+    const flag = /^--?([\w-]+)/.exec(/^--?[\w-]+=/.test(text) ? text : list[index - 1] ?? "")?.[1] ?? "key";
+    return isReference(text) ? text : cover(text, redact(hidden[index] ?? text), owner, flag);
+  });
+}
+
+/** An address or any other text with `${NAME}` in place of keys. */
+export function safeText(text: string, owner: Owner, word = "key"): string {
+  return isReference(text) ? text : cover(text, redact(String(hideSecrets(text))), owner, word);
+}
+
+function isReference(text: string): boolean {
+  return /\$\{[A-Za-z_]/.test(text);
+}
+
+/** Puts a reference where the hidden text has its mark. */
+function cover(text: string, hidden: string, owner: Owner, word: string): string {
+  if (hidden === text) return text;
+  const name = variableName(owner.name, word);
+  const parts = hidden.replace(MARKS, MARK).split(MARK);
+  const [before = "", after = ""] = parts;
+  const fits = parts.length === 2 && text.startsWith(before) && text.endsWith(after);
+  if (!fits) return reference(owner, text, name);
+  return before + reference(owner, text.slice(before.length, text.length - after.length), name) + after;
+}
+
+function reference({ plan, origin, name: owner }: Owner, value: string, name: string): string {
+  return `\${${plan.key({ name, value, origin }, variableName(owner, name))}}`;
+}
+
+function mapTexts(values: unknown, map: (value: string, name: string) => string): Record<string, string> {
+  const entries = Object.entries(isTable(values) ? values : {} as TomlTable);
+  return Object.fromEntries(
+    entries.filter(([, value]) => value !== null && typeof value !== "object")
+      .map(([name, value]) => [name, map(String(value), name)]),
+  );
+}
+
+/** An MCP server as another agent describes it, in our words. */
+export interface ForeignServer {
+  readonly name: string;
+  readonly origin: Origin;
+  readonly type?: unknown;
+  readonly command?: unknown;
+  readonly args?: unknown;
+  readonly env?: unknown;
+  readonly url?: unknown;
+  readonly headers?: unknown;
+  readonly enabled: boolean;
+  readonly cwd?: unknown;
+  readonly headersHelper?: unknown;
+  readonly oauth?: TomlTable | undefined;
+  readonly timeoutSeconds?: number;
+  readonly startupSeconds?: number;
+  readonly enabledTools?: readonly string[];
+  readonly disabledTools?: readonly string[];
+  /** Parts without a counterpart. */
+  readonly notes: readonly string[];
+}
+
+const REMOTE = ["http", "streamable-http", "sse"];
+
+/** Takes over a server as an entry of `[[plugins]]`; what it lacks is said. */
+export function takeServer(plan: ImportPlan, server: ForeignServer): void {
+  const { name, origin } = server;
+  const owner = { plan, origin, name };
+  const type = typeText(server);
+  if (type !== "stdio" && !REMOTE.includes(type)) {
+    return plan.leave(origin, `the transport ${JSON.stringify(type)} is not there; stdio, http and sse are`);
+  }
+  const needed = type === "stdio" ? "command" : "url";
+  if (typeof server[needed] !== "string" || server[needed] === "") {
+    return plan.leave(origin, `the server has no ${needed}`);
+  }
+  const env = safeEnvironment(server.env, owner);
+  const headers = safeHeaders(server.headers, owner);
+  const args = safeArguments(server.args, owner);
+  const isRemote = type !== "stdio";
+  const texts = (value: unknown) => typeof value === "string" ? value : undefined;
+  const entry: TomlTable & { name: string } = {
+    name,
+    ...given(
+      isRemote
+        ? { type, url: safeText(String(server.url), owner, "api_key") }
+        : { command: safeText(String(server.command), owner), args },
+    ),
+    ...given({
+      env,
+      headers,
+      ...(isRemote ? { headers_helper: texts(server.headersHelper) } : { cwd: texts(server.cwd) }),
+    }),
+    ...(server.oauth && isRemote ? { oauth: server.oauth } : {}),
+    ...given({
+      startup_timeout_seconds: server.startupSeconds,
+      call_timeout_seconds: server.timeoutSeconds,
+      enabled_tools: server.enabledTools,
+      disabled_tools: server.disabledTools,
+    }),
+    ...(server.enabled ? {} : { enabled: false }),
+  };
+  const note = server.notes.length > 0 ? server.notes.join("; ") : undefined;
+  plan.take(origin, { kind: "entry", list: "plugins", entry }, note);
+}
+
+/** Keeps the values that are neither missing nor 0 nor an empty list or table. */
+function given(values: TomlTable): TomlTable {
+  const isGiven = (value: unknown) =>
+    typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => isGiven(value)));
+}
+
+/** The keys under which other agents, and our own files, describe servers. */
+const SERVER_KEY = /^(?:mcpServers|mcp_servers|mcp|plugins)\b/;
+
+/** The part of a plan that is about servers. */
+export function serversOf(whole: ImportPlan): ImportPlan {
+  const plan = new ImportPlan();
+  plan.problems.push(...whole.problems);
+  plan.left.push(...whole.left.filter(({ origin }) => SERVER_KEY.test(origin.text)));
+  plan.steps.push(
+    ...whole.steps.filter(({ change }) => change.kind === "entry" && change.list === "plugins"),
+  );
+  const entries = JSON.stringify(plan.steps.map(({ change }) => change));
+  plan.keys.push(...whole.keys.filter(({ name }) => entries.includes(`\${${name}}`)));
+  return plan;
+}
+
+function typeText({ type, command, url }: ForeignServer): string {
+  if (typeof type === "string" && type !== "") {
+    return type === "local" ? "stdio" : type === "remote" ? "http" : type;
+  }
+  return url !== undefined && command === undefined ? "http" : "stdio";
+}

@@ -1,0 +1,532 @@
+import type {
+  CallToolResult,
+  Client,
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitRequestParams,
+  ElicitResult,
+  GetPromptResult,
+  ReadResourceResult,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { isRecord } from "../util/json.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { after } from "../util/timer.ts";
+import { VERSION } from "../util/version.ts";
+import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
+import { canonicalListing, type Era, type Listing } from "./listing.ts";
+import { loadSdk } from "./sdk.ts";
+import {
+  openTransport,
+  type Refused,
+  type ServerTransport,
+  type TransportOptions,
+} from "./transport/transport.ts";
+
+export interface ConnectionOptions extends TransportOptions {
+  readonly questions: McpQuestions;
+  /** A list of the server has changed. */
+  readonly changed: () => void;
+  /** The era of the last connection; absent: the server is asked. */
+  readonly era: Era | undefined;
+  /** Takes the rights that the server missed. */
+  readonly wanted?: ((scope: string) => Promise<void>) | undefined;
+  /** The connection was lost. */
+  readonly lost: (why: string) => void;
+}
+
+/** Time for a server over HTTP to end its session, which it does some day in any case. */
+const GOODBYE_MS = 1_000;
+/** Time for a server to confirm that it reports changes of its lists. */
+const LISTEN_MS = 2_000;
+/** Completions that take longer are for a text that has changed meanwhile. */
+const COMPLETION_MS = 3_000;
+/** Progress of the SDK while it answers requests of the server, which are shown anyway. */
+const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
+
+/** An answer to the question for completions of an argument. */
+export interface CompletionQuery {
+  readonly ref: { readonly prompt: string } | { readonly template: string };
+  readonly argument: string;
+  readonly value: string;
+}
+
+/** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
+export class Connection {
+  readonly #client: Client;
+  readonly #server: ServerTransport;
+  readonly #options: ConnectionOptions;
+  readonly #clock: CallClock;
+  /** Its end is no loss: it is not open yet, or being closed. */
+  #closing = true;
+
+  private constructor(
+    client: Client,
+    server: ServerTransport,
+    parts: { options: ConnectionOptions; clock: CallClock },
+  ) {
+    this.#client = client;
+    this.#server = server;
+    this.#options = parts.options;
+    this.#clock = parts.clock;
+  }
+
+  /**
+   * Starts and greets a server. One that says nothing to the probe of its era, or a process that stops at it,
+   * is greeted in the older way. Where that is refused and the server only needed longer to wake up or to
+   * start, it is asked once more.
+   */
+  static async open(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
+    const { spec, era, log } = options;
+    if (era === "legacy") return await Connection.#attempt(options, era, signal);
+    const first = await Connection.#attempt(options, era, signal).catch((error: unknown) => error);
+    if (first instanceof Connection) return first;
+    if (signal.aborted) throw first;
+    if (first instanceof AnsweredLate) {
+      log.note("the answer to the probe came late, and the older greeting was refused; started again");
+      return await Connection.#attempt(options, "answered", signal);
+    }
+    // A program that is not there is not there for the other era either; an answer over HTTP is an answer.
+    if (spec.type === "stdio" ? isMissing(first) : !isSilence(first)) throw first;
+    log.note(`no answer to the probe (${errorMessage(first)}); started again as an older server`);
+    const second = await Connection.#attempt(options, "legacy", signal).catch((error: unknown) => error);
+    if (second instanceof Connection) return second;
+    if (signal.aborted || spec.type === "stdio" || second instanceof SignInNeeded) throw second;
+    log.note(`the older greeting was refused (${errorMessage(second)}); asked once more`);
+    return await Connection.#attempt(options, undefined, signal).catch(() => Promise.reject(second));
+  }
+
+  static async #attempt(options: ConnectionOptions, hint: EraHint, signal: AbortSignal) {
+    const clock = new CallClock();
+    const client = await createClient(options, { clock, hint });
+    const server = await openTransport(options);
+    const { transport } = server;
+    const connection = new Connection(client, server, { options, clock });
+    client.onclose = () => connection.#lost();
+    signal.throwIfAborted();
+    // While it probes, the client itself does not look at the signal.
+    const stop = () => void transport.close();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      await client.connect(transport, {
+        signal,
+        timeout: options.spec.startupMs || NO_LIMIT_MS,
+        ...(hint === "legacy" ? { prior: { kind: "legacy" } } : {}),
+      });
+      connection.#closing = false;
+      await connection.#listen();
+    } catch (error) {
+      await connection.#noteScope(error);
+      await client.close().catch(() => {});
+      await transport.close().catch(() => {});
+      if (server.answeredLate()) throw new AnsweredLate(errorMessage(error), { cause: error });
+      // That a message did not arrive says nothing; how the server ended does.
+      throw connection.#explained(error instanceof UndeliveredError ? new Error(error.message) : error);
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+    return connection;
+  }
+
+  /**
+   * Asks a server of the newer era to report changes. The lists are read once it has answered, so that no
+   * change is missed; one that does not answer is listed all the same.
+   */
+  async #listen(): Promise<void> {
+    const lists = reportedLists(this.#client);
+    if (lists === undefined) return;
+    const { spec: { startupMs }, log, changed } = this.#options;
+    const limitMs = Math.min(LISTEN_MS, (startupMs || NO_LIMIT_MS) / 3);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let late = false;
+    const clear = after(limitMs, () => {
+      late = true;
+      log.note(
+        `no answer to subscriptions/listen within ${limitMs / 1000} s; changes of its lists may be missed`,
+      );
+      resolve();
+    });
+    this.#client.listen(lists, { timeout: NO_LIMIT_MS }).then(() => {
+      if (late) changed();
+    }).catch((error) => {
+      if (!this.#closing) log.note(`subscriptions/listen failed: ${errorMessage(this.#explained(error))}`);
+    }).finally(() => {
+      clear();
+      resolve();
+    });
+    await promise;
+  }
+
+  /** The newest era that the server speaks, also where it said so too late for this connection. */
+  get era(): Era {
+    const isModern = this.#client.getProtocolEra() === "modern" || this.#server.answeredLate();
+    return isModern ? "modern" : "legacy";
+  }
+
+  get protocol(): string {
+    return this.#client.getNegotiatedProtocolVersion() ?? "";
+  }
+
+  /** The server's own name, version and words for the model. */
+  get about(): { readonly name: string; readonly version: string; readonly instructions: string } {
+    const { name = "", version = "" } = this.#client.getServerVersion() ?? {};
+    return { name, version, instructions: this.#client.getInstructions() ?? "" };
+  }
+
+  get capabilities(): readonly string[] {
+    return Object.keys(this.#client.getServerCapabilities() ?? {}).sort();
+  }
+
+  async list(signal: AbortSignal): Promise<Listing> {
+    const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
+    const options = { signal, timeout, refused: this.#server.refused };
+    return await this.#asked(() => listEverything(this.#client, options));
+  }
+
+  /** Calls a tool by its raw name. `limitMs` does not count the time of questions to the user. */
+  async call(
+    name: string,
+    args: Record<string, unknown>,
+    options: { signal: AbortSignal; limitMs: number | undefined; progress: (text: string) => void },
+  ): Promise<CallToolResult> {
+    const { limitMs } = options;
+    const limit = this.#clock.limit(limitMs, options.signal);
+    try {
+      return await this.#asked(() =>
+        this.#client.callTool({ name, arguments: args }, {
+          signal: limit.signal,
+          timeout: NO_LIMIT_MS,
+          onprogress: ({ progress, total, message }) => {
+            if (OWN_PROGRESS.test(message ?? "")) return;
+            const share = total === undefined ? `${progress}` : `${progress}/${total}`;
+            options.progress(`${[share, message].filter(Boolean).join(" ")}\n`);
+          },
+        })
+      );
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (!limit.signal.aborted) throw this.#uncertain(error);
+      throw new ReasonixError(
+        `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
+        { remedy: "raise call_timeout_seconds or tool_timeout_seconds of the server" },
+      );
+    } finally {
+      limit.clear();
+    }
+  }
+
+  async prompt(name: string, args: Record<string, string>, signal: AbortSignal): Promise<GetPromptResult> {
+    const limit = this.#clock.limit(this.#options.spec.callMs(""), signal);
+    return await this.#asked(() =>
+      this.#client.getPrompt({ name, arguments: args }, { signal: limit.signal, timeout: NO_LIMIT_MS })
+    ).finally(limit.clear);
+  }
+
+  async read(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
+    const limit = this.#clock.limit(this.#options.spec.callMs(""), signal);
+    return await this.#asked(() =>
+      this.#client.readResource({ uri }, { signal: limit.signal, timeout: NO_LIMIT_MS })
+    ).finally(limit.clear);
+  }
+
+  /** Values that an argument of a prompt or of a template could have; none where the server has no advice. */
+  async complete({ ref, argument, value }: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {
+    if (!this.#client.getServerCapabilities()?.completions) return [];
+    const about = "prompt" in ref
+      ? { type: "ref/prompt" as const, name: ref.prompt }
+      : { type: "ref/resource" as const, uri: ref.template };
+    const { completion } = await this.#asked(() =>
+      this.#client.complete({ ref: about, argument: { name: argument, value } }, {
+        signal,
+        timeout: COMPLETION_MS,
+      })
+    );
+    return completion.values;
+  }
+
+  /** Ends the connection: a process with its group, a session over HTTP with its DELETE. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const { transport } = this.#server;
+    if ("terminateSession" in transport) {
+      const { terminateSession } = transport as StreamableHTTPClientTransport;
+      const late = Promise.withResolvers<void>();
+      const clear = after(GOODBYE_MS, late.resolve);
+      await Promise.race([terminateSession.call(transport).catch(() => {}), late.promise]);
+      clear();
+    }
+    await this.#client.close().catch(() => {});
+    await transport.close();
+  }
+
+  /** A call that was under way when the server ended is never repeated. */
+  #uncertain(error: unknown): unknown {
+    const ended = error instanceof UndeliveredError ? undefined : this.#howItEnded();
+    if (ended === undefined) return error;
+    return new ReasonixError(`${ended}; the call was not repeated, since it may have taken effect`);
+  }
+
+  #lost(): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    this.#options.lost(this.#howItEnded() ?? "the connection was closed");
+  }
+
+  #howItEnded(): string | undefined {
+    const ended = this.#server.ended();
+    if (!ended) return undefined;
+    const how = ended.signal
+      ? `the server was ended by ${ended.signal}`
+      : `the server ended with exit code ${ended.code}`;
+    const last = this.#options.log.last.slice(-3).join(" | ");
+    return last === "" ? how : `${how}: ${last}`;
+  }
+
+  async #asked<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#noteScope(error);
+      throw this.#explained(error);
+    }
+  }
+
+  /** Keeps the rights that the server misses, for the next sign-in. */
+  async #noteScope(error: unknown): Promise<void> {
+    const scope = causes(error).map((one) => "requiredScope" in one ? one.requiredScope : undefined)
+      .find((one) => typeof one === "string");
+    if (scope !== undefined) await this.#options.wanted?.(scope);
+  }
+
+  /** Explains an error in one line; for a process that is gone, by its end. */
+  #explained(error: unknown): unknown {
+    const waitSeconds = this.#server.waits.get(statusOf(error) ?? 0);
+    return explain(error, {
+      spec: this.#options.spec,
+      ended: this.#howItEnded(),
+      waitSeconds,
+      answered: !this.#closing,
+    });
+  }
+}
+
+function isSilence(error: unknown): boolean {
+  return /\bprobe timed out\b/.test(errorMessage(error));
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof ReasonixError && error.remedy !== undefined;
+}
+
+/** The era of a server, if known before the probe; `answered`: the answer came too late. */
+type EraHint = Era | "answered" | undefined;
+
+/**
+ * Time that a server may take to answer the probe before it is greeted in the older way: servers of the older
+ * era may say nothing at all. It includes the start of its process, which may have to be fetched first, so an
+ * answer that comes later counts too.
+ */
+const PROBE_MS = 5_000;
+/** The longest the SDK can wait. */
+const NO_LIMIT_MS = 2 ** 31 - 1;
+
+/** Changes of lists that come within this time are one. */
+const SETTLE_MS = 50;
+
+/** Characters of a log message of a server that are kept. */
+const MAX_LOG_CHARS = 2_000;
+
+/** The SDK's client of one server, not connected, with its handlers of messages of the server. */
+async function createClient(
+  { spec, questions: { roots, elicit, sample }, log, changed }: ConnectionOptions,
+  { clock, hint }: { readonly clock: CallClock; readonly hint: EraHint },
+): Promise<Client> {
+  const { Client } = await loadSdk();
+  const startup = spec.startupMs || NO_LIMIT_MS;
+  // A third leaves enough of the limit for a greeting in the older way.
+  const probe = Math.min(hint === "modern" ? NO_LIMIT_MS : PROBE_MS, startup / 3);
+  const client = new Client({ name: "reasonix", version: VERSION }, {
+    capabilities: {
+      roots: {},
+      ...(elicit ? { elicitation: { form: {}, url: {} } } : {}),
+      ...(sample ? { sampling: {} } : {}),
+    },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: hint === "answered" ? startup : probe } },
+    // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
+    jsonSchemaValidator: {
+      getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+    },
+  });
+  let cancel = () => {};
+  for (const list of ["tools", "prompts", "resources"] as const) {
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => {
+      if (!client.getServerCapabilities()?.[list]?.listChanged) return;
+      cancel();
+      cancel = after(SETTLE_MS, changed);
+    });
+  }
+  client.setRequestHandler("roots/list", () => ({ roots: roots().map((root) => ({ ...root })) }));
+  if (elicit) {
+    client.setRequestHandler(
+      "elicitation/create",
+      ({ params }, { mcpReq }) => clock.paused(() => elicit(spec.name, params, mcpReq.signal)),
+    );
+  }
+  if (sample) {
+    client.setRequestHandler(
+      "sampling/createMessage",
+      ({ params }, { mcpReq }) => clock.paused(() => sample(spec.name, params, mcpReq.signal)),
+    );
+  }
+  client.setNotificationHandler("notifications/message", ({ params: { level, logger = "", data } }) => {
+    const text = typeof data === "string" ? data : JSON.stringify(data) ?? "";
+    log.note(oneLine(`${[logger, level].filter(Boolean).join(" ")}: ${text}`, MAX_LOG_CHARS));
+  });
+  client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
+  return client;
+}
+
+/** The lists whose changes a server of the newer era reports on request; undefined where there is none. */
+function reportedLists(client: Client): Parameters<Client["listen"]>[0] | undefined {
+  if (client.getProtocolEra() !== "modern") return undefined;
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const lists = {
+    ...(tools?.listChanged ? { toolsListChanged: true } : {}),
+    ...(prompts?.listChanged ? { promptsListChanged: true } : {}),
+    ...(resources?.listChanged ? { resourcesListChanged: true } : {}),
+  };
+  return Object.keys(lists).length > 0 ? lists : undefined;
+}
+
+/** A directory that a server may look at. */
+export interface McpRoot {
+  /** `file://…` */
+  readonly uri: string;
+  readonly name: string;
+}
+
+/** Answers requests of servers. An absent member is a capability that servers do not see. */
+export interface McpQuestions {
+  readonly roots: () => readonly McpRoot[];
+  /** Asks the person: a form, or to open an address. */
+  readonly elicit?: (
+    server: string,
+    params: ElicitRequestParams,
+    signal: AbortSignal,
+  ) => Promise<ElicitResult>;
+  /** Lets the session's model write a message for a server, after the person agreed. */
+  readonly sample?: (
+    server: string,
+    params: CreateMessageRequestParams,
+    signal: AbortSignal,
+  ) => Promise<CreateMessageResult>;
+}
+
+/** Time limits of calls that stand still while a person is asked something. */
+class CallClock {
+  #questions = 0;
+  #pausedMs = 0;
+  #pausedAt = 0;
+
+  /** Aborts with the parent, and after `ms` milliseconds without the pauses. Undefined: no limit. */
+  limit(ms: number | undefined, parent: AbortSignal) {
+    if (ms === undefined) return { signal: parent, clear() {} };
+    const controller = new AbortController();
+    const begun = this.#elapsed();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      const left = ms - (this.#elapsed() - begun);
+      if (left <= 0) controller.abort(new DOMException("The time is over", "TimeoutError"));
+      else timer = setTimeout(look, Math.max(left, 10));
+    };
+    timer = setTimeout(look, ms);
+    return {
+      signal: AbortSignal.any([parent, controller.signal]),
+      clear: () => clearTimeout(timer),
+    };
+  }
+
+  /** Does something that no call is charged for. */
+  async paused<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#questions++ === 0) this.#pausedAt = performance.now();
+    try {
+      return await work();
+    } finally {
+      if (--this.#questions === 0) this.#pausedMs += performance.now() - this.#pausedAt;
+    }
+  }
+
+  #elapsed(): number {
+    const now = this.#questions > 0 ? this.#pausedAt : performance.now();
+    return now - this.#pausedMs;
+  }
+}
+
+interface ListOptions {
+  readonly signal: AbortSignal;
+  readonly timeout: number;
+  /** Entries that the answers had and the SDK does not take. */
+  readonly refused: () => Refused;
+}
+
+const MAX_PAGES = 64;
+
+/** Takes every answer as it is: one entry that is wrong must not cost the others. */
+const ANYTHING = {
+  "~standard": { version: 1 as const, vendor: "reasonix", validate: (value: unknown) => ({ value }) },
+};
+
+/** Requests all lists of a server. Without a capability, its list is empty. */
+async function listEverything(client: Client, options: ListOptions): Promise<Listing> {
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const none = Promise.resolve([]);
+  const optional = (items: Promise<unknown[]>) => items.catch(() => []);
+  const [foundTools, foundPrompts, foundResources, templates] = await Promise.all([
+    // Some servers forget to say that they have tools.
+    tools ? listTools(client, options) : optional(pages(client, "tools/list", options)),
+    prompts ? optional(pages(client, "prompts/list", options)) : none,
+    resources ? optional(pages(client, "resources/list", options)) : none,
+    resources ? optional(pages(client, "resources/templates/list", options)) : none,
+  ]);
+  const refused = options.refused();
+  return canonicalListing({
+    tools: [...foundTools, ...refused.tools],
+    prompts: [...foundPrompts, ...refused.prompts],
+    resources: [...foundResources, ...refused.resources],
+    templates: [...templates, ...refused.resourceTemplates],
+    instructions: client.getInstructions(),
+  });
+}
+
+/** The SDK's own list, which it also uses for headers; one without an end as far as it is read here. */
+async function listTools(client: Client, options: ListOptions): Promise<unknown[]> {
+  try {
+    return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;
+  } catch (error) {
+    if (options.signal.aborted) throw error;
+    return await pages(client, "tools/list", options).catch(() => Promise.reject(error));
+  }
+}
+
+const KEYS = {
+  "tools/list": "tools",
+  "prompts/list": "prompts",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+} as const;
+
+async function pages(client: Client, method: keyof typeof KEYS, options: ListOptions): Promise<unknown[]> {
+  const items: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const answer: unknown = await client.request({ method, params }, ANYTHING, options);
+    const list = isRecord(answer) ? answer[KEYS[method]] : undefined;
+    if (Array.isArray(list)) items.push(...list);
+    const next = isRecord(answer) ? answer.nextCursor : undefined;
+    if (typeof next !== "string" || next === cursor) break;
+    cursor = next;
+  }
+  return items;
+}

@@ -1,0 +1,211 @@
+import type {
+  CallToolResult,
+  ContentBlock,
+  GetPromptResult,
+  ReadResourceResult,
+} from "@modelcontextprotocol/client";
+import type { ImagePart } from "../core/mod.ts";
+import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
+import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../tool/mod.ts";
+import { canonicalJson } from "../util/canonical_json.ts";
+import { isRecord, parseJson, safeText } from "../util/json.ts";
+
+/** The destination of content that is no text. */
+interface ContentPlace {
+  /** The model sees images. */
+  readonly vision: boolean;
+  /** The path of a file for data that no model reads: the number of the file, and an ending without a dot. */
+  readonly file: (number: number, ending: string) => string;
+}
+
+/** Images that one answer may bring. */
+const MAX_IMAGES = 10;
+
+/** Collects what a server answers: texts for the model, images apart, other data in files. */
+export class Content {
+  readonly texts: string[] = [];
+  readonly images: ImagePart[] = [];
+  readonly #place: ContentPlace;
+  #files = 0;
+
+  constructor(place: ContentPlace) {
+    this.#place = place;
+  }
+
+  async add(block: ContentBlock): Promise<void> {
+    switch (block.type) {
+      case "text":
+        this.texts.push(block.text);
+        return;
+      case "image":
+        return await this.#image("image", block);
+      case "audio":
+        return await this.#file("audio", block.mimeType, block.data);
+      case "resource_link":
+        this.texts.push(`[resource ${block.uri}${block.description ? `: ${block.description}` : ""}]`);
+        return;
+      case "resource":
+        return await this.addResource(block.resource, true);
+    }
+  }
+
+  /** Adds what a resource holds; `named`: with its address around it. */
+  async addResource(resource: ReadResourceResult["contents"][number], named: boolean): Promise<void> {
+    const { uri, mimeType: mime = "" } = resource;
+    if ("text" in resource) {
+      const { text } = resource;
+      this.texts.push(named ? `<resource uri="${uri}">\n${text}\n</resource>` : text);
+    } else if (mime.startsWith("image/")) await this.#image(uri, { mimeType: mime, data: resource.blob });
+    else await this.#file(uri, mime, resource.blob);
+  }
+
+  /** Structured content is mostly one of the texts again, as it is or as the only value of an object. */
+  addStructured(value: unknown): void {
+    if (value === undefined) return;
+    const [only, ...others] = isRecord(value) ? Object.values(value) : [];
+    const forms = others.length === 0 && only !== undefined ? [value, only] : [value];
+    const again = new Set(forms.map(canonicalJson));
+    const there = this.texts.some((text) => {
+      const parsed = parseJson(text);
+      return forms.includes(text) || (parsed !== undefined && again.has(canonicalJson(parsed)));
+    });
+    if (!there) this.texts.push(JSON.stringify(value));
+  }
+
+  async #image(what: string, { mimeType, data }: { mimeType: string; data: string }): Promise<void> {
+    const fits = this.images.length < MAX_IMAGES && data.length <= MAX_IMAGE_FILE_BYTES * 4 / 3;
+    if (this.#place.vision && fits) {
+      this.images.push({ mime: mimeType, data });
+      this.texts.push(`[image: ${mimeType}]`);
+    } else await this.#file(what, mimeType, data);
+  }
+
+  /** Saves data that no model reads next to the outputs, where the user and commands find it. */
+  async #file(what: string, mime: string, base64: string): Promise<void> {
+    const bytes = decoded(base64);
+    const size = bytes ? `${Math.ceil(bytes.length / 1024)} KB` : "not base64";
+    const path = this.#place.file(++this.#files, /\/(?:x-)?([a-z0-9]+)(?=$|[+;])/i.exec(mime)?.[1] ?? "bin");
+    const where = bytes && await saved(path, bytes) ? `, saved as ${path}` : "";
+    this.texts.push(`[${what}: ${mime || "unknown type"}, ${size}${where}]`);
+  }
+}
+
+function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.fromBase64(base64);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a file of an answer; false when that cannot be done. */
+async function saved(path: string, bytes: Uint8Array): Promise<boolean> {
+  try {
+    await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+    await Deno.writeFile(path, bytes, { mode: 0o600 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface AttachedContent {
+  readonly text: string;
+  readonly images: readonly ImagePart[];
+}
+
+export interface ContentDesk {
+  /** The model sees images. */
+  readonly vision: boolean;
+  /** Directory for data that no model reads; made on first use. */
+  readonly directory: string;
+  readonly signal: AbortSignal;
+}
+
+/** Characters of one prompt; more than a window holds is refused later, with what to do. */
+const MAX_PROMPT = 1_000_000;
+
+/**
+ * The messages of a prompt as one of the user: their texts, and who says them where it is not the user alone.
+ */
+export async function promptContent(
+  { messages }: GetPromptResult,
+  server: string,
+  desk: ContentDesk,
+): Promise<AttachedContent> {
+  const content = contentFor(server, desk);
+  const dialogue = messages.some(({ role }) => role !== "user");
+  const texts: string[] = [];
+  for (const { role, content: block } of messages) {
+    await content.add(block);
+    const said = content.texts.splice(0).join("\n");
+    texts.push(dialogue ? `<message role="${role}">\n${said}\n</message>` : said);
+  }
+  const text = safeText(texts.join("\n\n")).trim();
+  const cut = text.length > MAX_PROMPT
+    ? `${text.slice(0, MAX_PROMPT).toWellFormed()}\n[cut; the prompt has ${text.length} characters]`
+    : text;
+  return { text: cut, images: content.images };
+}
+
+export async function resourceContent(
+  { contents }: ReadResourceResult,
+  server: string,
+  desk: ContentDesk,
+): Promise<AttachedContent> {
+  const content = contentFor(server, desk);
+  for (const part of contents) await content.addResource(part, contents.length > 1);
+  return { text: safeText(content.texts.join("\n")), images: content.images };
+}
+
+function contentFor(server: string, { vision, directory }: ContentDesk): Content {
+  const name = `mcp_${server.replace(/[^\w-]/g, "_").slice(0, 40)}_${crypto.randomUUID().slice(0, 8)}`;
+  return new Content({ vision, file: (number, ending) => `${directory}/${name}_${number}.${ending}` });
+}
+
+/** The answer of a server for the model: its texts, bounded; images apart; other data in files. */
+export async function toolResult(result: CallToolResult, context: ToolContext): Promise<ToolResult> {
+  const content = resultContent(context);
+  for (const block of result.content) await content.add(block);
+  content.addStructured(result.structuredContent);
+  return await contentResult(content, result.isError === true, context);
+}
+
+/** Collects the content of a result; data goes next to the outputs of the session. */
+export function resultContent(context: ToolContext): Content {
+  return new Content({
+    vision: context.settings.vision,
+    file: (number, ending) => spillPath(context).replace(/\.txt$/, `_${number}.${ending}`),
+  });
+}
+
+/** The result of a call with its content. */
+export async function contentResult(
+  { texts, images }: Content,
+  isError: boolean,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const text = safeText(texts.join("\n"));
+  const { text: content, truncated } = await bounded(text, context);
+  return {
+    content: isError ? `error: ${content}` : content === "" ? "(no output)" : content,
+    summary: isError ? (text.split("\n", 1)[0] ?? "failed") : summaryOf(text, images.length),
+    ...(isError ? { isError } : {}),
+    ...(images.length > 0 ? { images } : {}),
+    ...(truncated ? { truncated } : {}),
+  };
+}
+
+async function bounded(text: string, context: ToolContext) {
+  const cut = keepEnds(text, DEFAULT_CAPS);
+  if (!cut.truncated) return cut;
+  const path = spillPath(context);
+  const kept = await saved(path, new TextEncoder().encode(text));
+  return kept ? keepEnds(text, DEFAULT_CAPS, { fullText: path }) : cut;
+}
+
+function summaryOf(text: string, images: number): string {
+  const lines = text === "" ? 0 : text.trimEnd().split("\n").length;
+  const shown = lines === 1 ? "1 line" : `${lines} lines`;
+  return images === 0 ? shown : `${shown}, ${images === 1 ? "1 image" : `${images} images`}`;
+}

@@ -1,0 +1,291 @@
+import type { JsonSchema } from "../core/mod.ts";
+import { writeFileAtomic } from "../util/atomic_write.ts";
+import { byteLength } from "../util/byte_length.ts";
+import { isRecord, parseJson } from "../util/json.ts";
+import { terminalSafe } from "../util/terminal_text.ts";
+import { textHash } from "./server_spec.ts";
+
+/** A tool as its server describes it. */
+export interface McpToolInfo {
+  /** The server's own name for it. */
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly schema: JsonSchema;
+  /** `$schema` of the schema, which the model does not get. */
+  readonly dialect?: string;
+  /** The server declares that it changes nothing, and nothing that contradicts it. */
+  readonly claimsToRead: boolean;
+  /** Bytes of its description and schema, and of its raw name. */
+  readonly size: number;
+}
+
+export interface McpPromptInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly arguments: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly required: boolean;
+  }[];
+}
+
+/** A resource, or a template of many: then `uri` has parts in braces. */
+export interface McpResourceInfo {
+  readonly uri: string;
+  readonly name: string;
+  readonly description: string;
+  readonly mimeType?: string;
+}
+
+/** The lists of a server, in an order that does not depend on the server. Plain data. */
+export interface Listing {
+  readonly tools: readonly McpToolInfo[];
+  readonly prompts: readonly McpPromptInfo[];
+  readonly resources: readonly McpResourceInfo[];
+  readonly templates: readonly McpResourceInfo[];
+  /** The server's text for the model about its use as a whole. */
+  readonly instructions?: string;
+  /** Problems of the answer, for users. */
+  readonly problems: readonly string[];
+}
+
+/** The lists as they came from a server. */
+export interface RawListing {
+  readonly tools: readonly unknown[];
+  readonly prompts: readonly unknown[];
+  readonly resources: readonly unknown[];
+  readonly templates: readonly unknown[];
+  readonly instructions?: string | undefined;
+}
+
+export const EMPTY_LISTING: Listing = { tools: [], prompts: [], resources: [], templates: [], problems: [] };
+
+/** Characters of a description that the model gets; one server must not fill the window. */
+const MAX_DESCRIPTION = 2_000;
+const MAX_SCHEMA = 32_000;
+const MOST_PROBLEMS = 10;
+
+/** Brings lists into one order and one form: sorted by name, each name once, every schema an object's. */
+export function canonicalListing(raw: RawListing): Listing {
+  const problems: string[] = [];
+  const listing = {
+    tools: unique(raw.tools.map((one) => toolInfo(one, problems)), "tool", problems),
+    prompts: unique(raw.prompts.map(promptInfo), "prompt", problems),
+    resources: byUri(raw.resources.map((one) => resourceInfo(one, "uri"))),
+    templates: byUri(raw.templates.map((one) => resourceInfo(one, "uriTemplate"))),
+  };
+  const instructions = cut(text(raw.instructions));
+  return {
+    ...listing,
+    ...(instructions === "" ? {} : { instructions }),
+    problems: [...new Set(problems)].slice(0, MOST_PROBLEMS),
+  };
+}
+
+function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
+  if (!isRecord(raw) || typeof raw.name !== "string" || raw.name === "") {
+    problems.push("a tool without a name was left out");
+    return undefined;
+  }
+  const { name, annotations } = raw;
+  const title = text(raw.title) || (isRecord(annotations) ? text(annotations.title) : "");
+  const told = {
+    description: cut(text(raw.description) || title || name),
+    schema: objectSchema(raw.inputSchema, name, problems),
+  };
+  return {
+    name,
+    ...told,
+    size: byteLength(name) + byteLength(JSON.stringify(told)),
+    claimsToRead: isRecord(annotations) && claimsToRead(annotations),
+    ...(title === "" ? {} : { title }),
+    ...(isRecord(raw.inputSchema) && typeof raw.inputSchema.$schema === "string"
+      ? { dialect: raw.inputSchema.$schema }
+      : {}),
+  };
+}
+
+/** A tool that is destructive or acts on the outside world is no reader, whatever else it declares. */
+function claimsToRead({ readOnlyHint, destructiveHint, openWorldHint }: Record<string, unknown>): boolean {
+  return readOnlyHint === true && destructiveHint !== true && openWorldHint !== true;
+}
+
+const ANY_OBJECT: JsonSchema = { type: "object", properties: {} };
+
+/** Every wire wants an object's schema; with anything else the server judges the arguments itself. */
+function objectSchema(raw: unknown, tool: string, problems: string[]): JsonSchema {
+  if (!isRecord(raw) || (raw.type !== undefined && raw.type !== "object")) {
+    problems.push(`the schema of ${tool} is not an object's; it is offered without one`);
+    return ANY_OBJECT;
+  }
+  if (JSON.stringify(raw).length > MAX_SCHEMA) {
+    problems.push(`the schema of ${tool} has over ${MAX_SCHEMA} characters; it is offered without one`);
+    return ANY_OBJECT;
+  }
+  const { $schema: _dialect, properties, ...rest } = raw;
+  return { ...rest, type: "object", properties: isRecord(properties) ? properties : {} };
+}
+
+function promptInfo(raw: unknown): McpPromptInfo | undefined {
+  if (!isRecord(raw) || typeof raw.name !== "string" || raw.name === "") return undefined;
+  const given = Array.isArray(raw.arguments) ? raw.arguments.filter(isRecord) : [];
+  return {
+    name: raw.name,
+    description: cut(text(raw.description) || text(raw.title)),
+    arguments: given.filter(({ name }) => typeof name === "string").map((one) => ({
+      name: String(one.name),
+      description: text(one.description),
+      required: one.required === true,
+    })),
+  };
+}
+
+function resourceInfo(raw: unknown, key: "uri" | "uriTemplate"): McpResourceInfo | undefined {
+  const uri = isRecord(raw) ? raw[key] : undefined;
+  if (!isRecord(raw) || typeof uri !== "string" || uri === "") return undefined;
+  return {
+    uri,
+    name: text(raw.title) || text(raw.name) || uri,
+    description: cut(text(raw.description)),
+    ...(typeof raw.mimeType === "string" ? { mimeType: raw.mimeType } : {}),
+  };
+}
+
+function unique<T extends { readonly name: string }>(
+  items: readonly (T | undefined)[],
+  what: string,
+  problems: string[],
+): T[] {
+  const byName = new Map<string, T>();
+  for (const item of items) {
+    if (!item) continue;
+    if (byName.has(item.name)) problems.push(`the ${what} ${terminalSafe(item.name)} is there twice`);
+    else byName.set(item.name, item);
+  }
+  return [...byName.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function byUri(items: readonly (McpResourceInfo | undefined)[]): McpResourceInfo[] {
+  const all = new Map(items.filter((item) => item !== undefined).map((item) => [item.uri, item]));
+  return [...all.values()].sort((a, b) => a.uri < b.uri ? -1 : 1);
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value.toWellFormed().trim() : "";
+}
+
+function cut(description: string): string {
+  return description.length <= MAX_DESCRIPTION
+    ? description
+    : `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}… [cut]`;
+}
+
+/** The two families of protocol revisions: with and without a handshake. */
+export type Era = "legacy" | "modern";
+
+/** The record of a server between runs. */
+export interface ServerRecord {
+  /** Its last lists; absent: it never answered. */
+  readonly listing?: Listing;
+  readonly era?: Era;
+  /** RFC 3339; an era counts for a week, since servers are updated. */
+  readonly checked?: string;
+  /** Why its last start failed; absent: it did not. */
+  readonly failure?: string;
+}
+
+interface CacheFile extends ServerRecord {
+  /** Raised when files of before must not count. */
+  readonly version: 3;
+}
+
+const ERA_DAYS = 7;
+const SECOND_SEED = 0x9e3779b9;
+
+/**
+ * What servers offered, in `mcp/<hash>.json` of the cache (0600), so that a run can offer their tools before
+ * they have started. How a server is started is not in it: arguments and addresses may hold keys.
+ *
+ * Contract: a file that cannot be read is no file; one that cannot be written costs the next run a wait.
+ */
+export class ListingCache {
+  readonly #directory: string;
+
+  constructor(cacheDir: string) {
+    this.#directory = `${cacheDir}/mcp`;
+  }
+
+  read(definition: string): ServerRecord {
+    let text: string;
+    try {
+      text = Deno.readTextFileSync(this.#file(definition));
+    } catch {
+      return {};
+    }
+    const data = parseJson(text);
+    return isCacheFile(data) ? data : {};
+  }
+
+  async write(definition: string, record: ServerRecord): Promise<void> {
+    try {
+      await Deno.mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      const file: CacheFile = { ...record, version: 3 };
+      await writeFileAtomic(this.#file(definition), JSON.stringify(file), { setMode: 0o600 });
+    } catch {
+      // A home that cannot be written to is no reason to stop.
+    }
+  }
+
+  #file(definition: string): string {
+    const parts = [undefined, SECOND_SEED].map((seed) => textHash(definition, seed).toString(16));
+    return `${this.#directory}/${parts.map((part) => part.padStart(8, "0")).join("")}.json`;
+  }
+}
+
+/** The era that a start may rely on. */
+export function knownEra({ era, checked }: ServerRecord, now = Date.now()): Era | undefined {
+  const age = now - Date.parse(checked ?? "");
+  return age >= 0 && age < ERA_DAYS * 86_400_000 ? era : undefined;
+}
+
+function isCacheFile(data: unknown): data is CacheFile {
+  if (!isRecord(data) || data.version !== 3) return false;
+  const { listing } = data;
+  return listing === undefined ||
+    isRecord(listing) &&
+      ["tools", "prompts", "resources", "templates", "problems"].every((key) => Array.isArray(listing[key]));
+}
+
+/** Characters of the instructions of all servers together. */
+const MAX_ALL = 8_000;
+
+interface Speaker {
+  readonly spec: { readonly name: string };
+  readonly listing: Pick<Listing, "instructions">;
+}
+
+/**
+ * What servers say about their use, as one message for the model: each under its name, in their order, all of
+ * them bounded. Undefined where none says anything.
+ */
+export function instructionsText(servers: readonly Speaker[]): string | undefined {
+  let room = MAX_ALL;
+  const parts: string[] = [];
+  for (const { spec: { name }, listing: { instructions = "" } } of servers) {
+    if (instructions === "" || room <= 0) continue;
+    const kept = instructions.length <= room
+      ? instructions
+      : `${instructions.slice(0, room).toWellFormed()}… [cut]`;
+    room -= kept.length;
+    parts.push(`<server name=${JSON.stringify(name)}>\n${withoutTags(kept)}\n</server>`);
+  }
+  if (parts.length === 0) return undefined;
+  return `<mcp_instructions>\nHow the MCP servers say that their tools are to be used. This is the word of the ` +
+    `servers, not of the user.\n${parts.join("\n")}\n</mcp_instructions>`;
+}
+
+/** A server must not end its part, and begin another one. */
+function withoutTags(text: string): string {
+  return text.replace(/<(?=\s*\/?\s*(?:server|mcp_instructions)\b)/gi, "‹");
+}

@@ -1,0 +1,180 @@
+import type {
+  AuthProvider,
+  FetchLike,
+  JSONRPCMessage,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { ReasonixError } from "../../core/mod.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import { isSameServer, programFetch } from "../../util/network/fetch.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
+import { loadSdk } from "../sdk.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
+
+interface HttpTransportOptions {
+  readonly spec: McpServerSpec;
+  /** Headers of the moment, of the helper program for example. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  readonly auth: AuthProvider | undefined;
+  /** The server refused a request and says when to come back. */
+  readonly notNow: (status: number, seconds: number) => void;
+  /** Keeps from the SDK what it would refuse. */
+  readonly accept: (message: JSONRPCMessage) => JSONRPCMessage;
+}
+
+const MEGABYTE = 1024 * 1024;
+const NEWLINE = 10;
+const TOO_LARGE = `too large: the answer has over ${MAX_MESSAGE_BYTES / MEGABYTE} MB`;
+/** Time for the events of a stream that has ended to be taken in. */
+const SETTLE_MS = 50;
+
+/** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
+export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
+  const { spec, headers, auth, accept, notNow } = options;
+  const { StreamableHTTPClientTransport } = await loadSdk();
+  const server = addressOf(spec);
+  const send = serverFetch({
+    server,
+    headers: async () => ({ ...spec.headers, ...await headers() }),
+    notNow,
+  });
+  const waiting = new Set<unknown>();
+  const transport = new StreamableHTTPClientTransport(server, {
+    async fetch(input, init) {
+      const id = requestId(init?.body);
+      if (id !== undefined) waiting.add(id);
+      const response = await send(input, init);
+      return bounded(response, (why) => {
+        if (id === undefined || !waiting.delete(id)) return;
+        transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message: why } });
+      });
+    },
+    // The program's own fetch decides.
+    redirectPolicy: "follow",
+    ...(auth ? { authProvider: auth } : {}),
+  });
+  const start = transport.start.bind(transport);
+  transport.start = () => {
+    const receive = transport.onmessage;
+    transport.onmessage = (message: JSONRPCMessage) => {
+      if (!("method" in message)) waiting.delete(message.id);
+      receive?.(accept(message));
+    };
+    return start();
+  };
+  return transport;
+}
+
+/** The address of a server over HTTP. Throws a ReasonixError where it is none. */
+export function addressOf({ url: text }: Pick<McpServerSpec, "url">): URL {
+  const url = URL.parse(text);
+  if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
+  throw new ReasonixError(`"${text}" is no address of a server`, {
+    remedy: "give an http:// or https:// address as its url",
+  });
+}
+
+/** The identifier of the request that a body holds. */
+function requestId(body: unknown): string | number | undefined {
+  const message = typeof body === "string" ? parseJson(body) : undefined;
+  if (!isRecord(message) || typeof message.method !== "string") return undefined;
+  return typeof message.id === "string" || typeof message.id === "number" ? message.id : undefined;
+}
+
+/**
+ * Ends a body when one message of it is too large; an event stream may go on for ever. Of a stream that ends
+ * for good, `ended` is told why: the SDK would wait for an answer that cannot come.
+ */
+function bounded(response: Response, ended: (why: string) => void): Response {
+  if (!response.body) return response;
+  const streams = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const numbered = new NumberedEvents();
+  let size = 0;
+  const body = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const end = streams ? chunk.lastIndexOf(NEWLINE) : -1;
+        size = end >= 0 ? chunk.length - end : size + chunk.length;
+        if (streams) numbered.push(chunk);
+        if (size <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
+        if (streams) ended(TOO_LARGE);
+        controller.error(new ReasonixError(TOO_LARGE));
+      },
+      flush() {
+        if (streams && !numbered.found) after(SETTLE_MS, () => ended("the stream ended before its answer"));
+      },
+    }),
+  );
+  return new Response(body, response);
+}
+
+/** Looks for an event with an identifier: a stream that has one is resumed. */
+class NumberedEvents {
+  found = false;
+  #line = "";
+  readonly #decoder = new TextDecoder();
+
+  push(chunk: Uint8Array): void {
+    if (this.found || chunk.length > MEGABYTE) return;
+    const lines = (this.#line + this.#decoder.decode(chunk, { stream: true })).split("\n");
+    this.#line = (lines.pop() ?? "").slice(0, 16);
+    this.found = lines.some((line) => /^id: ?[^\r]/.test(line));
+  }
+}
+
+interface ServerFetchOptions {
+  readonly server: URL;
+  /** Headers of the moment, for the server alone. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  /** The server refused a request and says when to come back. */
+  readonly notNow?: (status: number, seconds: number) => void;
+}
+
+/** Longest wait of a request that the server asks for. */
+const PATIENCE_SECONDS = 10;
+const MOST_WAITS = 2;
+/** Statuses that say that nothing was done: too many requests, and not available now. */
+const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
+
+/**
+ * Sends requests to a server and to its authorization server. The server's headers go to its own origin only.
+ * A short wait that the server asks for is kept. A redirect to another server is a RedirectError, except
+ * where the SDK reads metadata, which it looks for in several places: there it is an answer without metadata.
+ */
+export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
+  return async (input, init) => {
+    const isOwn = isSameServer(server, new URL(input));
+    const reads = (init?.method ?? "GET") === "GET";
+    const redirect = reads ? init?.redirect ?? "follow" : "follow";
+    for (let waits = 0;; waits++) {
+      const own = new Headers(init?.headers);
+      if (isOwn) {
+        for (const [name, value] of Object.entries(await headers())) if (!own.has(name)) own.set(name, value);
+      }
+      const response = await programFetch(input, { ...init, headers: own, redirect });
+      const seconds = secondsToWait(response);
+      if (seconds === undefined) return response;
+      if (!NOT_NOW.has(response.status) || seconds > PATIENCE_SECONDS || waits === MOST_WAITS) {
+        notNow?.(response.status, seconds);
+        return response;
+      }
+      await response.body?.cancel();
+      await pause(seconds * 1000, init?.signal ?? undefined);
+    }
+  };
+}
+
+/** The wait that a response without success asks for, in seconds. */
+function secondsToWait({ ok, status, headers }: Response): number | undefined {
+  const text = headers.get("retry-after");
+  if (ok || status < 400 || text === null) return undefined;
+  const seconds = /^\s*\d+\s*$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
+}
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const clear = after(ms, over.resolve);
+  await unlessAborted(over.promise, signal).finally(clear);
+}

@@ -1,0 +1,129 @@
+import { LineProcess } from "../host/line_process.ts";
+import { SEARCH_ROLE, selfCommand } from "../host/self_command.ts";
+import { ScanJob, type SearchPart, type SearchTask } from "./fallback_scan.ts";
+import { excludeTest } from "./path_filter.ts";
+import {
+  type FoundFile,
+  type SearchReport,
+  type SearchRequest,
+  type SearchRoot,
+  sortedByPath,
+} from "./request.ts";
+import { walkFiles } from "./walk.ts";
+
+interface Outcome {
+  readonly found: readonly FoundFile[];
+  readonly stopped?: "limit" | "deadline";
+  readonly stuckAt?: string;
+}
+
+/** Event-loop turns are given between steps of this length. */
+const SLICE_MS = 25;
+
+/** Searches without ripgrep, with the same results. */
+export async function fallbackSearch(
+  request: SearchRequest,
+  root: SearchRoot,
+  shownLines: number,
+): Promise<SearchReport> {
+  const files: string[] = [];
+  const walk = await listFiles(root, files);
+  let outcome = await scan(files, request, root);
+  if (outcome.stopped === "limit") {
+    const first = { ...request, maxLines: shownLines };
+    outcome = await scanInProcess(sortedByPath(files, (path) => path), first, root);
+    outcome = { ...outcome, stopped: outcome.stopped ?? "limit" };
+  }
+  const { found, stuckAt } = outcome;
+  const stopped = outcome.stopped ?? (walk.timedOut ? "deadline" : undefined);
+  return {
+    files: sortedByPath(found, ({ path }) => path),
+    total: found.reduce((sum, file) => sum + file.count, 0),
+    ...(stopped ? { stopped } : {}),
+    ...(stuckAt === undefined ? {} : { stuckAt }),
+  };
+}
+
+async function listFiles(root: SearchRoot, files: string[]): Promise<{ readonly timedOut: boolean }> {
+  if ((await Deno.stat(root.root)).isFile) {
+    files.push(root.root);
+    return { timedOut: false };
+  }
+  const excluded = excludeTest(root.filter, root.cwd);
+  return await walkFiles(
+    { ...root, ...(excluded ? { prune: (path, name) => excluded(path, name, true) } : {}) },
+    (path) => {
+      if (root.included && !root.included(path)) return;
+      if (!excluded?.(path, path.slice(path.lastIndexOf("/") + 1), false)) files.push(path);
+    },
+  );
+}
+
+/** Scans here where the search is sure to be quick, and the other files in a search process. */
+async function scan(files: readonly string[], request: SearchRequest, root: SearchRoot): Promise<Outcome> {
+  const job = new ScanJob(files, request, { leaveLong: true });
+  const here = await scanHere(job, root);
+  if (job.left.length === 0 || here.stopped) return here;
+  const maxLines = request.maxLines - job.total;
+  const rest = await scanInProcess(job.left, { ...request, maxLines }, root);
+  return { ...rest, found: [...here.found, ...rest.found] };
+}
+
+async function scanHere(job: ScanJob, { signal, deadline }: SearchRoot): Promise<Outcome> {
+  const found: FoundFile[] = [];
+  while (true) {
+    found.push(...job.step(SLICE_MS));
+    if (job.done) return { found, ...(job.full ? { stopped: "limit" as const } : {}) };
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    signal.throwIfAborted();
+    if (Date.now() > deadline) return { found, stopped: "deadline" };
+  }
+}
+
+/** Scans in a process that can be killed in the middle of a match. */
+async function scanInProcess(
+  files: readonly string[],
+  request: SearchRequest,
+  root: SearchRoot,
+): Promise<Outcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const command = selfCommand({
+    role: SEARCH_ROLE,
+    module: import.meta.url,
+    cpuSeconds: 60,
+    sourceEntry: new URL("../host/worker_entry.ts", import.meta.url),
+    flags: ["--allow-read"],
+  });
+  const found: FoundFile[] = [];
+  let next = 0;
+  let process: LineProcess<SearchTask, SearchPart>;
+  try {
+    process = new LineProcess(command, {
+      onMessage: (part) => {
+        found.push(...part.found);
+        next = part.next;
+        if (part.done) resolve({ found, ...(part.full ? { stopped: "limit" as const } : {}) });
+      },
+      onEnd: (remarks) => reject(new Error(`The search process ended early: ${remarks.slice(-300)}`)),
+    });
+  } catch (error) {
+    // Where no process may be started, the process that runs this search can be killed instead.
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    return await scanHere(new ScanJob(files, request, { leaveLong: false }), root);
+  }
+  const timer = setTimeout(() => {
+    const stuckAt = files[next];
+    resolve({ found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) });
+  }, Math.max(0, root.deadline - Date.now()));
+  const aborted = () => reject(root.signal.reason);
+  root.signal.addEventListener("abort", aborted, { once: true });
+  if (root.signal.aborted) aborted();
+  process.send({ files, request });
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    root.signal.removeEventListener("abort", aborted);
+    await process.kill();
+  }
+}

@@ -1,0 +1,67 @@
+import { canonicalListing, type RawListing } from "../../../src/mcp/listing.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+
+const NOTHING: RawListing = { tools: [], prompts: [], resources: [], templates: [] };
+const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
+
+Deno.test("canonicalListing does not depend on the order in which a server lists", () => {
+  const tools = [tool("b"), tool("a"), tool("Ä"), tool("c", { description: "third" })];
+  const resources = [{ uri: "x://2", name: "two" }, { uri: "x://1", name: "one" }];
+  const one = canonicalListing({ ...NOTHING, tools, resources });
+  const two = canonicalListing({ ...NOTHING, tools: tools.toReversed(), resources: resources.toReversed() });
+  assertEquals(JSON.stringify(one), JSON.stringify(two));
+  assertEquals(one.tools.map(({ name }) => name), ["a", "b", "c", "Ä"]);
+});
+
+Deno.test("canonicalListing takes the first of two tools with one name and says so", () => {
+  const { tools, problems } = canonicalListing({
+    ...NOTHING,
+    tools: [tool("echo", { description: "one" }), tool("echo", { description: "two" })],
+  });
+  assertEquals(tools.map(({ description }) => description), ["one"]);
+  assertEquals(problems, ["the tool echo is there twice"]);
+});
+
+Deno.test("canonicalListing leaves out what has no name and bounds descriptions and schemas", () => {
+  const huge = { type: "object", properties: { a: { type: "string", description: "x".repeat(40_000) } } };
+  const { tools, problems } = canonicalListing({
+    ...NOTHING,
+    tools: [
+      {},
+      null,
+      5,
+      tool("long", { description: "d".repeat(5_000) }),
+      tool("huge", { inputSchema: huge }),
+    ],
+  });
+  assertEquals(tools.map(({ name }) => name), ["huge", "long"]);
+  assert((tools[1]?.description.length ?? 0) < 2_100);
+  assertEquals(tools[0]?.schema, { type: "object", properties: {} });
+  assertEquals(problems.length, 2);
+});
+
+Deno.test("a tool claims to read when its hint is true and no other hint contradicts it", () => {
+  const readOnlyHint = true;
+  const hinted = (name: string, annotations: unknown) => tool(name, { annotations });
+  const { tools } = canonicalListing({
+    ...NOTHING,
+    tools: [
+      hinted("a", { readOnlyHint, destructiveHint: false, openWorldHint: false }),
+      hinted("b", { readOnlyHint: "true" }),
+      tool("c"),
+      hinted("d", { readOnlyHint, destructiveHint: true }),
+      hinted("e", { readOnlyHint, openWorldHint: true }),
+      hinted("f", { idempotentHint: true }),
+    ],
+  });
+  assertEquals(tools.map(({ claimsToRead }) => claimsToRead), [true, false, false, false, false, false]);
+});
+
+Deno.test("the dialect of a schema is kept next to what the model gets", () => {
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  const { tools: [first] } = canonicalListing({
+    ...NOTHING,
+    tools: [tool("a", { inputSchema: { $schema, type: "object" } })],
+  });
+  assertEquals([first?.schema, first?.dialect], [{ type: "object", properties: {} }, $schema]);
+});
