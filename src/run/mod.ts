@@ -42,10 +42,10 @@ export type { RunPaths } from "./run_paths.ts";
 export { createCheckpointer } from "./session/session.ts";
 export { opener } from "./session/opening.ts";
 export { openForRewind } from "./session/rewinding.ts";
-export { openGuardedTools } from "./tools/tools.ts";
+export { openGuardedTools } from "./tools/run_tools.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { OwnCommandEnd, OwnCommandRunner } from "./tools/own_command.ts";
-export { loadOwnCommand } from "./tools/tools.ts";
+export { loadOwnCommand } from "./tools/run_tools.ts";
 export { runWorker } from "./tools/worker.ts";
 export type { TurnExtension } from "./turns/turn_extensions.ts";
 
