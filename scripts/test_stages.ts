@@ -20,21 +20,22 @@ const TEST = ["test", "-A", "--no-check"];
 /** The bundle that the e2e tests start. */
 export const TEST_BUNDLE = "dist/test/reasonix.js";
 
-/** e2e tests that look at processes, times or terminals of the whole machine: they run one after another. */
+/** Tests that look at processes, mounts, times or terminals of the whole machine run one after another. */
 const ALONE = [
-  "bundle",
-  "capture",
-  "chat_kill",
-  "chat_resize",
-  "demo",
-  "freeze",
-  "install",
-  "kill/jobs_end",
-  "kill/kill_chains",
-  "mcp_orphans",
-  "terminal_restore",
-  "worker_life",
-].map((name) => `tests/e2e/${name}_test.ts`);
+  "tests/conformance/sandbox/waiting_jail_test.ts",
+  "tests/e2e/bundle_test.ts",
+  "tests/e2e/capture_test.ts",
+  "tests/e2e/chat_kill_test.ts",
+  "tests/e2e/chat_resize_test.ts",
+  "tests/e2e/demo_test.ts",
+  "tests/e2e/freeze_test.ts",
+  "tests/e2e/install_test.ts",
+  "tests/e2e/kill/jobs_end_test.ts",
+  "tests/e2e/kill/kill_chains_test.ts",
+  "tests/e2e/mcp_orphans_test.ts",
+  "tests/e2e/terminal_restore_test.ts",
+  "tests/e2e/worker_life_test.ts",
+];
 
 /** Long random tests: each run takes a sample of them, `deno task soak` their whole length. */
 export const SOAK: readonly Stage[] = [
@@ -61,7 +62,7 @@ export const STAGES: readonly Stage[] = [
   { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
-    ...tests("conformance", [...TEST, "--parallel"], ["tests/conformance"]),
+    ...tests("conformance", [...TEST, "--parallel", `--ignore=${ALONE.join(",")}`], ["tests/conformance"]),
     coverage: true,
     limitSeconds: 1500,
   },

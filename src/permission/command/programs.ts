@@ -6,7 +6,7 @@ import { type Call, type Grammar, operands, type Program, type Wrapper } from ".
 import { FILES } from "./programs/files.ts";
 import { GIT } from "./programs/git.ts";
 import { interpreter, SHELLS } from "./programs/shells.ts";
-import { TOOLS } from "./programs/tools.ts";
+import { TOOLS } from "./programs/utilities.ts";
 import type { Destruction } from "./types.ts";
 import table from "./programs.txt" with { type: "text" };
 

@@ -289,7 +289,7 @@ export class Screen {
 }
 
 /**
- * Erases from so many rows above the cursor on. The first row is erased for itself: tmux saves a screen in its
+ * Erases from that many rows above the cursor. The first row is erased alone: tmux saves a screen in its
  * history that is erased from its first cell on.
  */
 function erasing(rows: number): string {
