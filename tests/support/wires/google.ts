@@ -170,7 +170,8 @@ export function wireEvent(event: WirePart): string {
 function* events(parts: readonly WirePart[], answer: PartsAnswer, usage: Counted): Generator<Part, void> {
   const counts = answer.usage === false ? undefined : usage;
   for (const [at, part] of parts.entries()) {
-    const soFar = counts && { ...counts, output: Math.min(at, counts.output), reasoning: 0 };
+    const soFar = counts &&
+      { ...counts, output: Math.min(at, counts.output - counts.reasoning), reasoning: 0 };
     yield wireEvent(answerEvent([part], soFar));
   }
   yield wireEvent(answerEvent([{ text: "" }], undefined, endingOf(answer)));

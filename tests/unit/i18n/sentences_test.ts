@@ -53,7 +53,7 @@ Deno.test("what is wrong with a server of MCP is said in Chinese, with what vari
     said("the server ended with exit code 3: Traceback; at line 3 | ValueError"),
     "服务器以退出码 3 结束：Traceback; at line 3 | ValueError",
   );
-  const files = ["connection/explain.ts", "transport/server_process.ts", "transport/http_transport.ts"];
+  const files = ["failures.ts", "transport/stdio.ts", "transport/http.ts"];
   const source = files.map((file) => Deno.readTextFileSync(new URL(`src/mcp/${file}`, ROOT))).join("");
   for (
     const text of [...literals(source, "\\bremedy:"), ...literals(source, "\\], "), "it wants you to sign in"]

@@ -123,6 +123,7 @@ Deno.test("patterns and texts that are made to be slow are compared in time", ()
       assertEquals(matchPattern(pattern, text), expected);
       return performance.now() - start;
     });
-    assert(Math.min(...took) < 500, `${took} ms`);
+    // An engine that backtracks would take hours.
+    assert(Math.min(...took) < 5_000, `${took} ms`);
   }
 });
