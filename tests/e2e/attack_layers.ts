@@ -17,7 +17,6 @@ export const DESTRUCTIVE_STOPS: readonly string[] = [
  * stops them.
  */
 export const POLICY_LETS_PASS: readonly string[] = [
-  "a Unix socket in /tmp",
   "a directory in place of the one above an editor task",
   "a directory in place of the one above the hooks",
   "a forged working directory",
@@ -49,7 +48,6 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "git's own protocol",
   "grep -r from above",
   "objects of a forbidden repository",
-  "python",
   "removing .git and making it anew",
   "tar of a forbidden directory",
   "the agent's key by name",
