@@ -176,26 +176,21 @@ export function chooseStages(words: readonly string[]): Stage[] {
   });
 }
 
-/**
- * Random tests of all stages share one seed (tests/support/seed.ts): a new one for each run. In CI each state
- * of the tests has its own, so that a failed run can be repeated.
- */
-async function announceSeed(): Promise<void> {
-  const seed = Deno.env.get("REASONIX_SEED") ?? await treeSeed() ??
-    String(crypto.getRandomValues(new Int32Array(1))[0]);
+/** The seed of the gate: a failed run in CI can be repeated, and a change is judged by what it changes. */
+const GATE_SEED = "177276162";
+
+/** Random tests of all stages share one seed (tests/support/seed.ts): a new one for each run, but in CI. */
+function announceSeed(): void {
+  const gate = Deno.env.get("CI") === undefined ? undefined : GATE_SEED;
+  const drawn = String(crypto.getRandomValues(new Int32Array(1))[0]);
+  const seed = Deno.env.get("REASONIX_SEED") ?? gate ?? drawn;
   Deno.env.set("REASONIX_SEED", seed);
   say(`Random tests use seed ${seed}; repeat with REASONIX_SEED=${seed} deno task test`);
 }
 
-async function treeSeed(): Promise<string | undefined> {
-  if (Deno.env.get("CI") === undefined) return undefined;
-  const { code, output } = await run("git", { args: ["rev-parse", "--short=7", "HEAD:tests"] });
-  return code === 0 ? String(parseInt(output.trim().slice(0, 7), 16)) : undefined;
-}
-
 async function main(): Promise<number> {
   const stages = chooseStages(Deno.args);
-  await announceSeed();
+  announceSeed();
   await Deno.remove("coverage", { recursive: true }).catch(() => {});
   const outcomes: Outcome[] = [];
   for (const stage of stages) outcomes.push(await runStage(stage));
