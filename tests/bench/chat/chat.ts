@@ -116,7 +116,12 @@ async function makeHomes(runner: Runner, program: Program): Promise<Homes> {
       const path = `chat/${++number}`;
       const url = `${runner.server.url}/${path}/v1`;
       const chosen = onRuntime(kind === "floor" ? CHAT_FLOOR : program, runtime);
-      if (kind !== "floor") await program.prepare(homes[kind], url);
+      if (kind !== "floor") {
+        await program.prepare(homes[kind], url);
+        // The paste is larger than a message that is sent without a question.
+        const config = `${homes[kind]}/.reasonix/config.toml`;
+        await Deno.writeTextFile(config, "\n[agent]\nlarge_input_tokens = 0\n", { append: true });
+      }
       if (kind === "resumed") await Deno.writeTextFile(long.path, long.text);
       return await visit(runner, {
         command: chosen.command,
