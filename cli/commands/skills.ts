@@ -1,7 +1,7 @@
 import { findSkillSet } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
-import { EXIT, formatPlace } from "../../src/core/mod.ts";
+import { EXIT, formatLocation } from "../../src/core/mod.ts";
 import { isDirectory } from "../../src/path/probe.ts";
 import { TrustStore } from "../../src/trust/mod.ts";
 import { fitDisplay } from "../../src/util/display_width.ts";
@@ -62,7 +62,7 @@ export async function validate(this: CliContext, _flags: unknown, folder: string
   const findings = validateSkill(folder.startsWith("/") ? folder : `${cwd}/${folder.replace(/\/+$/, "")}`);
   for (const { level, path, line, text } of findings) {
     this.process.stdout.write(
-      `${level}: ${formatPlace({ file: path, ...(line === undefined ? {} : { line }) })}: ${text}\n`,
+      `${level}: ${formatLocation({ file: path, ...(line === undefined ? {} : { line }) })}: ${text}\n`,
     );
   }
   const failed = findings.some((finding) => finding.level === "error");

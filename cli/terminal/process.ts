@@ -1,6 +1,6 @@
 import { palette, roughWidth, wantsColour, wrapText } from "../../src/view/mod.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
-import { errorMessage, EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, EXIT, formatLocation, ReasonixError } from "../../src/core/mod.ts";
 
 /** The part of its process that a command sees. */
 export interface CliContext {
@@ -90,7 +90,7 @@ export function errorText(error: unknown, word = "error: ", columns = word.lengt
     return `${word}Internal error; please report it\n${text}`;
   }
   const remedy = error.remedy ? `\n${" ".repeat(columns)}${error.remedy}` : "";
-  const place = error.place ? `${formatPlace(error.place)}: ` : "";
+  const place = error.place ? `${formatLocation(error.place)}: ` : "";
   return `${word}${place}${error.message}${remedy}`;
 }
 

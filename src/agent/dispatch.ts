@@ -10,7 +10,7 @@ import {
 import type { Decision, HookWord } from "../permission/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
 import { RepeatGuard } from "./guard.ts";
-import type { AgentParts } from "./ports.ts";
+import type { AgentDeps } from "./ports.ts";
 
 const MAX_PARALLEL = 8;
 
@@ -30,7 +30,7 @@ export interface BatchOutcome {
 type Entry = readonly [call: ToolCall, prepared: PreparedCall | string];
 
 interface Batch {
-  readonly parts: AgentParts;
+  readonly parts: AgentDeps;
   readonly guard: RepeatGuard;
   readonly signal: AbortSignal;
   readonly outcome: BatchOutcome;
@@ -43,7 +43,7 @@ interface Batch {
  * Contract: records exactly one `tool.end` per call, in call order, whatever happens.
  */
 export async function dispatch(
-  parts: AgentParts,
+  parts: AgentDeps,
   calls: readonly ToolCall[],
   guard: RepeatGuard,
   signal: AbortSignal,
@@ -97,7 +97,7 @@ async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void>
 }
 
 /** Runs one call by itself, and records all of it but its end. Never rejects. */
-export async function runCall(parts: AgentParts, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
+export async function runCall(parts: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
   const batch: Batch = { parts, guard: new RepeatGuard(), signal, outcome: {} };
   return await runEntry(batch, [call, await parts.toolbox.prepare(call, signal)]);
 }

@@ -3,7 +3,7 @@ import type { ToolCall } from "../core/mod.ts";
 const WARN_AT = 3;
 const STOP_AT = 6;
 
-export interface RepeatVerdict {
+export interface RepeatDecision {
   /** Added to what the model reads. */
   readonly reminder?: string;
   /** The turn ends: the model does not react. */
@@ -17,7 +17,7 @@ export interface RepeatVerdict {
 export class RepeatGuard {
   readonly #failures = new Map<string, number>();
 
-  observe(call: ToolCall, failed: boolean): RepeatVerdict {
+  observe(call: ToolCall, failed: boolean): RepeatDecision {
     if (!failed) {
       this.#failures.clear();
       return {};

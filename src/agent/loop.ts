@@ -9,7 +9,7 @@ import {
 import { dispatch } from "./dispatch.ts";
 import { RepeatGuard } from "./guard.ts";
 import { costStop, providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
-import type { AgentParts } from "./ports.ts";
+import type { AgentDeps } from "./ports.ts";
 import { type Reply, respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
 import { loadTextCalls } from "../provider/mod.ts";
@@ -27,7 +27,7 @@ interface Progress {
  * `turn.end`.
  */
 export async function runTurn(
-  parts: AgentParts,
+  parts: AgentDeps,
   input: UserInput,
   signal: AbortSignal,
 ): Promise<TurnOutcome> {
@@ -68,7 +68,7 @@ export async function runTurn(
   return outcome;
 }
 
-async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal): Promise<Stop> {
+async function steps(parts: AgentDeps, progress: Progress, signal: AbortSignal): Promise<Stop> {
   const { conversation, limits } = parts;
   const guard = new RepeatGuard();
   const review = new Review(parts);
@@ -129,12 +129,12 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
 }
 
 /** Adds what others have spent for the turn. */
-function takeSpent({ takeSpent }: AgentParts, progress: Progress): void {
+function takeSpent({ takeSpent }: AgentDeps, progress: Progress): void {
   for (const spent of takeSpent?.() ?? []) progress.spending = mergeSpending(progress.spending, spent);
 }
 
 /** Mends what made a request fail, by a shorter conversation or by another model. */
-async function recovers(parts: AgentParts, { error, shown }: Reply, signal: AbortSignal): Promise<boolean> {
+async function recovers(parts: AgentDeps, { error, shown }: Reply, signal: AbortSignal): Promise<boolean> {
   if (!error || signal.aborted) return false;
   if (error.kind === "context_length" && await parts.onContextOverflow?.(signal)) return true;
   return !shown && !signal.aborted && await parts.onFailure?.(error, parts.provider) === true;
@@ -142,11 +142,11 @@ async function recovers(parts: AgentParts, { error, shown }: Reply, signal: Abor
 
 /** Judges the form of answers: the first that is wrong goes back to the model, the second ends the turn. */
 class Review {
-  readonly #parts: AgentParts;
+  readonly #parts: AgentDeps;
   #returned = false;
   #asked = false;
 
-  constructor(parts: AgentParts) {
+  constructor(parts: AgentDeps) {
     this.#parts = parts;
   }
 
@@ -243,7 +243,7 @@ class Deadline {
  * recognise one; returns what to tell a model that writes its calls as text and has put one where it does not
  * count.
  */
-async function unexecutedCall(parts: AgentParts, answer: string): Promise<string | undefined> {
+async function unexecutedCall(parts: AgentDeps, answer: string): Promise<string | undefined> {
   const { conversation, provider } = parts;
   // Most answers have no sign of a call, and need not wait for the code that reads them.
   if (provider.model.toolMode === "none" || !/```|~~~|[<{[]/.test(answer)) return undefined;

@@ -4,7 +4,7 @@ export { runShellTurn } from "./shell_turn.ts";
 export { runTurn } from "./loop.ts";
 export { costStop, type Stop, StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
 export type {
-  AgentParts,
+  AgentDeps,
   AnswerForm,
   CallOpinion,
   Checkpointer,

@@ -80,7 +80,7 @@ export interface Limits {
   readonly cost?: number | undefined;
 }
 
-export interface AgentParts {
+export interface AgentDeps {
   readonly provider: Provider;
   readonly toolbox: Toolbox;
   readonly gate: Gate;

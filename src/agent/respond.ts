@@ -13,7 +13,7 @@ import {
 } from "../core/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
-import type { AgentParts } from "./ports.ts";
+import type { AgentDeps } from "./ports.ts";
 
 /** One model reply. Without an error the message is in the conversation. */
 export interface Reply {
@@ -43,7 +43,7 @@ function emptyDraft(): Draft {
 }
 
 /** Streams one reply to the readers and records it as one message. */
-export async function respond(parts: AgentParts, step: number, signal: AbortSignal): Promise<Reply> {
+export async function respond(parts: AgentDeps, step: number, signal: AbortSignal): Promise<Reply> {
   const { provider, conversation } = parts;
   const now = parts.now ?? performance.now.bind(performance);
   const started = now();
@@ -104,7 +104,7 @@ function messageEnd(
  */
 const WARM_AFTER_MS = 40;
 
-async function collect(parts: AgentParts, step: number, signal: AbortSignal): Promise<Draft> {
+async function collect(parts: AgentDeps, step: number, signal: AbortSignal): Promise<Draft> {
   const { provider, conversation } = parts;
   let draft = emptyDraft();
   const cancelWarmUp = step === 1 && parts.warm ? after(WARM_AFTER_MS, parts.warm) : undefined;

@@ -1,7 +1,7 @@
 import { NO_USAGE, type ToolCall } from "../core/mod.ts";
 import { runCall } from "./dispatch.ts";
 import { stopped, type TurnOutcome } from "./outcome.ts";
-import type { AgentParts } from "./ports.ts";
+import type { AgentDeps } from "./ports.ts";
 
 /** The tool that runs command lines. */
 const SHELL_TOOL = "bash";
@@ -14,7 +14,7 @@ const SHELL_TOOL = "bash";
  * Contract: as `runTurn`.
  */
 export async function runShellTurn(
-  parts: AgentParts,
+  parts: AgentDeps,
   command: string,
   signal: AbortSignal,
 ): Promise<TurnOutcome> {

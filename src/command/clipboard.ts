@@ -1,7 +1,7 @@
 import type { EnvLookup } from "../config/mod.ts";
 import { findProgram } from "../util/find_program.ts";
 
-export interface ClipboardWays {
+export interface ClipboardCommands {
   readonly env: EnvLookup;
   /** Directories whose programs are not run. */
   readonly untrusted: readonly string[];
@@ -47,7 +47,7 @@ const MOST_BYTES = 56_000;
  * Copies a text: with a program of this machine, unless the user sits at another one (SSH), then through the
  * terminal (OSC 52).
  */
-export async function copyText(text: string, ways: ClipboardWays): Promise<CopyOutcome> {
+export async function copyText(text: string, ways: ClipboardCommands): Promise<CopyOutcome> {
   const { env, control } = ways;
   const isRemote = env("SSH_CONNECTION") !== undefined || env("SSH_TTY") !== undefined;
   const tool = isRemote ? undefined : await copyByTool(text, ways);
@@ -63,7 +63,7 @@ export async function copyText(text: string, ways: ClipboardWays): Promise<CopyO
 }
 
 /** Returns the name of the program that took it. */
-async function copyByTool(text: string, { env, untrusted }: ClipboardWays): Promise<string | undefined> {
+async function copyByTool(text: string, { env, untrusted }: ClipboardCommands): Promise<string | undefined> {
   for (const tool of TOOLS[Deno.build.os] ?? []) {
     if (tool.needs !== undefined && !env(tool.needs)) continue;
     const program = findProgram(tool.name, env("PATH") ?? "", untrusted);

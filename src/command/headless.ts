@@ -33,7 +33,7 @@ export interface LineOptions {
  * Carries out a line that may begin with `/name`. Everything that is no command, such as a path, is text for
  * the model. Throws ReasonixError (usage) for a name that no command has.
  */
-export async function carryOutLine(
+export async function executeLine(
   text: string,
   assembly: Assembly,
   { locale = "en", signal }: LineOptions,

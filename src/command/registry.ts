@@ -5,7 +5,7 @@ import { exists } from "../path/probe.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { type Builtin, type BuiltinName, COMMANDS } from "./builtins.ts";
-import { broughtCommands, meetServer, unusedFile } from "./brought_commands.ts";
+import { meetServer, projectCommands, unusedFile } from "./project_commands.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
 
 /** What decides which commands there are. */
@@ -20,7 +20,7 @@ export interface CommandScope {
 
 /** All commands: the program's in the order of the list, then what the project and the user bring. */
 export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
-  const [own, brought] = await Promise.all([builtinCommands(scope.locale), broughtCommands(scope.session)]);
+  const [own, brought] = await Promise.all([builtinCommands(scope.locale), projectCommands(scope.session)]);
   const names = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
   const usable = scope.headless ? own.filter(({ chatOnly }) => !chatOnly) : own;
   return [...usable, ...brought.filter(({ name }) => !names.has(name))];
@@ -104,7 +104,7 @@ export async function readCommand(
   if (name.startsWith("mcp__")) await meetServer(name, scope.session);
   // Most lines name a command of the program, which needs no session.
   const command = (await builtinCommands(scope.locale)).find(isNamed) ??
-    (await broughtCommands(scope.session)).find(isNamed);
+    (await projectCommands(scope.session)).find(isNamed);
   if (command) return { command, argument: argument.trim() };
   const near = suggestNames(name, (await allCommands(scope)).map((each) => each.name))
     .filter((other) => Math.abs(other.length - name.length) <= 2);

@@ -26,10 +26,10 @@ export {
 export {
   type ConfigSource,
   getConfigValue,
-  idleSettings,
   listSettings,
   type Setting,
   sourceOf,
+  unusedSettings,
 } from "./query/settings.ts";
 export { requireProvider } from "./query/require_provider.ts";
 export { originText } from "./query/origin_text.ts";
@@ -41,7 +41,7 @@ export {
   reasonixHome,
   userConfigFile,
 } from "./config_paths.ts";
-export { addOwnHosts, addOwnRule, ownRulesFile, removeOwnRule } from "./project/own_rules.ts";
+export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
 export type { ConfiguredHook } from "./hooks/hooks.ts";

@@ -1,4 +1,4 @@
-import { formatPlace, ReasonixError, type Sayings, type SourcePlace } from "../core/mod.ts";
+import { formatLocation, ReasonixError, type Sayings, type SourceLocation } from "../core/mod.ts";
 
 /** The path of a value: keys of tables and indexes of arrays, from the top of the file. */
 export type KeyPath = readonly (string | number)[];
@@ -10,21 +10,21 @@ export interface ConfigProblem {
   readonly message: string;
   /** The next step for the user. */
   readonly remedy: string;
-  readonly place?: SourcePlace;
+  readonly place?: SourceLocation;
   /** Message and remedy for people who speak another language. */
   readonly said?: Sayings | undefined;
 }
 
 /** One line for people: place, message, and the remedy as a sentence of its own. */
 export function formatProblem(problem: ConfigProblem): string {
-  const place = problem.place ? `${formatPlace(problem.place)}: ` : "";
+  const place = problem.place ? `${formatLocation(problem.place)}: ` : "";
   const next = `${problem.remedy.charAt(0).toUpperCase()}${problem.remedy.slice(1)}`;
   return `${place}${problem.message}. ${next}`;
 }
 
 /** The same as codes, where they are known. */
 export function sayProblem({ place, said }: ConfigProblem): Sayings | undefined {
-  return said && (place ? [["at", formatPlace(place)], ...said] : said);
+  return said && (place ? [["at", formatLocation(place)], ...said] : said);
 }
 
 /** The configuration cannot be used. All problems of all files are in `problems`, in file order. */

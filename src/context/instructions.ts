@@ -75,9 +75,9 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);
   collector.folder(options.home, "user");
-  const folders = projectFolders(options.cwd);
+  const folders = projectDirectories(options.cwd);
   if (options.fromRoot) {
-    for (const folder of foldersAbove(folders[0] ?? options.cwd)) {
+    for (const folder of directoriesAbove(folders[0] ?? options.cwd)) {
       if (folder !== options.home) collector.folder(folder, "above", folder === "" ? "/" : folder);
     }
   }
@@ -94,7 +94,7 @@ export function loadInstructions(options: InstructionOptions): Instructions {
 /** The instruction files of one directory below the working directory. */
 export function loadFolderInstructions(folder: string, options: InstructionOptions): Instructions {
   const collector = new Collector(options);
-  collector.folder(folder, "project", projectFolders(options.cwd)[0]);
+  collector.folder(folder, "project", projectDirectories(options.cwd)[0]);
   return collector;
 }
 
@@ -102,7 +102,7 @@ export function loadFolderInstructions(folder: string, options: InstructionOptio
  * Directories from the repository root (the nearest one with .git) down to `cwd`; only `cwd` outside a
  * repository.
  */
-function projectFolders(cwd: string): string[] {
+function projectDirectories(cwd: string): string[] {
   const folders: string[] = [];
   for (let folder = cwd;;) {
     folders.unshift(folder);
@@ -114,9 +114,9 @@ function projectFolders(cwd: string): string[] {
 }
 
 /** The directories above one, the root of the file system first, as an empty text. */
-function foldersAbove(folder: string): string[] {
+function directoriesAbove(folder: string): string[] {
   const parent = folder.replace(/[/\\]?[^/\\]*$/, "");
-  return parent === folder ? [] : [...foldersAbove(parent), parent];
+  return parent === folder ? [] : [...directoriesAbove(parent), parent];
 }
 
 class Collector implements Instructions {

@@ -19,7 +19,7 @@ export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
-export { agentRoots, type CommandPlaces, commandRoots, type SkillPlaces } from "./skills/roots.ts";
+export { agentRoots, type CommandRoots, commandRoots, type SkillRoots } from "./skills/roots.ts";
 export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents/agent.ts";
 
 /** Agents that come with the program and those that files describe. */

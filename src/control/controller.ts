@@ -1,4 +1,4 @@
-import { type AgentParts, runShellTurn, runTurn, StopReason, type TurnOutcome } from "../agent/mod.ts";
+import { type AgentDeps, runShellTurn, runTurn, StopReason, type TurnOutcome } from "../agent/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { CompactionReport } from "../context/mod.ts";
 import { type EventSink, ReasonixError, type Submission, type UserInput } from "../core/mod.ts";
@@ -6,7 +6,7 @@ import { titleOf } from "../session/mod.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** The parts of an agent without those that the controller adds itself. */
-export interface ControlledParts extends Omit<AgentParts, "conversation" | "takeSteering"> {
+export interface ControlledDeps extends Omit<AgentDeps, "conversation" | "takeSteering"> {
   /** Makes room at the user's wish; absent where nothing can. */
   readonly compact?: (hint: string | undefined, signal: AbortSignal) => Promise<CompactionReport>;
 }
@@ -14,13 +14,13 @@ export interface ControlledParts extends Omit<AgentParts, "conversation" | "take
 /** Drives one conversation: submissions in, events out. */
 export class Controller {
   readonly recorder: Recorder;
-  readonly #parts: AgentParts;
-  readonly #compact: ControlledParts["compact"];
+  readonly #parts: AgentDeps;
+  readonly #compact: ControlledDeps["compact"];
   readonly #steering: string[] = [];
   readonly #interrupted = new Set<(reason: StopReason) => void>();
   #turn: AbortController | undefined;
 
-  constructor(recorder: Recorder, { compact, ...parts }: ControlledParts) {
+  constructor(recorder: Recorder, { compact, ...parts }: ControlledDeps) {
     this.recorder = recorder;
     this.#compact = compact;
     this.#parts = { ...parts, conversation: recorder, takeSteering: () => this.takeSteering() };

@@ -1,6 +1,6 @@
 import { lazy } from "../util/lazy.ts";
 
-export { type ControlledParts, Controller } from "./controller.ts";
+export { type ControlledDeps, Controller } from "./controller.ts";
 export { MemoryStore } from "./memory_store.ts";
 export { appendIfChanged, changeTools, openConversation, recordPrefix, type WantedPrefix } from "./prefix.ts";
 export { type EventSource, type EventStore, Recorder } from "./recorder.ts";
@@ -9,7 +9,7 @@ export {
   previewRewind,
   redoTarget,
   rewind,
-  type RewindParts,
+  type RewindDeps,
   type RewindPreview,
   type RewindScope,
   type RewindTarget,

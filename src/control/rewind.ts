@@ -16,7 +16,7 @@ export interface RewindTarget {
   readonly scope: RewindScope;
 }
 
-export interface RewindParts {
+export interface RewindDeps {
   readonly recorder: Recorder;
   /** Needed when files are rewound. */
   readonly checkpoints: () => Promise<Checkpoints>;
@@ -79,7 +79,7 @@ export function redoTarget(state: SessionState): RewindTarget {
 }
 
 /** Tells what a rewind would do to files, and changes nothing. */
-export async function previewRewind(parts: RewindParts, target: RewindTarget): Promise<RewindPreview> {
+export async function previewRewind(parts: RewindDeps, target: RewindTarget): Promise<RewindPreview> {
   const checkpoints = await checkpointsFor(parts, target);
   const id = checkpoints?.checkpointFor(target.to);
   if (!checkpoints || id === undefined) return { files: [], uncovered: [] };
@@ -91,7 +91,7 @@ export async function previewRewind(parts: RewindParts, target: RewindTarget): P
  * Brings files, conversation or both back to a moment, and records that. Files come first: a process that is
  * killed in between can simply rewind again.
  */
-export async function rewind(parts: RewindParts, target: RewindTarget): Promise<FileReport> {
+export async function rewind(parts: RewindDeps, target: RewindTarget): Promise<FileReport> {
   const { recorder } = parts;
   if (openTurn(recorder.state)) {
     throw new ReasonixError("Cannot rewind while a turn is running", {
@@ -109,6 +109,6 @@ export async function rewind(parts: RewindParts, target: RewindTarget): Promise<
   return report;
 }
 
-async function checkpointsFor(parts: RewindParts, target: RewindTarget): Promise<Checkpoints | undefined> {
+async function checkpointsFor(parts: RewindDeps, target: RewindTarget): Promise<Checkpoints | undefined> {
   return target.scope === "conversation" ? undefined : await parts.checkpoints();
 }

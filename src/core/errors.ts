@@ -16,13 +16,13 @@ export const EXIT = {
 export type ExitName = keyof typeof EXIT;
 
 /** A place in a file the user can open. Line and column are 1-based. */
-export interface SourcePlace {
+export interface SourceLocation {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
 }
 
-export function formatPlace(place: SourcePlace): string {
+export function formatLocation(place: SourceLocation): string {
   const column = place.column === undefined ? "" : `:${place.column}`;
   return place.line === undefined ? place.file : `${place.file}:${place.line}${column}`;
 }
@@ -37,7 +37,7 @@ export class ReasonixError extends Error {
   override readonly name: string = "ReasonixError";
   readonly exit: ExitName;
   readonly remedy: string | undefined;
-  readonly place: SourcePlace | undefined;
+  readonly place: SourceLocation | undefined;
   readonly said: Sayings | undefined;
   readonly setting: string | undefined;
 
@@ -46,7 +46,7 @@ export class ReasonixError extends Error {
     options: {
       exit?: ExitName;
       remedy?: string;
-      place?: SourcePlace;
+      place?: SourceLocation;
       said?: Sayings | undefined;
       setting?: string;
       cause?: unknown;

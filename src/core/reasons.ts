@@ -38,10 +38,10 @@ export type DeedCode =
   | "strictOverwrite";
 
 /** A directory or what lies in it. */
-export type KnownPlace = "root" | "home" | "workspace" | "holdsHome" | "holdsWorkspace" | "outside";
+export type KnownLocation = "root" | "home" | "workspace" | "holdsHome" | "holdsWorkspace" | "outside";
 
 /** What is hit by it. */
-export type HitPlace = KnownPlace | `everything:${KnownPlace}` | "unknown" | "manyNames";
+export type HitLocation = KnownLocation | `everything:${KnownLocation}` | "unknown" | "manyNames";
 
 /** What a protected path is. */
 export type ProtectedKind = "git" | "opened" | "project" | "start" | "agents" | "programs" | "own" | "holder";
@@ -62,4 +62,4 @@ export type AskReason =
 export type Confinement = NonNullable<EventOf<"notice">["confinement"]>;
 
 /** A layer of defence that does not depend on the jail. */
-export type StandingLayer = NonNullable<Confinement["standing"]>[number];
+export type AlwaysOnProtection = NonNullable<Confinement["standing"]>[number];

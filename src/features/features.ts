@@ -70,8 +70,8 @@ export function featuresOf(
   assemble: Assemble,
 ): Features {
   return {
-    plans: lazy(async () => new (await import("./plan/session_plans.ts")).PlanDesk(run)),
-    goals: lazy(async () => new (await import("./goal/session_goal.ts")).GoalDesk(run)),
+    plans: lazy(async () => new (await import("./plan/session_plans.ts")).SessionPlans(run)),
+    goals: lazy(async () => new (await import("./goal/session_goal.ts")).SessionGoal(run)),
     agents: lazy(async () => (await import("./agents/subagent_manager.ts")).openDesk(run, assemble)),
   };
 }

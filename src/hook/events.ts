@@ -57,7 +57,7 @@ export function isHookEvent(name: string): name is HookEvent {
 }
 
 /** Reports whether other agents have an event of that name. */
-export function isForeignEvent(name: string): boolean {
+export function isUnknownEvent(name: string): boolean {
   return ELSEWHERE.has(name);
 }
 

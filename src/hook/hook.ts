@@ -1,6 +1,6 @@
-import { formatPlace, type SourcePlace } from "../core/mod.ts";
+import { formatLocation, type SourceLocation } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { HOOK_EVENTS, type HookEvent, isForeignEvent, isHookEvent } from "./events.ts";
+import { HOOK_EVENTS, type HookEvent, isHookEvent, isUnknownEvent } from "./events.ts";
 import { type Matcher, readMatcher } from "./matcher.ts";
 
 /** A hook as the configuration has it. */
@@ -11,7 +11,7 @@ export interface HookSource {
   readonly timeout_seconds: number;
   readonly failure: "open" | "closed";
   readonly source: string;
-  readonly place?: SourcePlace;
+  readonly place?: SourceLocation;
   /** Why it must not run, where its source knows. */
   readonly fault?: Pick<HookProblem, "message" | "remedy">;
 }
@@ -57,7 +57,7 @@ export function readHooks<S extends HookSource>(
 }
 
 function unknownEvent(event: string): Pick<HookProblem, "message" | "remedy"> {
-  if (isForeignEvent(event)) {
+  if (isUnknownEvent(event)) {
     return {
       message: `The event ${event} never comes here`,
       remedy: "see reasonix docs hooks for those that do",
@@ -72,11 +72,11 @@ function unknownEvent(event: string): Pick<HookProblem, "message" | "remedy"> {
 export function hookTitle({ command, place }: Pick<HookSource, "command" | "place">): string {
   const line = command.replace(/\s+/g, " ").trim();
   const shown = line.length > 80 ? `${line.slice(0, 79)}…` : line;
-  return place ? `${formatPlace(place)}: ${shown}` : shown;
+  return place ? `${formatLocation(place)}: ${shown}` : shown;
 }
 
 /** A problem in one line, with its place and what to do. */
 export function formatHookProblem({ source, message, remedy }: HookProblem): string {
-  const place = source.place ? `${formatPlace(source.place)}: ` : "";
+  const place = source.place ? `${formatLocation(source.place)}: ` : "";
   return `${place}${message}; the hook ${JSON.stringify(source.command)} does not run; ${remedy}`;
 }

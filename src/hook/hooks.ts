@@ -30,7 +30,7 @@ export interface Firing {
 }
 
 /** What all hooks of an event said together. */
-export interface HookVerdict {
+export interface HookOutcome {
   /** The strongest, with its reasons in the order of the hooks. */
   readonly decision?: HookDecision;
   readonly reason?: string;
@@ -66,7 +66,7 @@ export class Hooks<S extends HookSource> {
   }
 
   /** Runs the hooks of an event; undefined when none is meant. */
-  async fire(event: HookEvent, firing: Firing): Promise<HookVerdict | undefined> {
+  async fire(event: HookEvent, firing: Firing): Promise<HookOutcome | undefined> {
     const meant = this.#options.hooks.filter((hook) =>
       hook.event === event && (firing.names === undefined || hook.matches(firing.names))
     );
@@ -130,7 +130,7 @@ export class Hooks<S extends HookSource> {
     await this.#options.record({ type: "notice", level, code: "hook", text, said: [saying] });
   }
 
-  async #combine(ran: readonly Ran[]): Promise<HookVerdict> {
+  async #combine(ran: readonly Ran[]): Promise<HookOutcome> {
     const effects = ran.map(({ effect }) => effect);
     const decision = DECISIONS.find((each) => effects.some((effect) => effect.decision === each));
     const reasons = effects.filter((effect) => effect.decision === decision).map(({ reason = "" }) => reason);

@@ -1,6 +1,6 @@
 import { absolutePath, normalize } from "../path/lexical.ts";
 import { exists, isFile } from "../path/probe.ts";
-import { formatPlace } from "../core/mod.ts";
+import { formatLocation } from "../core/mod.ts";
 import type { HookSource } from "./hook.ts";
 
 /** Words that a shell knows by itself, as far as lines begin with them. */
@@ -20,7 +20,7 @@ export function missingCommands(hooks: readonly HookSource[], around: Around): s
   return hooks.flatMap(({ command, event, place }) => {
     const missing = missingCommand(command, around);
     if (missing === undefined) return [];
-    const at = place ? `${formatPlace(place)}: ` : "";
+    const at = place ? `${formatLocation(place)}: ` : "";
     return [
       `${at}The program ${
         JSON.stringify(missing)

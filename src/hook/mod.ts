@@ -3,7 +3,7 @@ import { lazy } from "../util/lazy.ts";
 
 export { factsOf, HOOK_EVENTS, type HookEvent, isHookEvent } from "./events.ts";
 export { formatHookProblem, type HookSource, readHooks } from "./hook.ts";
-export { type HookLauncher, hookNote, Hooks, type HookVerdict } from "./hooks.ts";
+export { type HookLauncher, hookNote, type HookOutcome, Hooks } from "./hooks.ts";
 export { missingCommands } from "./missing.ts";
 export type { HookRun } from "./read_run.ts";
 export { sampleInput } from "./sample.ts";

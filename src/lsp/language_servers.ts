@@ -24,7 +24,7 @@ export interface LspOptions {
   /** Finds an installed program; undefined: there is none. */
   readonly find: (program: string) => string | undefined;
   readonly spawn: StartProcess;
-  readonly givenUp: ServerParts["givenUp"];
+  readonly givenUp: ServerDeps["givenUp"];
   readonly idleMs?: number;
 }
 
@@ -125,7 +125,7 @@ function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
 
-interface ServerParts {
+interface ServerDeps {
   readonly spec: ServerSpec;
   /** Full path of its program. */
   readonly program: string;
@@ -152,7 +152,7 @@ const MAX_LOSSES = 3;
 export class LanguageServer {
   readonly spec: ServerSpec;
   readonly root: string;
-  readonly #parts: ServerParts;
+  readonly #parts: ServerDeps;
   #running: Promise<RunningServer> | undefined;
   #process: ServerProcess | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -160,7 +160,7 @@ export class LanguageServer {
   #why = "";
   #closed = false;
 
-  constructor(parts: ServerParts) {
+  constructor(parts: ServerDeps) {
     this.spec = parts.spec;
     this.root = parts.root;
     this.#parts = parts;
@@ -225,7 +225,7 @@ export class LanguageServer {
   }
 }
 
-interface RunningParts {
+interface RunningDeps {
   readonly spec: ServerSpec;
   readonly root: string;
   readonly process: ServerProcess;
@@ -256,7 +256,7 @@ export class RunningServer {
   readonly #open = new Map<string, OpenDocument>();
   capabilities: ServerCapabilities = {};
 
-  private constructor({ spec, root, process, ended }: RunningParts) {
+  private constructor({ spec, root, process, ended }: RunningDeps) {
     this.#spec = spec;
     this.connection = new LspConnection(process, {
       notified: (method, params) => {
@@ -271,7 +271,7 @@ export class RunningServer {
   }
 
   /** Rejects with a ReasonixError, the process ended, when the server does not come up. */
-  static async start(parts: RunningParts): Promise<RunningServer> {
+  static async start(parts: RunningDeps): Promise<RunningServer> {
     const server = new RunningServer(parts);
     const { connection } = server;
     try {

@@ -6,7 +6,7 @@ import type {
   WorkspaceEdit,
 } from "vscode-languageserver-protocol";
 import { ReasonixError } from "../core/mod.ts";
-import type { NamePlace, NamePort } from "../tool/mod.ts";
+import type { NamePort, SymbolPosition } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import type { LanguageServers, RunningServer } from "./language_servers.ts";
@@ -40,19 +40,19 @@ export class Names implements NamePort {
     this.#options = options;
   }
 
-  async definition(place: NamePlace, signal: AbortSignal): Promise<string> {
+  async definition(place: SymbolPosition, signal: AbortSignal): Promise<string> {
     const found = await this.#ask("textDocument/definition", place, signal);
     return await this.#places(locationsIn(found), "No definition was found");
   }
 
-  async references(place: NamePlace, signal: AbortSignal): Promise<string> {
+  async references(place: SymbolPosition, signal: AbortSignal): Promise<string> {
     const found = await this.#ask("textDocument/references", place, signal, {
       context: { includeDeclaration: true },
     });
     return await this.#places(locationsIn(found), "No reference was found");
   }
 
-  async hover(place: NamePlace, signal: AbortSignal): Promise<string> {
+  async hover(place: SymbolPosition, signal: AbortSignal): Promise<string> {
     const found = await this.#ask("textDocument/hover", place, signal);
     const text = isRecord(found) ? contentText(found.contents).trim() : "";
     if (text === "") return "Nothing is known about it";
@@ -78,7 +78,7 @@ export class Names implements NamePort {
   }
 
   /** Every file as it would be with another name; nothing is written. */
-  async rename(place: NamePlace, newName: string, signal: AbortSignal): Promise<ChangedFile[]> {
+  async rename(place: SymbolPosition, newName: string, signal: AbortSignal): Promise<ChangedFile[]> {
     const { running } = await this.#open(place.path);
     await this.#refresh(running);
     const edit = await this.#ask("textDocument/rename", place, signal, { newName });
@@ -100,7 +100,7 @@ export class Names implements NamePort {
 
   /** The file without the definition of a symbol, its comment and its decorators; nothing is written. */
   async remove(
-    { path, symbol, line }: Omit<NamePlace, "line"> & { readonly line: number | undefined },
+    { path, symbol, line }: Omit<SymbolPosition, "line"> & { readonly line: number | undefined },
     signal: AbortSignal,
   ): Promise<ChangedFile[]> {
     const { running, file } = await this.#open(path);
@@ -130,7 +130,7 @@ export class Names implements NamePort {
 
   async #ask(
     method: string,
-    { path, line, symbol }: NamePlace,
+    { path, line, symbol }: SymbolPosition,
     signal: AbortSignal,
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<unknown> {

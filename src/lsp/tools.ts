@@ -2,8 +2,8 @@ import { ReasonixError } from "../core/mod.ts";
 import {
   type Arguments,
   errorResult,
-  type NamePlace,
   type NamePort,
+  type SymbolPosition,
   texts,
   type Tool,
   type ToolContext,
@@ -23,7 +23,7 @@ const PLACE = {
   additionalProperties: false,
 };
 
-const place = ({ path, line, symbol }: Arguments): NamePlace => ({
+const place = ({ path, line, symbol }: Arguments): SymbolPosition => ({
   path: String(path),
   line: Number(line),
   symbol: String(symbol),

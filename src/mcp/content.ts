@@ -11,7 +11,7 @@ import { canonicalJson } from "../util/canonical_json.ts";
 import { isRecord, parseJson, safeText } from "../util/json.ts";
 
 /** The destination of content that is no text. */
-interface ContentPlace {
+interface ContentLocation {
   /** The model sees images. */
   readonly vision: boolean;
   /** The path of a file for data that no model reads: the number of the file, and an ending without a dot. */
@@ -25,10 +25,10 @@ const MAX_IMAGES = 10;
 export class Content {
   readonly texts: string[] = [];
   readonly images: ImagePart[] = [];
-  readonly #place: ContentPlace;
+  readonly #place: ContentLocation;
   #files = 0;
 
-  constructor(place: ContentPlace) {
+  constructor(place: ContentLocation) {
     this.#place = place;
   }
 
@@ -114,7 +114,7 @@ export interface AttachedContent {
   readonly images: readonly ImagePart[];
 }
 
-export interface ContentDesk {
+export interface ContentIntake {
   /** The model sees images. */
   readonly vision: boolean;
   /** Directory for data that no model reads; made on first use. */
@@ -131,7 +131,7 @@ const MAX_PROMPT = 1_000_000;
 export async function promptContent(
   { messages }: GetPromptResult,
   server: string,
-  desk: ContentDesk,
+  desk: ContentIntake,
 ): Promise<AttachedContent> {
   const content = contentFor(server, desk);
   const dialogue = messages.some(({ role }) => role !== "user");
@@ -151,14 +151,14 @@ export async function promptContent(
 export async function resourceContent(
   { contents }: ReadResourceResult,
   server: string,
-  desk: ContentDesk,
+  desk: ContentIntake,
 ): Promise<AttachedContent> {
   const content = contentFor(server, desk);
   for (const part of contents) await content.addResource(part, contents.length > 1);
   return { text: safeText(content.texts.join("\n")), images: content.images };
 }
 
-function contentFor(server: string, { vision, directory }: ContentDesk): Content {
+function contentFor(server: string, { vision, directory }: ContentIntake): Content {
   const name = `mcp_${server.replace(/[^\w-]/g, "_").slice(0, 40)}_${crypto.randomUUID().slice(0, 8)}`;
   return new Content({ vision, file: (number, ending) => `${directory}/${name}_${number}.${ending}` });
 }

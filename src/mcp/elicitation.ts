@@ -5,7 +5,7 @@ import { isRecord } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import type { McpQuestions } from "./connection.ts";
 
-export interface QuestionDesk {
+export interface ElicitationHandler {
   /** Absent: the run has no prompt. */
   readonly asker: Asker | undefined;
   readonly texts: () => Promise<Texts["mcp_questions"]>;
@@ -22,7 +22,9 @@ const MAX_FIELDS = 30;
  * Asks the user the questions of servers, one value at a time. Without a prompt the answer is "cancel", with
  * a notice in the output of the run.
  */
-export function elicitation({ asker, texts, tell, open }: QuestionDesk): NonNullable<McpQuestions["elicit"]> {
+export function elicitation(
+  { asker, texts, tell, open }: ElicitationHandler,
+): NonNullable<McpQuestions["elicit"]> {
   return async (server, params, signal) => {
     const words = await texts();
     const name = oneLine(server, 60);
@@ -58,7 +60,7 @@ class Dialog {
   /** Shows an address whole, with its host apart; it is opened only after a yes. */
   async address(
     params: Extract<ElicitRequestParams, { mode: "url" }>,
-    { tell, open }: Pick<QuestionDesk, "tell" | "open">,
+    { tell, open }: Pick<ElicitationHandler, "tell" | "open">,
   ): Promise<ElicitResult> {
     const texts = this.#texts;
     const address = URL.canParse(params.url) ? new URL(params.url) : undefined;
@@ -82,7 +84,7 @@ class Dialog {
 
   async form(
     params: Exclude<ElicitRequestParams, { mode: "url" }>,
-    tell: QuestionDesk["tell"],
+    tell: ElicitationHandler["tell"],
   ): Promise<ElicitResult> {
     const texts = this.#texts;
     const { fields, unreadable } = formFields(params.requestedSchema);

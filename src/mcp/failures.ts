@@ -49,7 +49,7 @@ function isRefusal(error: Error): error is HttpRefusal {
 export class MissingProgramError extends ReasonixError {}
 
 /** Facts of a transport in addition to the error itself. */
-interface Circumstances {
+interface FailureContext {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;
@@ -66,7 +66,7 @@ const MAX_SAID = 200;
  * Says in one line what went wrong with a server: a ReasonixError whose cause is what was thrown. Aborts and
  * what is explained already stay as they are.
  */
-export function explain(error: unknown, circumstances: Circumstances): unknown {
+export function explain(error: unknown, circumstances: FailureContext): unknown {
   if (error instanceof ReasonixError || isAbort(error)) return error;
   const { spec, ended } = circumstances;
   if (ended !== undefined) return new ReasonixError(ended, { cause: error });
@@ -95,7 +95,7 @@ function plain(message: string): string {
 
 type Problem = readonly [message: string, remedy?: string];
 
-function httpProblem(chain: readonly Error[], circumstances: Circumstances): Problem | undefined {
+function httpProblem(chain: readonly Error[], circumstances: FailureContext): Problem | undefined {
   const { spec } = circumstances;
   const redirect = chain.find((one) => one instanceof RedirectError);
   if (redirect) {
@@ -143,7 +143,7 @@ function insufficient(error: Error, spec: McpServerSpec): Problem {
   ];
 }
 
-function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: Circumstances): Problem {
+function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: FailureContext): Problem {
   const { status } = refusal;
   const shown = `${status} ${refusal.statusText || (NAMES[status] ?? "")}`.trim();
   const said = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");

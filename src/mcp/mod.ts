@@ -5,7 +5,7 @@ export { type McpServerSpec, namePrefix, serverSpecs, type SpecContext, toolName
 export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing.ts";
 export type { McpQuestions, McpRoot } from "./connection.ts";
 export type { McpServer, ServerChange, ServerStatus, ShownState } from "./server.ts";
-export type { AttachedContent, ContentDesk } from "./content.ts";
+export type { AttachedContent, ContentIntake } from "./content.ts";
 export type { McpOptions, McpServers, OfferedTool, PromptEntry, ResourceEntry } from "./servers.ts";
 
 /** The servers of a run; loaded only where one is configured. */

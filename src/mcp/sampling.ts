@@ -4,9 +4,9 @@ import type { Texts } from "../i18n/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import type { McpQuestions } from "./connection.ts";
-import type { QuestionDesk } from "./elicitation.ts";
+import type { ElicitationHandler } from "./elicitation.ts";
 
-export interface SamplingDesk extends Pick<QuestionDesk, "asker" | "texts" | "tell"> {
+export interface SamplingHandler extends Pick<ElicitationHandler, "asker" | "texts" | "tell"> {
   /** The session's model. */
   readonly provider: Provider;
   /** Tokens, in and out, that each server may use in this run. */
@@ -20,11 +20,11 @@ const EXCERPT = 600;
 
 /** Lets the session's model write for servers: with a person's word, without tools, within a budget. */
 export class Sampling {
-  readonly #desk: SamplingDesk;
+  readonly #desk: SamplingHandler;
   readonly #used = new Map<string, number>();
   readonly #granted = new Set<string>();
 
-  constructor(desk: SamplingDesk) {
+  constructor(desk: SamplingHandler) {
     this.#desk = desk;
   }
 

@@ -7,7 +7,7 @@ import { EMPTY_LISTING, knownEra, type Listing, type ListingCache, type ServerRe
 import { ServerLog } from "./server_log.ts";
 import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
 
-interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
+interface ServerDeps extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly spec: McpServerSpec;
   readonly home: string;
   readonly cache: ListingCache;
@@ -22,7 +22,7 @@ const RECORD_AGE_MS = 86_400_000;
 export class McpServer {
   readonly spec: McpServerSpec;
   readonly log: ServerLog;
-  readonly #parts: ServerParts;
+  readonly #parts: ServerDeps;
   readonly #restarts: Restarts;
   readonly #life = new AbortController();
   #record: ServerRecord;
@@ -34,7 +34,7 @@ export class McpServer {
   #listing: Promise<void> | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(parts: ServerParts) {
+  constructor(parts: ServerDeps) {
     this.spec = parts.spec;
     this.#parts = parts;
     this.log = new ServerLog(parts.home, parts.spec.name);

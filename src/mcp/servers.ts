@@ -1,7 +1,7 @@
 import { ReasonixError } from "../core/mod.ts";
 import type { Tool } from "../tool/mod.ts";
 import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
-import { type AttachedContent, type ContentDesk, promptContent, resourceContent } from "./content.ts";
+import { type AttachedContent, type ContentIntake, promptContent, resourceContent } from "./content.ts";
 import {
   instructionsText,
   ListingCache,
@@ -216,7 +216,7 @@ export class McpServers {
   /** Has a server write a prompt. Rejects as `use` of a server does. */
   async prompt(
     { server, name, args }: { server: string; name: string; args: Record<string, string> },
-    desk: ContentDesk,
+    desk: ContentIntake,
   ): Promise<AttachedContent> {
     const { signal } = desk;
     const result = await this.#allowed(server).use(
@@ -227,7 +227,7 @@ export class McpServers {
   }
 
   /** Reads a resource. Rejects as `use` of a server does. */
-  async read(server: string, uri: string, desk: ContentDesk): Promise<AttachedContent> {
+  async read(server: string, uri: string, desk: ContentIntake): Promise<AttachedContent> {
     const { signal } = desk;
     const result = await this.#allowed(server, uri).use((connection) => connection.read(uri, signal), signal);
     return await resourceContent(result, server, desk);

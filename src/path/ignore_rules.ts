@@ -6,7 +6,7 @@ const MAX_LINE = 4096;
 const MAX_WILD = 64 * 1024;
 
 /** Returns what the last matching line of an ignore file says; undefined when no line matches. */
-export type IgnoreVerdict = "ignore" | "keep" | undefined;
+export type IgnoreDecision = "ignore" | "keep" | undefined;
 
 interface Rule {
   readonly glob: string;
@@ -42,7 +42,7 @@ export class IgnoreRules {
   }
 
   /** `path` counts from the directory of the ignore file and ends with `name`. */
-  match(path: string, name: string, isFolder: boolean): IgnoreVerdict {
+  match(path: string, name: string, isFolder: boolean): IgnoreDecision {
     const last = Math.max(this.#byName?.(name, isFolder) ?? -1, this.#byPath?.(path, isFolder) ?? -1);
     const rule = this.#rules[last];
     return rule && (rule.keep ? "keep" : "ignore");

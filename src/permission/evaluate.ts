@@ -13,7 +13,7 @@ import {
   type Ruling,
   type ToolRules,
 } from "../rule/mod.ts";
-import type { CommandJudge, CommandReport, CommandScene } from "./command/judge.ts";
+import type { CommandJudge, CommandReport, X } from "./command/judge.ts";
 import type { GateOptions } from "./types.ts";
 
 /** Everything known about one call before anybody is asked. */
@@ -204,7 +204,7 @@ export class Evaluator {
     return { call, subject, ruling: report.ruling, report, directory };
   }
 
-  #scene(rules: ToolRules, directory: string): CommandScene {
+  #scene(rules: ToolRules, directory: string): X {
     const paths = this.#paths;
     const wrote = (path: string) => this.#written.has(path, paths);
     return { ruleSet: this.rules, rules, paths, places: this.#places, directory, wrote };

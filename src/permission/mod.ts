@@ -14,7 +14,7 @@ export type {
   ApprovalRequest,
   Approver,
   CallPreview,
-  CommandSurroundings,
+  CommandEnvironment,
   Confirmation,
   DecisionEvent,
   DestructiveFinding,

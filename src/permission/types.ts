@@ -3,7 +3,7 @@ import type {
   AskReason,
   Deed,
   EventOf,
-  HitPlace,
+  HitLocation,
   NewEventOf,
   PreparedCall,
   Sayings,
@@ -34,7 +34,7 @@ export interface DestructiveFinding {
   readonly command: string;
   readonly deed: Deed;
   /** What the first target is; absent where nothing is hit. */
-  readonly place?: HitPlace;
+  readonly place?: HitLocation;
   /** Both in English. */
   readonly reason: string;
   readonly targets: readonly DestructiveTarget[];
@@ -184,7 +184,7 @@ export type DecisionEvent =
   | NewEventOf<"notice">;
 
 /** The surroundings of commands, as far as they decide who is asked. */
-export interface CommandSurroundings {
+export interface CommandEnvironment {
   /** Temporary directories that commands have to themselves: nothing of the user's can be lost there. */
   readonly privateDirectories: readonly string[];
   /** Commands can reach other machines. */
@@ -240,7 +240,7 @@ export interface GateOptions {
    */
   readonly unconfined?: () => Promise<string | undefined>;
   /** Returns what commands find around them; absent: an open machine. Asked once, too. */
-  readonly surroundings?: () => Promise<CommandSurroundings>;
+  readonly surroundings?: () => Promise<CommandEnvironment>;
   /**
    * Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable.
    */

@@ -22,7 +22,7 @@ export type { ReplyReader } from "./wire/http_stream.ts";
 export { type MessageWriter, RequestBuffer } from "./wire/request_buffer.ts";
 export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { optionalMembers } from "./wrap.ts";
-export { foreignSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
+export { otherVendorSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
 /** The head of a conversation whose tools are taught in the system prompt. */
 export const loadTaughtPrefix = lazy(() => import("./tool_modes/syntax.ts"));
 /** Reads calls out of texts. */

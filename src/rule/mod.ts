@@ -1,5 +1,5 @@
 /** Permission rules: how they are written, what they mean, and what they match. */
-export { ruleRemark } from "./remark.ts";
+export { lintRule } from "./lint.ts";
 export { isFault, MAX_WEIGHT, readRule, ruleWeight } from "./syntax.ts";
 export { isProblem, parseRule } from "./rule.ts";
 export type { PolicySource, Rule, RuleList, RuleProblem, RuleText } from "./rule.ts";

@@ -1,11 +1,11 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import {
-  type ControlledParts,
+  type ControlledDeps,
   type Controller,
   type FileReport,
   rewind,
-  type RewindParts,
+  type RewindDeps,
   type RewindScope,
   turnTarget,
 } from "../control/mod.ts";
@@ -21,14 +21,14 @@ import type { TurnInput } from "./context/turn_input.ts";
 import { ended, reasonOf, throwIfStopped, TurnRunner } from "./turns/turn_runner.ts";
 
 /** The parts of a run, connected. */
-export interface AssemblyParts extends RunContext, Features {
+export interface AssemblyDeps extends RunContext, Features {
   readonly controller: Controller;
   /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
   /** What a turn needs beyond its conversation; nothing that acts between steps. */
-  readonly turn: ControlledParts;
+  readonly turn: ControlledDeps;
 }
 
 /** The facts that a front end shows of a session that begins. */
@@ -52,26 +52,26 @@ export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
   /** How far the agent may go, for a person to change between calls. */
   readonly modes: Modes;
-  readonly paths: AssemblyParts["paths"];
-  readonly workspace: AssemblyParts["workspace"];
+  readonly paths: AssemblyDeps["paths"];
+  readonly workspace: AssemblyDeps["workspace"];
   readonly session: RunSession;
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
-  readonly inputs: AssemblyParts["inputs"];
+  readonly inputs: AssemblyDeps["inputs"];
   /** Reasoning effort that the model is asked for; absent: the vendor's own. */
   readonly effort: string | undefined;
-  readonly redact: AssemblyParts["redact"];
+  readonly redact: AssemblyDeps["redact"];
   /** The plans of the session. */
-  readonly plans: AssemblyParts["plans"];
+  readonly plans: AssemblyDeps["plans"];
   /** Its goal. */
-  readonly goals: AssemblyParts["goals"];
-  readonly #parts: AssemblyParts;
+  readonly goals: AssemblyDeps["goals"];
+  readonly #parts: AssemblyDeps;
   readonly #running = new Set<Promise<unknown>>();
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
   readonly #turns: TurnRunner;
 
-  constructor(parts: AssemblyParts) {
+  constructor(parts: AssemblyDeps) {
     this.#parts = parts;
     this.controller = parts.controller;
     this.modes = parts.modes;
@@ -106,7 +106,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   /** The MCP servers of the run; undefined where none is configured. */
-  get servers(): NonNullable<AssemblyParts["plugins"]>["servers"] | undefined {
+  get servers(): NonNullable<AssemblyDeps["plugins"]>["servers"] | undefined {
     return this.#parts.plugins?.servers;
   }
 
@@ -199,7 +199,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   /** The session as what previews and rewinds work on. */
-  get rewindable(): RewindParts {
+  get rewindable(): RewindDeps {
     const { recorder, checkpointer } = this.#parts;
     return { recorder, checkpoints: () => checkpointer.open() };
   }
@@ -209,7 +209,7 @@ export class Assembly implements AsyncDisposable {
    * kept of it, so that what changes until then counts; `sink` is shown the events.
    */
   async warmUp(sink: EventSink): Promise<void> {
-    const { rehearse } = await import("./session/rehearsal.ts");
+    const { rehearse } = await import("./session/warm_up.ts");
     await rehearse({ ...this.#parts, opening: this.#parts, sink });
   }
 
@@ -254,7 +254,7 @@ export class Assembly implements AsyncDisposable {
   }
 }
 
-async function agentNames(inputs: AssemblyParts["inputs"]): Promise<readonly string[]> {
+async function agentNames(inputs: AssemblyDeps["inputs"]): Promise<readonly string[]> {
   const { knownAgents } = await import("./agents/known_agents.ts");
   return (await knownAgents(inputs)).map(({ name }) => name);
 }

@@ -4,7 +4,7 @@ import { errorMessage, type ProviderError, type ProviderErrorKind, type Sayings 
 import { optionalMembers, type Provider } from "../provider/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
-import { tellForeign } from "./session/session.ts";
+import { recordOtherVendorParts } from "./session/session.ts";
 
 /** Failures that another model may not have; a stop by the user and a request that is wrong are none. */
 const TAKEN: ReadonlySet<ProviderErrorKind> = new Set<ProviderErrorKind>([
@@ -38,7 +38,7 @@ export interface FallbackOptions {
 }
 
 /** What a change of the model is declared to. */
-export interface FallbackParts {
+export interface FallbackDeps {
   readonly recorder: Recorder;
   readonly inputs: Pick<PromptInputs, "systemOf">;
   readonly registry: Pick<ToolRegistry, "schemas">;
@@ -79,7 +79,7 @@ export class Fallback {
   }
 
   /** Lets the next model that can answer in place of one that said nothing; false when there is none. */
-  async onFailure(error: ProviderError, failed: Provider, parts: FallbackParts): Promise<boolean> {
+  async onFailure(error: ProviderError, failed: Provider, parts: FallbackDeps): Promise<boolean> {
     if (failed !== this.provider || !TAKEN.has(error.kind)) return false;
     const next = await this.#takeNext(error, parts);
     if (!next) {
@@ -98,7 +98,7 @@ export class Fallback {
   }
 
   /** Goes back to the first model once it is worth a try. */
-  async beforeTurn(parts: FallbackParts): Promise<void> {
+  async beforeTurn(parts: FallbackDeps): Promise<void> {
     if (this.#back === undefined || this.#now() < this.#back) return;
     const { first } = this.#options;
     this.#back = undefined;
@@ -110,7 +110,7 @@ export class Fallback {
     await parts.recorder.record({ type: "notice", level: "info", code: "fallback", text, said });
   }
 
-  async #takeNext(error: ProviderError, parts: FallbackParts): Promise<Provider | undefined> {
+  async #takeNext(error: ProviderError, parts: FallbackDeps): Promise<Provider | undefined> {
     const { chain, create } = this.#options;
     for (let choice = chain[this.#next]; choice; choice = chain[this.#next]) {
       this.#next += 1;
@@ -128,7 +128,7 @@ export class Fallback {
   }
 
   /** Returns why a model cannot answer here. */
-  #problem({ model }: Provider, error: ProviderError, { recorder }: FallbackParts): string | undefined {
+  #problem({ model }: Provider, error: ProviderError, { recorder }: FallbackDeps): string | undefined {
     const { contextWindow: window = 0, price } = model;
     const { contextWindow: refused = 0, price: own } = this.#current.model;
     const { lastUsage } = recorder.state;
@@ -145,7 +145,7 @@ export class Fallback {
   }
 
   /** Declares the head of the conversation that the model gets, and whose reasoning it does not get. */
-  async #change(next: Provider, { recorder, inputs, registry }: FallbackParts): Promise<void> {
+  async #change(next: Provider, { recorder, inputs, registry }: FallbackDeps): Promise<void> {
     const { model } = next;
     const detail = `${nameOf(this.#current)} → ${nameOf(next)}`;
     this.#current = next;
@@ -158,7 +158,7 @@ export class Fallback {
       provider: model.provider,
       toolMode: model.toolMode,
     });
-    await tellForeign(recorder, next);
+    await recordOtherVendorParts(recorder, next);
   }
 
   #now(): number {
@@ -174,7 +174,7 @@ function nameOf({ model }: Provider): string {
   return `${model.provider}/${model.id}`;
 }
 
-async function passOver({ recorder }: FallbackParts, name: string, why: string): Promise<void> {
+async function passOver({ recorder }: FallbackDeps, name: string, why: string): Promise<void> {
   const text = `${name} cannot answer instead: ${why}`;
   const said: Sayings = [["passedOver", name, why]];
   await recorder.record({ type: "notice", level: "warning", code: "fallback", text, said });

@@ -15,12 +15,12 @@ export type { TurnInput } from "./context/turn_input.ts";
 export type { LanguageServerRow } from "./lsp/run_lsp.ts";
 export type { KnownServer } from "./mcp/with_servers.ts";
 export type {
+  DelegatedTask,
   Features,
   GoalController,
   GoalRequest,
   InternalRequest,
   InternalResult,
-  OwnTask,
   PlanController,
   RunAgents,
   Verification,
@@ -44,8 +44,8 @@ export { opener } from "./session/opening.ts";
 export { openForRewind } from "./session/rewinding.ts";
 export { openGuardedTools } from "./tools/run_tools.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
-export type { OwnCommandEnd, OwnCommandRunner } from "./tools/own_command.ts";
-export { loadOwnCommand } from "./tools/run_tools.ts";
+export type { UserCommandResult, UserCommandRunner } from "./tools/user_command.ts";
+export { loadUserCommand } from "./tools/run_tools.ts";
 export { runWorker } from "./tools/worker.ts";
 export type { TurnExtension } from "./turns/turn_extensions.ts";
 

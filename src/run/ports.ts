@@ -45,7 +45,7 @@ export interface InternalResult {
 }
 
 /** A task that the program itself gives to an agent which is in no list. */
-export interface OwnTask {
+export interface DelegatedTask {
   /** Identifier of its session. */
   readonly id: string;
   readonly agent: AgentDefinition;
@@ -74,7 +74,7 @@ export interface RunAgents extends AgentPort {
    * Waits until an agent has done a task of the program's own. A string says why it cannot begin; rejects
    * when the signal aborts.
    */
-  own(task: OwnTask, signal: AbortSignal): Promise<AgentReport | string>;
+  own(task: DelegatedTask, signal: AbortSignal): Promise<AgentReport | string>;
 }
 
 /** A goal as somebody asks for it. */

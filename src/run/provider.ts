@@ -206,22 +206,22 @@ export async function providerOf(
 }
 
 /** Says what of the model's settings, and of what its provider is to speak to, is not as it was wanted. */
-export function modelRemarks(provider: Provider, remote: RemotePlugins | undefined): Remark[] {
+export function modelWarnings(provider: Provider, remote: RemotePlugins | undefined): Remark[] {
   const { model } = provider;
   const { id, effort, unsent = [] } = model;
   const names = unsent.join(", ");
   return [
-    ...effort?.fellFrom === undefined ? [] : [effortRemark(id, effort.fellFrom, effort.level)],
+    ...effort?.fellFrom === undefined ? [] : [effortWarning(id, effort.fellFrom, effort.level)],
     ...names === "" ? [] : [{
       text: `${names} ${unsent.length === 1 ? "is" : "are"} not sent: ${id} would refuse the request`,
       said: [["notSent", names, id]] as const,
     }],
-    ...toollessRemark(model),
+    ...toollessWarning(model),
     ...remote?.remarks(provider) ?? [],
   ];
 }
 
-function toollessRemark({ provider, id, toolMode }: Provider["model"]): Remark[] {
+function toollessWarning({ provider, id, toolMode }: Provider["model"]): Remark[] {
   if (toolMode !== "none") return [];
   const name = `${provider}/${id}`;
   return [{
@@ -230,7 +230,7 @@ function toollessRemark({ provider, id, toolMode }: Provider["model"]): Remark[]
   }];
 }
 
-function effortRemark(id: string, wanted: string, level = ""): Remark {
+function effortWarning(id: string, wanted: string, level = ""): Remark {
   return {
     text: level === ""
       ? `${id} cannot be told how much to think: the effort "${wanted}" is not sent`

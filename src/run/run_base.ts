@@ -44,7 +44,7 @@ export interface RunBase {
 /** Opens the base of a run. */
 export async function openRunBase(options: AssemblyOptions): Promise<RunBase> {
   const { paths, loaded } = options;
-  const remote = await expectPlugins(loaded);
+  const remote = await prefetchPlugins(loaded);
   const model = await buildModel(options, remote);
   const { provider } = model;
   const { toolMode } = provider.model;
@@ -71,7 +71,7 @@ export async function openRunBase(options: AssemblyOptions): Promise<RunBase> {
   });
   const adapted = options.adaptedTools ?? await adaptedTools(inputs);
   const registry = buildRegistry(loaded.config, { builtin: inputs.tools, own, toolMode, adapted });
-  const asker = options.asker && toldAsker(options.asker, recorder);
+  const asker = options.asker && recordingAsker(options.asker, recorder);
   const run = { options, paths, loaded, model, provider, remote, scope, workspace, session, redact };
   return { ...run, recorder, extensions, skillRules, inputs, registry, asker };
 }
@@ -91,7 +91,7 @@ export const loadPlugins = lazy(() => Promise.all([import("./mcp/run_plugins.ts"
  * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those
  * that the model's provider speaks to, which it has to know of.
  */
-async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined> {
+async function prefetchPlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined> {
   const { config } = loaded;
   if (config.plugins.length === 0) return undefined;
   // Opening them reports an error.
@@ -102,7 +102,7 @@ async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins | unde
 }
 
 /** Records when a person is asked and has answered. */
-function toldAsker(asker: Asker, recorder: Recorder): Asker {
+function recordingAsker(asker: Asker, recorder: Recorder): Asker {
   return {
     async ask(questions, signal) {
       const text = questions[0]?.question ?? "";

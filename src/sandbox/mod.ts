@@ -11,8 +11,8 @@ export type { MadeFiles } from "./command/made_files.ts";
 export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
 export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
 export type { Jail, JailOptions } from "./command/jail.ts";
-export { describeConfinement, noConfinement, standingLayers } from "./command/unconfined.ts";
-export { forecastJail, type JailForecast } from "./command/forecast.ts";
+export { alwaysOnProtections, describeConfinement, noConfinement } from "./command/unconfined.ts";
+export { type ExpectedSandbox, expectedSandbox } from "./command/expected_sandbox.ts";
 
 /**
  * Chooses the strongest jail that works here (or none, as `mode` says) and prepares it. Costs a file read, at

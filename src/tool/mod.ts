@@ -6,7 +6,7 @@ export type { BuiltinTool } from "./builtin_tool.ts";
 export * from "./services/services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./services/session_services.ts";
 export { BUILTINS } from "./builtins.ts";
-export { CLAUDE_TOOLS, toolsNamed } from "./foreign_calls.ts";
+export { CLAUDE_TOOLS, toolsNamed } from "./third_party_calls.ts";
 export { preparedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";

@@ -8,7 +8,7 @@ import {
 } from "../core/mod.ts";
 import { checkArguments } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
-import { foreignCall, patchOfCommand } from "./foreign_calls.ts";
+import { patchOfCommand, thirdPartyCall } from "./third_party_calls.ts";
 import { type Arguments, isKnownToRead, texts, type Tool } from "./tool.ts";
 import { isRecord } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
@@ -155,7 +155,7 @@ export class ToolRegistry {
     const tool = offer?.tool ?? this.#tools.get(call.name) ?? this.#stranger(call.name);
     if (!isRecord(value)) return tool ? resolve(call, tool, offer, value) : this.#unknownTool(call.name);
     if (tool?.redirect) return this.#redirected(call, tool, value);
-    const foreign = tool ? { tool: tool.name, args: value } : foreignCall(call.name, value);
+    const foreign = tool ? { tool: tool.name, args: value } : thirdPartyCall(call.name, value);
     const meant = tool ?? (foreign && this.#tools.get(foreign.tool));
     if (!foreign || !meant) return this.#unknownTool(call.name);
     const patch = foreign.tool === "bash"

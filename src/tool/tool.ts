@@ -251,7 +251,7 @@ export function insteadOfWriting(writes: Exclude<WritePolicy, "allow">): string 
 }
 
 /** A remark for a command that seems to have failed because it cannot change the workspace. */
-export function readOnlyRemark(writes: WritePolicy, output: string): string | undefined {
+export function writesHint(writes: WritePolicy, output: string): string | undefined {
   if (writes === "allow" || !/read-only file system|\bEROFS\b|operation not permitted/i.test(output)) {
     return undefined;
   }

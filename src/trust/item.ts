@@ -1,4 +1,4 @@
-import type { SourcePlace } from "../core/mod.ts";
+import type { SourceLocation } from "../core/mod.ts";
 import { contains } from "../path/contains.ts";
 import { isFile } from "../path/probe.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
@@ -23,13 +23,13 @@ export interface TrustItem {
   readonly files?: readonly string[];
   /** Absolute paths that its words name. Files of the project among them count like `files`. */
   readonly paths?: readonly string[];
-  readonly place: SourcePlace;
+  readonly place: SourceLocation;
   /** The reason why an entry needs trust, for people: "it would …". */
   readonly reason?: string;
   /** All facts for people, without values that may be secrets. Absent: the reason and the definition. */
   readonly lines?: readonly string[] | undefined;
   /** Places of values that may be secrets in the file. */
-  readonly hidden?: readonly SourcePlace[] | undefined;
+  readonly hidden?: readonly SourceLocation[] | undefined;
   /** The single permissions that the item grants. */
   readonly grants?: readonly PermissionGrant[];
 }
@@ -42,7 +42,7 @@ export interface PermissionGrant {
   readonly value: string;
   /** Continues "it would be allowed to", for people. */
   readonly words: string;
-  readonly place: SourcePlace;
+  readonly place: SourceLocation;
 }
 
 /** An entry of a configuration file that needs trust. */
@@ -55,7 +55,7 @@ export interface TrustEntry extends Pick<TrustItem, "kind" | "name" | "paths"> {
 /** Makes the item of an entry of the project in `cwd`. Paths, place and facts are found on first use. */
 export function entryItem(
   { kind, name, written, paths = [], describe }: TrustEntry,
-  { cwd, place }: { readonly cwd: string; readonly place: () => SourcePlace },
+  { cwd, place }: { readonly cwd: string; readonly place: () => SourceLocation },
 ): TrustItem & { readonly reason: string } {
   const definition = canonicalJson(written);
   let described: ReturnType<TrustEntry["describe"]> | undefined;

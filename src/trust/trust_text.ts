@@ -1,4 +1,4 @@
-import { formatPlace, type SourcePlace } from "../core/mod.ts";
+import { formatLocation, type SourceLocation } from "../core/mod.ts";
 import type { Texts } from "../i18n/mod.ts";
 import { readSmallText } from "../path/probe.ts";
 import type { TrustItem } from "./item.ts";
@@ -9,11 +9,11 @@ type TrustTexts = Texts["overlay"]["trust"];
 export function describeItem(item: TrustItem): string[] {
   const { kind, name, place, reason = "", definition, grants } = item;
   if (!grants) {
-    return [`${kind} ${name}  ${formatPlace(place)}`, ...item.lines ?? [reason, String(definition)]];
+    return [`${kind} ${name}  ${formatLocation(place)}`, ...item.lines ?? [reason, String(definition)]];
   }
   return [
     `${name} would allow without a question, below your own deny and ask rules:`,
-    ...grants.map(({ words, value, place }) => `${words}  ${value}  ${formatPlace(place)}`),
+    ...grants.map(({ words, value, place }) => `${words}  ${value}  ${formatLocation(place)}`),
   ];
 }
 
@@ -22,10 +22,12 @@ export function trustLines(items: readonly TrustItem[], texts: TrustTexts): stri
   return items.flatMap((item) => {
     const { kind, name, reason = "", place, grants } = item;
     if (grants) {
-      return grants.map(({ key, value, place }) => `${grantText(key, value, texts)} (${formatPlace(place)})`);
+      return grants.map(({ key, value, place }) =>
+        `${grantText(key, value, texts)} (${formatLocation(place)})`
+      );
     }
     const words = kind === "shell" ? texts.shell(name) : texts.entry(kind, name, reason);
-    return [`${words} (${formatPlace(place)})`];
+    return [`${words} (${formatLocation(place)})`];
   });
 }
 
@@ -40,7 +42,7 @@ function grantText(key: string, value: string, texts: TrustTexts): string {
  */
 export function trustDetails(items: readonly TrustItem[]): string {
   const plugins = items.flatMap(({ name, place, lines }) =>
-    lines ? [`── ${name}  ${formatPlace(place)}\n${lines.join("\n")}\n`] : []
+    lines ? [`── ${name}  ${formatLocation(place)}\n${lines.join("\n")}\n`] : []
   );
   const rest = items.filter(({ lines }) => lines === undefined);
   const places = rest.flatMap(({ place, grants = [] }) => [place, ...grants.map((each) => each.place)]);
@@ -54,7 +56,7 @@ export function trustDetails(items: readonly TrustItem[]): string {
 const LITERAL = /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
 
 /** Replaces the quoted texts at these places. */
-function withoutLiterals(text: string, places: readonly SourcePlace[]): string {
+function withoutLiterals(text: string, places: readonly SourceLocation[]): string {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const offsets = places.map(({ line = 1, column = 1 }) => (starts[line - 1] ?? 0) + column - 1);
   return offsets.toSorted((a, b) => b - a).reduce((shown, offset) => {

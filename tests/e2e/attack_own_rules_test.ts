@@ -2,7 +2,7 @@
  * Rules that the user keeps for one project. Nobody is there to ask, so that only a rule lets a call run:
  * none may come with the repository, with a copy of the project, or from the model.
  */
-import { addOwnRule, ownRulesFile } from "../../src/config/mod.ts";
+import { addSavedRule, savedRulesFile } from "../../src/config/mod.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
@@ -20,11 +20,11 @@ Deno.test("a repository cannot bring the rules that the user keeps for a project
   const cwd = await Deno.realPath(world.dir);
   const place = { home: world.home, cwd };
   // The very file that the program would write for the user, at every place where it could be looked for.
-  await addOwnRule(place, "allow", "Bash(make it)");
+  await addSavedRule(place, "allow", "Bash(make it)");
   assertEquals(await decision(world, cwd), "allow");
-  const text = await Deno.readTextFile(ownRulesFile(place));
-  const name = ownRulesFile(place).slice(world.home.length + 1);
-  await Deno.remove(ownRulesFile(place));
+  const text = await Deno.readTextFile(savedRulesFile(place));
+  const name = savedRulesFile(place).slice(world.home.length + 1);
+  await Deno.remove(savedRulesFile(place));
   for (const planted of [name, "rules.toml", `.reasonix/${name}`, ".reasonix/rules.toml", `home/${name}`]) {
     await world.write(planted, text);
   }
@@ -37,7 +37,7 @@ Deno.test("a repository cannot bring the rules that the user keeps for a project
 Deno.test("a copy of a project, and a moved one, have none of the rules kept for it", async () => {
   await using world = await makeWorld();
   const cwd = await Deno.realPath(world.dir);
-  await addOwnRule({ home: world.home, cwd }, "allow", "Bash(make it)");
+  await addSavedRule({ home: world.home, cwd }, "allow", "Bash(make it)");
   await Deno.mkdir(`${cwd}/../copy`);
   await Deno.symlink(cwd, `${cwd}/../link`);
   assertEquals(await decision(world, await Deno.realPath(`${cwd}/../copy`)), "ask");
@@ -72,8 +72,8 @@ Deno.test({
     // Of its own project the gate stops it, of another one the file tools and the jail.
     const layers = [[cwd, "settings of this program"], ["/other", "state of Reasonix"]] as const;
     for (const [project, refusal] of layers) {
-      const file = ownRulesFile({ home, cwd: project });
-      await addOwnRule({ home, cwd: project }, "deny", "Bash(nothing)");
+      const file = savedRulesFile({ home, cwd: project });
+      await addSavedRule({ home, cwd: project }, "deny", "Bash(nothing)");
       const before = await Deno.readTextFile(file);
       server.push(...attempts(file, home).map((call) => ({ calls: [call] })), { text: "done" });
       const args = ["run", "--on-ask", "allow", "--allowed-tools", "Bash,Edit,Read", "go"];

@@ -1,6 +1,6 @@
 /** An agent made of a scripted provider, small real tools and a session in memory. */
-import { type AgentParts, RegistryToolbox, runTurn, type TurnOutcome } from "../../src/agent/mod.ts";
-import { type ControlledParts, openConversation, Recorder } from "../../src/control/mod.ts";
+import { type AgentDeps, RegistryToolbox, runTurn, type TurnOutcome } from "../../src/agent/mod.ts";
+import { type ControlledDeps, openConversation, Recorder } from "../../src/control/mod.ts";
 import { MemoryStore } from "../../src/control/memory_store.ts";
 import type { Chunk, Event, Message, ToolCall } from "../../src/core/mod.ts";
 import type { Gate } from "../../src/permission/mod.ts";
@@ -60,7 +60,7 @@ export interface Fixture {
 export async function agentFixture(
   provider: Provider,
   tools: readonly Tool[] = [],
-  parts: Partial<ControlledParts> = {},
+  parts: Partial<ControlledDeps> = {},
 ): Promise<Fixture> {
   const registry = new ToolRegistry([], tools);
   const { callId: _i, signal: _s, progress: _p, jail, ...context } = makeToolContext(Deno.cwd());
@@ -74,7 +74,7 @@ export async function agentFixture(
     model: "scripted-1",
     context: ["<e>x</e>"],
   });
-  const whole: AgentParts = {
+  const whole: AgentDeps = {
     provider,
     toolbox: new RegistryToolbox({ registry, context, jail: () => jail }),
     gate: ALLOW_ALL,

@@ -1,5 +1,5 @@
 import { type HookRow, loadHookList, loadTrustedConfig } from "../../../src/assembly/mod.ts";
-import { EXIT, formatPlace } from "../../../src/core/mod.ts";
+import { EXIT, formatLocation } from "../../../src/core/mod.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -20,7 +20,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
     stdout.write(forReader("No hooks here; `reasonix docs hooks` says how to write one\n"));
   }
   for (const { message, place } of loaded.warnings.filter(({ message }) => /hook/i.test(message))) {
-    stderr.write(`! ${place ? `${formatPlace(place)}: ` : ""}${message}\n`);
+    stderr.write(`! ${place ? `${formatLocation(place)}: ` : ""}${message}\n`);
   }
 }
 
@@ -32,7 +32,7 @@ function lines({ event, matcher, command, place, source, state, why, ...rest }: 
     ...(failure === "closed" ? ["refuses when it fails"] : []),
     ...(timeoutSeconds === 60 ? [] : [timeoutSeconds === 0 ? "no time limit" : `${timeoutSeconds} s`]),
     ...(confined ? ["in the jail"] : []),
-    ...(place ? [formatPlace(place)] : []),
+    ...(place ? [formatLocation(place)] : []),
   ];
   return [
     `${event}${matcher === "" || matcher === "*" ? "" : ` ${matcher}`}  ${oneLine(command, 400)}`,

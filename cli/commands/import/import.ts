@@ -1,6 +1,6 @@
 import { createTwoFilesPatch } from "diff";
 import { type ConfigProblem, loadImport, saveKey } from "../../../src/config/mod.ts";
-import { EXIT, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { EXIT, formatLocation, ReasonixError } from "../../../src/core/mod.ts";
 import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
@@ -79,11 +79,11 @@ async function importFrom(
   } else {
     stdout.write(closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }, texts));
   }
-  if (wanted && !agreed && !asks && !flags.json) throw nobodyToAsk(texts);
+  if (wanted && !agreed && !asks && !flags.json) throw noPromptAvailable(texts);
 }
 
 function problemText({ place, message, remedy }: ConfigProblem, { error, remark }: Texts["import"]): string {
-  const where = place ? `${formatPlace(place)}: ` : "";
+  const where = place ? `${formatLocation(place)}: ` : "";
   return `${error}: ${where}${remark(message)}\n       ${remark(remedy)}`;
 }
 
@@ -113,8 +113,8 @@ async function saveKeys(
   return waiting.map(({ name }) => name);
 }
 
-function nobodyToAsk(texts: Texts["import"]): ReasonixError {
-  return new ReasonixError(texts.nobodyToAsk, { exit: "blocked", remedy: texts.nobodyToAskRemedy });
+function noPromptAvailable(texts: Texts["import"]): ReasonixError {
+  return new ReasonixError(texts.noPromptAvailable, { exit: "blocked", remedy: texts.nobodyToAskRemedy });
 }
 
 interface Result {

@@ -1,5 +1,5 @@
 import type { loadImport } from "../../../src/config/mod.ts";
-import type { SourcePlace } from "../../../src/core/mod.ts";
+import type { SourceLocation } from "../../../src/core/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
@@ -65,7 +65,7 @@ export function foundText(
 
 /** What becomes of one setting: a line behind a mark, and a remark below it. */
 interface Row {
-  readonly place: SourcePlace;
+  readonly place: SourceLocation;
   readonly mark: "+" | "=" | "!" | "·";
   readonly text: string;
   readonly remark?: string;
@@ -143,11 +143,11 @@ function diffText(patch: string, { show, colour }: ImportView): string {
   }).join("\n");
 }
 
-function position({ line, column }: SourcePlace): string {
+function position({ line, column }: SourceLocation): string {
   return line === undefined ? "" : `${line}:${column ?? 1}`;
 }
 
-function inFile(a: SourcePlace, b: SourcePlace): number {
+function inFile(a: SourceLocation, b: SourceLocation): number {
   if (a.file !== b.file) return 0;
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

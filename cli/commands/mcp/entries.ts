@@ -11,7 +11,7 @@ import {
   userConfigFile,
   vendorHosts,
 } from "../../../src/config/mod.ts";
-import { errorMessage, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError } from "../../../src/core/mod.ts";
 import { loadSignIn, serverSpecs } from "../../../src/mcp/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFile, readSmallText } from "../../../src/path/probe.ts";
@@ -55,7 +55,7 @@ export async function add(
   for (const { place } of known) {
     if (!place || !own.includes(place.file)) continue;
     const remedy = `choose another, or: reasonix mcp remove ${name}`;
-    throw usage(name, `there is one of that name (${formatPlace(place)})`, remedy);
+    throw usage(name, `there is one of that name (${formatLocation(place)})`, remedy);
   }
   const { addServer } = await loadServerEdits();
   const saved = flags.project ? new Map<string, string>() : loaded.keys.saved();
@@ -63,7 +63,7 @@ export async function add(
     [paths.env(variable), saved.get(variable)].some((other) => other !== undefined && other !== value);
   const { change, secrets } = await addServer(file, { name, ...server }, taken);
   const notes = known.map(({ place }) =>
-    `There is another of that name${place ? ` in ${formatPlace(place)}` : ""}`
+    `There is another of that name${place ? ` in ${formatLocation(place)}` : ""}`
   );
   for (const { variable, value } of secrets) {
     if (paths.env(variable) === value) notes.push(`${variable} comes from your environment, as it does now`);
@@ -250,7 +250,7 @@ export async function remove(this: CliContext, flags: RemoveFlags, name: string)
   await forgetSecrets(this, first.change, { paths, files: places.map(({ path }) => path), flags });
   const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
   if (next?.place) {
-    this.process.stdout.write(forReader(`From now on the one in ${formatPlace(next.place)} counts\n`));
+    this.process.stdout.write(forReader(`From now on the one in ${formatLocation(next.place)} counts\n`));
   }
 }
 

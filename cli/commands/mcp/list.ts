@@ -1,6 +1,6 @@
 import { type KnownServer, loadServerWork, loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { formatProblem, mcpJsonFile, userConfigFile } from "../../../src/config/mod.ts";
-import { formatPlace } from "../../../src/core/mod.ts";
+import { formatLocation } from "../../../src/core/mod.ts";
 import type { McpToolInfo, ServerStatus } from "../../../src/mcp/mod.ts";
 import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
 import { isRecord } from "../../../src/util/json.ts";
@@ -20,9 +20,9 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
     stdout.json(rows);
     return;
   }
-  const ofServers = new Set(loaded.leftOut.map(({ place }) => formatPlace(place)));
+  const ofServers = new Set(loaded.leftOut.map(({ place }) => formatLocation(place)));
   for (const warning of loaded.warnings) {
-    const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatPlace(warning.place));
+    const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatLocation(warning.place));
     if (about) stderr.write(`! ${formatProblem(warning)}\n`);
   }
   if (rows.length === 0) {
@@ -48,7 +48,7 @@ function rowText(
   { name, state, type, target, why, remedy, source, place, status }: KnownServer,
   cwd: string,
 ): string {
-  const where = place === undefined ? "" : formatPlace(place).replace(`${cwd}/`, "");
+  const where = place === undefined ? "" : formatLocation(place).replace(`${cwd}/`, "");
   const head = [oneLine(name, 60), type, target === undefined ? undefined : oneLine(target, 300)];
   const facts = [STATES[state], remembered(status), [source, where].filter(Boolean).join(" ")]
     .filter((text) => text !== "");

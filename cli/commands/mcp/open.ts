@@ -1,6 +1,6 @@
 import { loadServerWork, loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import { listServers, type LoadedConfig, type ServerRow } from "../../../src/config/mod.ts";
-import { type ExitName, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { type ExitName, formatLocation, ReasonixError } from "../../../src/core/mod.ts";
 import type { McpServers } from "../../../src/mcp/mod.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -59,7 +59,7 @@ export function requireServer(rows: readonly ServerRow[], name: string): void {
       remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
     });
   }
-  const place = row.place === undefined ? "" : ` (${formatPlace(row.place)})`;
+  const place = row.place === undefined ? "" : ` (${formatLocation(row.place)})`;
   if (row.state === "off") {
     throw new ReasonixError(`${cannot}: this project switches it off${place}`, {
       exit: "usage",

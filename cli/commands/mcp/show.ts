@@ -1,4 +1,4 @@
-import { EXIT, formatPlace } from "../../../src/core/mod.ts";
+import { EXIT, formatLocation } from "../../../src/core/mod.ts";
 import type { McpServer, McpServers, ServerStatus } from "../../../src/mcp/mod.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";
@@ -136,7 +136,7 @@ export async function test(this: CliContext, _flags: unknown, name: string): Pro
   await openNamed(this, { name, onClosed }, async ({ servers, rows }: OpenServers) => {
     const server = servers.named(name);
     const row = rows.find((each) => each.name === name && each.target !== undefined);
-    const where = row?.place === undefined ? "" : formatPlace(row.place);
+    const where = row?.place === undefined ? "" : formatLocation(row.place);
     print(`${oneLine(name, 60)}  ${server.spec.type}  ${oneLine(row?.target ?? "", 400)}`);
     print(dim(`  ${terminalSafe(where)}${row?.state === "off" ? ", switched off there" : ""}`));
     const limit = server.spec.startupMs > 0 ? ` (at most ${server.spec.startupMs / 1000} s)` : "";

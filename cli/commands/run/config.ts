@@ -140,7 +140,7 @@ interface ConfigFlags extends RunFlags, TrustOptions {
 }
 
 /** The configuration of a run that nobody attends. */
-export async function loadUnattendedConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
+export async function loadNonInteractiveConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
   return unattended(await loadRunConfig(paths, flags));
 }
 

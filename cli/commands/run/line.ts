@@ -6,14 +6,14 @@ import { lazy } from "../../../src/util/lazy.ts";
 const loadCommands = lazy(() => import("../../../src/command/mod.ts"));
 
 /** Carries out what a run was given, where it is a command; other lines are text for the model. */
-export async function carryOutLine(
+export async function executeLine(
   text: string,
   assembly: Assembly,
   options: LineOptions = {},
 ): Promise<LineOutcome> {
   if (!text.startsWith("/")) return { input: { text } };
   const { loadHeadless } = await loadCommands();
-  return await (await loadHeadless()).carryOutLine(text, assembly, options);
+  return await (await loadHeadless()).executeLine(text, assembly, options);
 }
 
 /** What the program and the project offer; without a session only the program. */

@@ -46,7 +46,7 @@ export async function chatInLines(
   }
 }
 
-interface LineChatParts {
+interface LineChatDeps {
   readonly context: CliContext;
   readonly flags: ChatFlags;
   readonly repl: Repl;
@@ -56,7 +56,7 @@ interface LineChatParts {
 }
 
 class LineChat {
-  readonly #parts: LineChatParts;
+  readonly #parts: LineChatDeps;
   readonly #lines = new LineReader();
   readonly #out = new Output(Deno.stdout, () => this.#turn?.abort("interrupted"));
   readonly #err = new Output(Deno.stderr);
@@ -75,7 +75,7 @@ class LineChat {
   #prompting = false;
   #unlisten: () => void = () => {};
 
-  constructor(parts: LineChatParts) {
+  constructor(parts: LineChatDeps) {
     const { context, flags, repl, speech, texts, attended } = parts;
     this.#parts = parts;
     this.#person = new LinePerson({
@@ -91,7 +91,7 @@ class LineChat {
       stop: () => this.#turn?.abort("interrupted"),
       message: (text) => void this.#next.push({ text }),
     });
-    const servers = new repl.ServerNews();
+    const servers = new repl.ServerUpdates();
     const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));
     this.#host = new repl.SessionHost(
       (request) => open(request, this.#person.asPerson(attended)),
@@ -167,7 +167,7 @@ class LineChat {
   }
 
   /** Says something between two messages as well: nothing is written over, so the prompt comes again. */
-  async #remark(line: ReturnType<InstanceType<Repl["ServerNews"]>["of"]>): Promise<void> {
+  async #remark(line: ReturnType<InstanceType<Repl["ServerUpdates"]>["of"]>): Promise<void> {
     if (!line) return;
     const text = `${line.level === "warning" ? "!" : "·"} ${line.text}`;
     if (!this.#prompting) return await this.#ask(`${text}\n`);

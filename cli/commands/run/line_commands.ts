@@ -3,7 +3,7 @@ import { ReasonixError } from "../../../src/core/mod.ts";
 import type { Locale, Texts } from "../../../src/i18n/mod.ts";
 import type { LinePerson } from "./line_person.ts";
 
-export interface LineCommandsParts extends Pick<CommandHost, "session" | "say" | "send" | "reopen" | "quit"> {
+export interface LineCommandsDeps extends Pick<CommandHost, "session" | "say" | "send" | "reopen" | "quit"> {
   /** Absent: nobody can be asked. */
   readonly person: LinePerson | undefined;
   readonly language: { readonly locale: Locale; readonly chat: Texts["chat"] };
@@ -17,9 +17,9 @@ export class LineCommands implements CommandHost {
   readonly reopen: CommandHost["reopen"];
   readonly quit: CommandHost["quit"];
   readonly commands = allCommands;
-  readonly #parts: LineCommandsParts;
+  readonly #parts: LineCommandsDeps;
 
-  constructor(parts: LineCommandsParts) {
+  constructor(parts: LineCommandsDeps) {
     this.#parts = parts;
     this.session = parts.session;
     this.say = parts.say;

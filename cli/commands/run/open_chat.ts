@@ -91,7 +91,7 @@ async function planningAgain({ permissionMode }: ChatFlags, options: AssemblyOpt
   return assembly;
 }
 
-interface SetupParts {
+interface SetupDeps {
   readonly context: CliContext;
   readonly person: Person;
   readonly load: () => Promise<LoadedConfig>;
@@ -100,7 +100,7 @@ interface SetupParts {
 /** Where nothing is set up, a person is asked for a provider first. */
 async function withProvider(
   loaded: LoadedConfig,
-  { context, person, load }: SetupParts,
+  { context, person, load }: SetupDeps,
 ): Promise<LoadedConfig> {
   const unnamed = unnamedProvider(loaded);
   if (!unnamed || unnamed.key === "environment" || !person.lend) return loaded;

@@ -5,7 +5,7 @@ import type { CliContext } from "../../terminal/process.ts";
 import { claudeMode } from "./claude_names.ts";
 import type { RunFlags } from "./config.ts";
 
-export interface PrinterParts {
+export interface PrinterDeps {
   readonly out: Output;
   readonly speech: Speech;
   readonly err: Output;
@@ -15,7 +15,7 @@ export interface PrinterParts {
 export async function printerFor(
   context: CliContext,
   flags: RunFlags,
-  { out, err, speech }: PrinterParts,
+  { out, err, speech }: PrinterDeps,
 ): Promise<Printer> {
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({

@@ -1,7 +1,7 @@
 import type { Assembly } from "../../../src/assembly/mod.ts";
 import type { AnswerSchema, TurnOutcome } from "../../../src/agent/mod.ts";
 import type { CommandReport } from "../../../src/command/mod.ts";
-import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
+import { EXIT, type ExitName, formatLocation, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import { honestAnswer, type RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { isIncomplete } from "../../terminal/process.ts";
@@ -117,7 +117,7 @@ export function failedResult(error: unknown): RunResult {
   return {
     exit,
     exitCode: EXIT[exit],
-    detail: known?.place ? `${formatPlace(known.place)}: ${text}` : text,
+    detail: known?.place ? `${formatLocation(known.place)}: ${text}` : text,
     answer: "",
     steps: 0,
     replies: 0,

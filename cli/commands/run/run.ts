@@ -9,8 +9,14 @@ import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import type { AgentMode } from "./agent_mode/agent_mode.ts";
-import { answerSchemaOf, loadUnattendedConfig, requireTasks, type RunFlags, runOptions } from "./config.ts";
-import { carryOutLine, commandNames } from "./line.ts";
+import {
+  answerSchemaOf,
+  loadNonInteractiveConfig,
+  requireTasks,
+  type RunFlags,
+  runOptions,
+} from "./config.ts";
+import { commandNames, executeLine } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
 import {
@@ -75,7 +81,7 @@ function mayHaveGoal(flags: RunFlags, words: readonly string[]): boolean {
     false;
 }
 
-interface RunParts {
+interface RunDeps {
   readonly words: readonly string[];
   readonly printer: Printer;
   /** Standard error, as the printer writes to it. */
@@ -89,7 +95,7 @@ interface RunParts {
 async function runTask(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, err, signal, secrets, speech }: RunParts,
+  { words, printer, err, signal, secrets, speech }: RunDeps,
 ): Promise<RunResult> {
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
@@ -106,7 +112,7 @@ async function runTask(
   const given = reader ? await reader.ahead() : await readTask(words, reporter);
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
-  const loaded = await loadUnattendedConfig(paths, flags);
+  const loaded = await loadNonInteractiveConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
   const notice = await speech.configure(loaded);
   if (notice !== undefined) tell(notice);
@@ -149,7 +155,7 @@ async function runTask(
   }
 }
 
-interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, TurnFacts {
+interface TaskDeps extends Pick<RunDeps, "printer" | "signal" | "speech">, TurnFacts {
   readonly assembly: Assembly;
   /** Absent: one turn. */
   readonly mode: AgentMode | undefined;
@@ -161,14 +167,14 @@ interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, Tur
 
 async function resultOfTask(
   task: { readonly text: string; readonly piped: string | undefined },
-  parts: TaskParts,
+  parts: TaskDeps,
 ): Promise<RunResult> {
   const { assembly, printer, signal, mode, flags } = parts;
   const { text, piped } = task;
   const goal = parts.hasGoal ? await (await loadGoal()).goalInput(flags, task, assembly) : undefined;
   const line = goal
     ? { input: goal }
-    : await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
+    : await executeLine(text, assembly, { signal, locale: parts.speech.locale });
   if ("notice" in line && line.notice !== undefined) parts.tell(line.notice);
   if (!line.input) return reportResult(line.report, assembly);
   await printer.begin?.({

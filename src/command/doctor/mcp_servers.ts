@@ -1,6 +1,6 @@
 import { type KnownServer, loadServerWork, redactorOf, type RunPaths } from "../../assembly/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
-import { formatPlace } from "../../core/mod.ts";
+import { formatLocation } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 
@@ -36,7 +36,7 @@ export async function serverPart(
     const failed = status?.state === "failed" || status?.state === "needs-auth";
     const state = oneLine(redact(stateOf(server, texts)), 400);
     if (online && failed) problems.push(`${name}: ${state}`);
-    return { name, state, ...(place === undefined ? {} : { place: terminalSafe(formatPlace(place)) }) };
+    return { name, state, ...(place === undefined ? {} : { place: terminalSafe(formatLocation(place)) }) };
   });
 }
 

@@ -14,7 +14,6 @@ import {
 import {
   ConfigError,
   formatProblem,
-  idleSettings,
   keySource,
   listSettings,
   type LoadedConfig,
@@ -25,13 +24,14 @@ import {
   resolveKey,
   resolveModel,
   unattended,
+  unusedSettings,
   userConfigFile,
   withModelSettings,
 } from "../../config/mod.ts";
-import { errorMessage, formatPlace, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import { listSessions, projectDir } from "../../session/mod.ts";
-import { standingLayers } from "../../sandbox/mod.ts";
+import { alwaysOnProtections } from "../../sandbox/mod.ts";
 import { loadWindow, modelInfo } from "../../provider/mod.ts";
 import { mapTexts } from "../../util/map_texts.ts";
 import { isFile } from "../../path/probe.ts";
@@ -125,11 +125,11 @@ export async function diagnose(
     sessions: {
       count: sessions.length,
       bytes: sessions.reduce((sum, session) => sum + session.bytes, 0),
-      homeBytes: folderBytes(paths.home),
+      homeBytes: directoryBytes(paths.home),
     },
     problems,
     remarks: usable
-      ? [...await fileRemarks(paths, usable), ...await windowRemarks(usable, online, texts)]
+      ? [...await fileWarnings(paths, usable), ...await windowWarnings(usable, online, texts)]
       : [],
   };
 }
@@ -140,12 +140,12 @@ async function hookProblems(paths: RunPaths, loaded: LoadedConfig): Promise<stri
   return rows.flatMap(({ state, event, why, place }) =>
     state === "untrusted" || why === undefined
       ? []
-      : [`${place ? `${formatPlace(place)}: ` : ""}hook of ${event || "no event"}: ${why}`]
+      : [`${place ? `${formatLocation(place)}: ` : ""}hook of ${event || "no event"}: ${why}`]
   );
 }
 
 /** Faults in files of agents and skills, and the agents that wait for trust. */
-async function fileRemarks(paths: RunPaths, loaded: LoadedConfig): Promise<string[]> {
+async function fileWarnings(paths: RunPaths, loaded: LoadedConfig): Promise<string[]> {
   const { agents, warnings } = await (await loadAgentList()).agentList(paths, loaded);
   const { warnings: ofSkills } = await findSkillSet(paths, loaded);
   const untrusted = agents.filter(({ usable }) => !usable).map(({ name }) => name);
@@ -158,7 +158,7 @@ async function fileRemarks(paths: RunPaths, loaded: LoadedConfig): Promise<strin
   ];
 }
 
-async function windowRemarks(
+async function windowWarnings(
   loaded: LoadedConfig,
   online: boolean,
   texts: Texts["doctor"],
@@ -221,7 +221,7 @@ function configPart(loaded: LoadedConfig, notices: readonly string[]): Report["c
       value: JSON.stringify(mapTexts(value, redact)),
       origin: originText(origin),
     })),
-    warnings: [...notices, ...[...loaded.warnings, ...idleSettings(loaded)].map(formatProblem)],
+    warnings: [...notices, ...[...loaded.warnings, ...unusedSettings(loaded)].map(formatProblem)],
   };
 }
 
@@ -277,7 +277,7 @@ async function sandboxPart(
     return await withJail({ paths, loaded, workspace }, (jail) => {
       const { rejected } = jail.data;
       const standing = (full: boolean) =>
-        standingLayers(full).map(({ id, text }) => reasons.standing(id, text));
+        alwaysOnProtections(full).map(({ id, text }) => reasons.standing(id, text));
       if (!jail.confined && rejected.some(isMissing)) problems.push(texts.noBubblewrap);
       return {
         summary: reasons.confinement(jail.confinement(paths.cwd), jail.describe(paths.cwd)),
@@ -297,12 +297,12 @@ function isMissing({ backend, reason }: Report["sandbox"]["rejected"][number]): 
   return backend === "bubblewrap" && reason.includes("not installed");
 }
 
-function folderBytes(folder: string): number {
+function directoryBytes(folder: string): number {
   try {
     let bytes = 0;
     for (const entry of Deno.readDirSync(folder)) {
       const path = `${folder}/${entry.name}`;
-      bytes += entry.isDirectory ? folderBytes(path) : Deno.lstatSync(path).size;
+      bytes += entry.isDirectory ? directoryBytes(path) : Deno.lstatSync(path).size;
     }
     return bytes;
   } catch {

@@ -1,5 +1,5 @@
-import { type CommandPlaces, commandRoots } from "../../context/mod.ts";
-import { errorMessage, formatPlace } from "../../core/mod.ts";
+import { type CommandRoots, commandRoots } from "../../context/mod.ts";
+import { errorMessage, formatLocation } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
@@ -27,7 +27,7 @@ const SKIPPED = new Set(["node_modules", "__pycache__"]);
  * directory counts, the project's before the user's. They are read anew each time, so that a changed file
  * counts at once. Where there is no such directory, this costs a few stat calls.
  */
-export function findMarkdownCommands(places: CommandPlaces): MarkdownCommands {
+export function findMarkdownCommands(places: CommandRoots): MarkdownCommands {
   const byName = new Map<string, CommandFile>();
   const unused: UnusedFile[] = [];
   let left = MAX_FILES;
@@ -51,7 +51,7 @@ export function findMarkdownCommands(places: CommandPlaces): MarkdownCommands {
         byName.set(name, readCommandFile({ file, name, scope }));
       } catch (error) {
         const line = error instanceof FileProblem ? error.line : undefined;
-        const place = formatPlace({ file, ...(line === undefined ? {} : { line }) });
+        const place = formatLocation({ file, ...(line === undefined ? {} : { line }) });
         unused.push({ name, text: `${place}: ${errorMessage(error)}` });
       }
     }

@@ -1,5 +1,5 @@
 import { loadRuleRows } from "../../assembly/mod.ts";
-import { ownRulesFile, userConfigFile } from "../../config/mod.ts";
+import { savedRulesFile, userConfigFile } from "../../config/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import type { Choice, CommandHost } from "../command.ts";
@@ -51,7 +51,7 @@ async function ruleChoices(host: CommandHost, texts: RuleTexts): Promise<Choice<
     detail: texts.thisSession,
     value: { rule, where: "session", place: "" },
   }));
-  const forProject = ownRulesFile(paths);
+  const forProject = savedRulesFile(paths);
   const own = [forProject, userConfigFile(paths)];
   const rows = ruleRows(loaded).map(({ list, rule, origin, state, file = "" }): Choice<Picked> => {
     const remark = state === "waiting" ? texts.waiting : file === forProject ? texts.thisProject : undefined;

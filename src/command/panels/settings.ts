@@ -1,5 +1,5 @@
 import { listSettings, parseConfigValue, type Setting } from "../../config/mod.ts";
-import { formatPlace, ReasonixError } from "../../core/mod.ts";
+import { formatLocation, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, LOCALES, type Texts } from "../../i18n/mod.ts";
 import type { Choice, CommandHost } from "../command.ts";
 
@@ -58,7 +58,7 @@ function placedValue({ value, from }: Setting, texts: Texts["overlay"]["settings
 
 function placeOf({ source, file, line, column }: Setting["from"]): string {
   if (file === undefined) return source;
-  return formatPlace({
+  return formatLocation({
     file,
     ...(line === undefined ? {} : { line }),
     ...(column === undefined ? {} : { column }),

@@ -4,7 +4,7 @@
  * immediately, and grant once the user trusts them.
  */
 import { join } from "../../path/lexical.ts";
-import { isFault, readRule, ruleRemark } from "../../rule/mod.ts";
+import { isFault, lintRule, readRule } from "../../rule/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { checkLayer, type Layer } from "../load/layer.ts";
@@ -203,7 +203,7 @@ function checked(result: Translation, list: RuleListName): Translation {
   if ("why" in result) return result;
   const read = readRule(result.rule);
   if (isFault(read)) return { why: lowered(read.message) };
-  const remark = ruleRemark(read);
+  const remark = lintRule(read);
   if (remark) return { why: lowered(remark.message) };
   return list === "allow" || result.note === undefined || result.note !== "" ? result : { rule: result.rule };
 }

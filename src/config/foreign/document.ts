@@ -1,4 +1,4 @@
-import { errorMessage, type SourcePlace } from "../../core/mod.ts";
+import { errorMessage, type SourceLocation } from "../../core/mod.ts";
 import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
 import { type Layer, parseToml, placeOf } from "../load/layer.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
@@ -27,7 +27,7 @@ export class ForeignDocument implements ForeignFile {
   readonly path: string;
   readonly scope: Scope;
   readonly table: TomlTable;
-  readonly place: (path: KeyPath) => SourcePlace;
+  readonly place: (path: KeyPath) => SourceLocation;
   readonly plan: ImportPlan;
 
   constructor(
@@ -184,7 +184,7 @@ function fromRules(file: string, text: string): Contents {
     pattern: parseJson(jsonList(PATTERN.exec(body)?.[1] ?? "")),
     decision: /\bdecision\s*=\s*["'](\w+)["']/.exec(body)?.[1] ?? "allow",
   }));
-  const place = ([, index]: KeyPath): SourcePlace => {
+  const place = ([, index]: KeyPath): SourceLocation => {
     const offset = typeof index === "number" ? calls[index]?.index : undefined;
     return { file, ...(offset === undefined ? {} : lineAndColumn(text, offset)) };
   };

@@ -1,4 +1,4 @@
-import type { SourcePlace } from "../../core/mod.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 import { createRedactor } from "../../util/redact.ts";
 import type { ProviderTable } from "../edit/provider.ts";
 import type { ConfigProblem } from "../problem.ts";
@@ -14,7 +14,7 @@ export type Scope = "user" | "project";
 export interface Origin {
   /** Such as `permissions.allow "Bash(git:*)"`; fit to be shown. */
   readonly text: string;
-  readonly place: SourcePlace;
+  readonly place: SourceLocation;
   readonly scope: Scope;
 }
 

@@ -41,7 +41,7 @@ function planValue(
   path: KeyPath,
   { schema, value }: { readonly schema: JsonSchema; readonly value: unknown },
 ): void {
-  const note = idleNote(path);
+  const note = unusedNote(path);
   const key = formatKey(path);
   if (schema.type !== "array" || !Array.isArray(value)) {
     return document.set(path, key, value, { note });
@@ -52,7 +52,7 @@ function planValue(
 }
 
 /** Returns the note of an ignored setting, which is copied for a later version. */
-function idleNote(path: KeyPath): string | undefined {
+function unusedNote(path: KeyPath): string | undefined {
   const idle = path.map((_, index) => schemaOf(path.slice(0, index + 1))?.idle).find((note) =>
     note !== undefined
   );

@@ -1,4 +1,4 @@
-import { formatPlace } from "../../core/mod.ts";
+import { formatLocation } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
@@ -154,7 +154,7 @@ class Overlay {
   lay(step: SettingStep): { readonly state: Outcome["state"]; readonly why?: string } {
     const { change } = step;
     const stricter = this.#stricter(change);
-    if (stricter) return { state: "kept", why: `${formatPlace(stricter.origin.place)} is stricter` };
+    if (stricter) return { state: "kept", why: `${formatLocation(stricter.origin.place)} is stricter` };
     const first = this.#first.get(nameOf(change));
     const present = this.#present(change);
     if (present === undefined) {
@@ -166,7 +166,7 @@ class Overlay {
       return { state: "new" };
     }
     if (present) return { state: "present", why: first ? "said above" : "there already" };
-    if (first) return { state: "kept", why: `${formatPlace(first.origin.place)} says it first` };
+    if (first) return { state: "kept", why: `${formatLocation(first.origin.place)} says it first` };
     return { state: "kept", why: this.#yours(change) };
   }
 

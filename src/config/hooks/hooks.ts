@@ -1,4 +1,4 @@
-import type { SourcePlace } from "../../core/mod.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { entryItem, type TrustItem } from "../../trust/mod.ts";
@@ -12,7 +12,7 @@ import type { EnvLookup } from "../config_paths.ts";
 /** A hook that the files describe and that counts. */
 export interface ConfiguredHook extends HookEntry {
   readonly source: Layer["source"];
-  readonly place?: SourcePlace;
+  readonly place?: SourceLocation;
   /** Paths that its line names, absolute, whether or not there are such files. */
   readonly paths: readonly string[];
   /** The fault that keeps it from running: an unknown key may restrict it to fewer calls. */

@@ -1,5 +1,5 @@
 import { suggestNames } from "../../util/suggest.ts";
-import { isFault, MAX_WEIGHT, readRule, ruleRemark, ruleWeight } from "../../rule/mod.ts";
+import { isFault, lintRule, MAX_WEIGHT, readRule, ruleWeight } from "../../rule/mod.ts";
 import { effortLevels } from "../query/models.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
@@ -75,7 +75,7 @@ function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number)
   if (!read) return [];
   const path = ["permissions", list, index];
   if (!isFault(read)) {
-    const remark = ruleRemark(read);
+    const remark = lintRule(read);
     return remark ? [{ level: "warning", path, at: "value", ...remark }] : [];
   }
   const { message, remedy, isTooWide } = read;

@@ -1,5 +1,5 @@
 import type { ParseError } from "jsonc-parser";
-import type { SourcePlace } from "../../core/mod.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import { readProjectText, readText } from "./read_text.ts";
 
@@ -109,7 +109,7 @@ export class JsonFile {
     return this.#json.find(path) ?? { line: 1, column: 1 };
   }
 
-  place(path: KeyPath): SourcePlace {
+  place(path: KeyPath): SourceLocation {
     return { file: this.file, ...this.find(path) };
   }
 

@@ -1,5 +1,5 @@
 import { parse, TomlError } from "smol-toml";
-import type { SourcePlace } from "../../core/mod.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 import { checkConfig, type Finding } from "./check.ts";
 import { Positions } from "./positions.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
@@ -71,7 +71,11 @@ export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
 const positions = new WeakMap<Layer, Positions>();
 
 /** Returns the place where a layer says something; only the file when the text does not show it. */
-export function placeOf(layer: Layer, path: KeyPath, at: "key" | "value" = "key"): SourcePlace | undefined {
+export function placeOf(
+  layer: Layer,
+  path: KeyPath,
+  at: "key" | "value" = "key",
+): SourceLocation | undefined {
   if (layer.file === undefined) return undefined;
   if (layer.find) return { file: layer.file, ...layer.find(path) };
   if (layer.text === undefined) return { file: layer.file };

@@ -13,7 +13,7 @@ import { join } from "../../path/lexical.ts";
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
-import { readOwnRules } from "../project/own_rules.ts";
+import { readSavedRules } from "../project/saved_rules.ts";
 import type { LeftOutServer } from "../plugins/left_out.ts";
 import type { TrustItem } from "../../trust/mod.ts";
 import type { ClaudeSettings } from "../foreign/claude.ts";
@@ -83,7 +83,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ? parseLayer({ source: "preset", file: `preset ${preset}`, text: await presetText(preset) }, problems)
     : undefined;
   const user = options.noFiles ? undefined : readLayer("user", userFile, problems);
-  const forProject = options.noFiles ? undefined : readOwnRules({ home, cwd }, problems);
+  const forProject = options.noFiles ? undefined : readSavedRules({ home, cwd }, problems);
   const project = options.noFiles ? undefined : readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
   problems.push(...checkLayer(flags));

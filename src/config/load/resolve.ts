@@ -8,7 +8,7 @@ import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
 import type { TrustItem } from "../../trust/mod.ts";
-import type { Withholdable } from "../project/project_policy.ts";
+import type { Restrictable } from "../project/project_policy.ts";
 import { holderOf, isReservedVariable } from "../project/provider_trust.ts";
 import {
   childSchema,
@@ -171,7 +171,7 @@ export class LayerResolver {
       fromDotenv,
     });
     const { table, warnings, withholdable, grantLists } = restricted;
-    const waiting: Withholdable[] = [...withholdable];
+    const waiting: Restrictable[] = [...withholdable];
     if (grantLists.length > 0) {
       const { findGrants } = await import("../project/grants.ts");
       const found = findGrants(restricted, { layer, cwd, env, home: this.#home, project, offline });

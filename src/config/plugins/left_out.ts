@@ -1,4 +1,4 @@
-import type { SourcePlace } from "../../core/mod.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 import type { Layer } from "../load/layer.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
@@ -13,7 +13,7 @@ export interface LeftOutServer {
   /** The reason, to stand behind "is not used:". */
   readonly message: string;
   readonly remedy: string;
-  readonly place: SourcePlace;
+  readonly place: SourceLocation;
 }
 
 /** The entries of `[[plugins]]` of a layer. */

@@ -2,7 +2,7 @@
  * The servers of a `.mcp.json`, in the form that Claude Code reads. They become a layer of `[[plugins]]`, so
  * that trust, variables and merging are those of our own files.
  */
-import { formatPlace, type SourcePlace } from "../../core/mod.ts";
+import { formatLocation, type SourceLocation } from "../../core/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { JsonFile } from "../load/jsonc.ts";
@@ -75,12 +75,12 @@ export interface McpJsonFile {
   readonly source: "user" | "project";
   readonly file: string;
   /** Places of servers in our own files, by name: they win. */
-  readonly stronger: ReadonlyMap<string, SourcePlace>;
+  readonly stronger: ReadonlyMap<string, SourceLocation>;
 }
 
 /** Finds the places of servers in our own files. */
-export function pluginPlaces(layers: readonly (Layer | undefined)[]): Map<string, SourcePlace> {
-  const places = new Map<string, SourcePlace>();
+export function pluginPlaces(layers: readonly (Layer | undefined)[]): Map<string, SourceLocation> {
+  const places = new Map<string, SourceLocation>();
   for (const layer of layers) {
     for (const [index, { name }] of (layer ? pluginsOf(layer) : []).entries()) {
       const place = layer && placeOf(layer, ["plugins", index]);
@@ -148,7 +148,7 @@ class McpServers {
     const stronger = this.#stronger.get(name);
     if (stronger) {
       const place = this.#json.place([KEY, name]);
-      const message = `the one in ${formatPlace(stronger)} counts`;
+      const message = `the one in ${formatLocation(stronger)} counts`;
       this.#leftOut.push({ name, why: "shadowed", message, remedy: "remove one of the two", place });
       return undefined;
     }

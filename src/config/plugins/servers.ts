@@ -1,4 +1,4 @@
-import type { SourcePlace } from "../../core/mod.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { formatKey } from "../problem.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
@@ -16,7 +16,7 @@ export interface ServerRow {
   readonly type?: PluginEntry["type"];
   /** Its command line or address, fit to be shown. */
   readonly target?: string;
-  readonly place?: SourcePlace;
+  readonly place?: SourceLocation;
   /** Whose file describes it. */
   readonly source?: "environment" | "user" | "project" | "preset" | "flag" | "default";
 }

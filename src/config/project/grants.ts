@@ -7,7 +7,7 @@ import { canonicalJson } from "../../util/canonical_json.ts";
 import { formatKey } from "../problem.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { PermissionGrant } from "../../trust/mod.ts";
-import type { ProjectInput, ProjectResult, Withholdable } from "./project_policy.ts";
+import type { ProjectInput, ProjectResult, Restrictable } from "./project_policy.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 
 export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
@@ -26,7 +26,7 @@ export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> 
 export function findGrants(
   { grantLists }: Pick<ProjectResult, "grantLists">,
   input: GrantInput,
-): Withholdable | undefined {
+): Restrictable | undefined {
   const grants: PermissionGrant[] = [];
   // The decision is about the file, and the same with every preset.
   const decided: [string, string][] = [];

@@ -25,7 +25,7 @@ export interface ProjectInput {
 }
 
 /** Something that counts only when the user trusts it, and how to take it out of the table otherwise. */
-export interface Withholdable {
+export interface Restrictable {
   readonly item: TrustItem;
   withhold(): void;
 }
@@ -38,7 +38,7 @@ export interface ProjectResult {
   readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
   /** The entries that are still in the table and wait for a decision. */
-  readonly withholdable: Withholdable[];
+  readonly withholdable: Restrictable[];
   /** The name of the user's provider entry whose key and address a project's entry has, by that entry. */
   readonly endpoints: Map<TomlTable, string>;
   /** Lists that are still in the table as they are, and may grant something. */
@@ -190,7 +190,7 @@ function withTrust(value: unknown, scope: Scope): unknown {
   for (const [index, entry] of entries.entries()) {
     const written = Array.isArray(raw) ? raw[index] : undefined;
     if (!entry || !isTable(written)) continue;
-    const place: EntryPlace = {
+    const place: EntryLocation = {
       scope: { ...scope, path: [...scope.path, index] },
       withhold: () => entries[index] = undefined,
       replace: (by) => entries[index] = by,
@@ -214,13 +214,13 @@ function commands(value: TomlTable, scope: Scope): TomlTable {
 }
 
 /** An entry of a list, and how to take it out. */
-interface EntryPlace {
+interface EntryLocation {
   readonly scope: Scope;
   readonly withhold: () => void;
   readonly replace: (by: TomlTable) => void;
 }
 
-function provider(written: TomlTable, entry: TomlTable, { scope, withhold, replace }: EntryPlace): void {
+function provider(written: TomlTable, entry: TomlTable, { scope, withhold, replace }: EntryLocation): void {
   const { reason, own, counts, refused } = judgeProvider(written, entry, scope.input.keys);
   replace(counts);
   if (own) scope.result.endpoints.set(counts, String(own.name));
@@ -234,7 +234,7 @@ function provider(written: TomlTable, entry: TomlTable, { scope, withhold, repla
 }
 
 /** A server that a project only switches off needs no trust, and of what it says nothing else counts. */
-function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
+function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryLocation): void {
   const { base, layer, cwd, env, keys: { holder }, fromDotenv } = scope.input;
   if (entry.enabled === false) {
     for (const key of Object.keys(entry)) if (key !== "name" && key !== "enabled") delete entry[key];

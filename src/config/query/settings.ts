@@ -89,9 +89,9 @@ function collect(
  * Lists what the files set and nothing reads, each with its place; of a table that is idle as a whole only
  * the table.
  */
-export function idleSettings(loaded: LoadedConfig): ConfigProblem[] {
+export function unusedSettings(loaded: LoadedConfig): ConfigProblem[] {
   return loaded.layers.filter((layer) => layer.source !== "default").flatMap((layer) =>
-    idleKeys(layer.table, CONFIG_SCHEMA, []).map(({ path, obsolete }): ConfigProblem => {
+    keysWithoutEffect(layer.table, CONFIG_SCHEMA, []).map(({ path, obsolete }): ConfigProblem => {
       const place = placeOf(layer, path);
       return {
         level: "warning",
@@ -103,7 +103,7 @@ export function idleSettings(loaded: LoadedConfig): ConfigProblem[] {
   );
 }
 
-function idleKeys(
+function keysWithoutEffect(
   table: TomlTable,
   schema: JsonSchema,
   path: KeyPath,
@@ -115,7 +115,7 @@ function idleKeys(
       return [{ path: here, obsolete: child.idle === "obsolete" }];
     }
     const isOpen = child?.properties ?? child?.additionalProperties;
-    return child && isOpen && isTable(value) ? idleKeys(value, child, here) : [];
+    return child && isOpen && isTable(value) ? keysWithoutEffect(value, child, here) : [];
   });
 }
 

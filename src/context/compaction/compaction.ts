@@ -16,7 +16,7 @@ export class Compaction {
     this.#options = options;
   }
 
-  /** For `AgentParts.betweenSteps`. Far from the limit it costs a look at the newest messages. */
+  /** For `AgentDeps.betweenSteps`. Far from the limit it costs a look at the newest messages. */
   async betweenSteps(signal: AbortSignal): Promise<void> {
     const { settings, window, provider } = this.#options;
     const tokens = window();
@@ -34,7 +34,7 @@ export class Compaction {
     });
   }
 
-  /** For `AgentParts.onContextOverflow`: false when nothing is left to shorten. */
+  /** For `AgentDeps.onContextOverflow`: false when nothing is left to shorten. */
   async onContextOverflow(signal: AbortSignal): Promise<boolean> {
     const compactor = await this.#load();
     let made = false;

@@ -1,7 +1,7 @@
 import { contains } from "../../path/contains.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
-import type { SkillPlaces, SkillRoot } from "./roots.ts";
+import type { SkillRoot, SkillRoots } from "./roots.ts";
 
 /** Everything that was found. `skills` is sorted by name, so that the same files give the same prompt. */
 export interface SkillSet {
@@ -18,7 +18,7 @@ const MAX_SKILLS = 200;
 const SKIPPED = new Set(["node_modules", "__pycache__"]);
 
 /** Reads the heads of all skills below these roots, strongest root first. */
-export function discoverSkills(roots: readonly SkillRoot[], places: SkillPlaces): SkillSet {
+export function discoverSkills(roots: readonly SkillRoot[], places: SkillRoots): SkillSet {
   const byName = new Map<string, Skill>();
   const warnings: SkillWarning[] = [];
   const shadowed: Skill[] = [];

@@ -1,5 +1,5 @@
 import type { SkillSet } from "./discover.ts";
-import { type SkillPlaces, skillRoots } from "./roots.ts";
+import { type SkillRoots, skillRoots } from "./roots.ts";
 
 const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
 
@@ -7,7 +7,7 @@ const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
  * All skills of the user and the project. Where there is no skill directory, this costs a few stat calls and
  * loads nothing.
  */
-export async function findSkills(places: SkillPlaces): Promise<SkillSet> {
+export async function findSkills(places: SkillRoots): Promise<SkillSet> {
   const roots = skillRoots(places);
   if (roots.length === 0) return NONE;
   const { discoverSkills } = await import("./discover.ts");

@@ -3,7 +3,7 @@ import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillScope } from "./skill.ts";
 
-export interface SkillPlaces {
+export interface SkillRoots {
   readonly cwd: string;
   /** Reasonix home. */
   readonly home: string;
@@ -28,14 +28,14 @@ const FOLDERS = [".reasonix", ".agents", ".claude"];
  * The skill directories that exist, strongest first: the project's nearest to the working directory,
  * configured ones, the user's.
  */
-export function skillRoots(places: SkillPlaces): SkillRoot[] {
+export function skillRoots(places: SkillRoots): SkillRoot[] {
   const roots: SkillRoot[] = [];
   const add = (root: SkillRoot) => {
     const { path } = root;
     const excluded = places.excluded?.some((other) => contains(other, path));
     if (!excluded && !roots.some((other) => other.path === path) && isDirectory(path)) roots.push(root);
   };
-  const folders = projectFolders(places);
+  const folders = projectDirectories(places);
   const within = folders.at(-1) ?? places.cwd;
   for (const folder of folders) {
     for (const name of FOLDERS) add({ path: `${folder}/${name}/skills`, scope: "project", within });
@@ -53,23 +53,23 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
 }
 
 /** Where commands of Markdown files are looked for. */
-export type CommandPlaces = Pick<SkillPlaces, "cwd" | "home" | "userHome">;
+export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome">;
 
 const COMMAND_FOLDERS = [".reasonix", ".claude"];
 
 /** The directories of commands that exist, strongest first, found as those of skills are. */
-export function commandRoots(places: CommandPlaces): SkillRoot[] {
+export function commandRoots(places: CommandRoots): SkillRoot[] {
   return namedRoots(places, "commands");
 }
 
 /** The same for agents. */
-export function agentRoots(places: CommandPlaces): SkillRoot[] {
+export function agentRoots(places: CommandRoots): SkillRoot[] {
   return namedRoots(places, "agents");
 }
 
-function namedRoots(places: CommandPlaces, kind: "commands" | "agents"): SkillRoot[] {
+function namedRoots(places: CommandRoots, kind: "commands" | "agents"): SkillRoot[] {
   const { home, userHome } = places;
-  const folders = projectFolders(places);
+  const folders = projectDirectories(places);
   const within = folders.at(-1) ?? places.cwd;
   const roots: SkillRoot[] = [
     ...folders.flatMap((folder) =>
@@ -91,7 +91,7 @@ function namedRoots(places: CommandPlaces, kind: "commands" | "agents"): SkillRo
 }
 
 /** From the working directory up to the root of its repository; the user's home is no project. */
-function projectFolders({ cwd, userHome }: SkillPlaces): string[] {
+function projectDirectories({ cwd, userHome }: SkillRoots): string[] {
   const folders: string[] = [];
   for (let folder = cwd;;) {
     if (folder !== userHome) folders.push(folder);

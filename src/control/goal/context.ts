@@ -56,7 +56,7 @@ function researchLines({ directory, entries }: ResearchStatus): string[] {
 }
 
 /** The text of a turn that follows by itself. */
-export function goOnText(next: GoOn): string {
+export function continueText(next: GoOn): string {
   switch (next.why) {
     case "progress":
       return "Go on with the goal.";

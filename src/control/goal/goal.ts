@@ -1,5 +1,5 @@
 import type { NewEventOf } from "../../core/mod.ts";
-import { type GoalNews, goalNews } from "./news.ts";
+import { type GoalUpdate, goalUpdate } from "./update.ts";
 
 /** A goal as its latest event says it. */
 export type GoalRecord = Omit<NewEventOf<"goal.change">, "type">;
@@ -52,7 +52,7 @@ export type GoOn =
 
 export type GoalDecision =
   | { readonly record: GoalRecord; readonly next: GoOn; readonly waitMs: number }
-  | { readonly record: GoalRecord; readonly next?: undefined; readonly news: GoalNews };
+  | { readonly record: GoalRecord; readonly next?: undefined; readonly news: GoalUpdate };
 
 /** The same state this often in a row ends a goal as blocked. */
 export const MOST_BLOCKED = 3;
@@ -97,11 +97,11 @@ export function afterTurn(given: GoalRecord, facts: TurnFacts, limits: GoalLimit
   if (report?.status === "complete" && failed.length === 0) {
     return {
       record: { ...record, state: "complete" },
-      news: goalNews(["goalComplete", String(record.turns)]),
+      news: goalUpdate(["goalComplete", String(record.turns)]),
     };
   }
   if (record.blocked && record.blocked.times >= MOST_BLOCKED) {
-    const news = goalNews(["goalBlocked", report?.note ?? ""], GOES_ON);
+    const news = goalUpdate(["goalBlocked", report?.note ?? ""], GOES_ON);
     return { record: { ...record, state: "blocked" }, news };
   }
   const reached = limitOf(record, limits);
@@ -132,42 +132,42 @@ function cutShort(record: GoalRecord, { reason, limit, detail = reason }: TurnFa
       const what = limit === "time" || limit === "cost" ? limit : "turn";
       return {
         record: { ...record, state: "limit", limit: what, note: detail },
-        news: goalNews(["goalTurnLimit", detail], GOES_ON),
+        news: goalUpdate(["goalTurnLimit", detail], GOES_ON),
       };
     }
     case "blocked":
       return {
         record: { ...record, state: "blocked", note: detail },
-        news: goalNews(["goalBlocked", detail], GOES_ON),
+        news: goalUpdate(["goalBlocked", detail], GOES_ON),
       };
     case "interrupted":
     case "terminated":
-      return { record: { ...record, state: "stopped" }, news: goalNews(["goalPaused"], GOES_ON) };
+      return { record: { ...record, state: "stopped" }, news: goalUpdate(["goalPaused"], GOES_ON) };
     default:
       return {
         record: { ...record, state: "stopped", note: detail },
-        news: goalNews(["goalFailed", detail], GOES_ON),
+        news: goalUpdate(["goalFailed", detail], GOES_ON),
       };
   }
 }
 
 interface Reached {
   readonly limit: NonNullable<GoalRecord["limit"]>;
-  readonly news: GoalNews;
+  readonly news: GoalUpdate;
 }
 
 function limitOf({ leg, idle }: GoalRecord, limits: GoalLimits): Reached | undefined {
   if (limits.turns > 0 && leg.turns >= limits.turns) {
-    return { limit: "turns", news: goalNews(["goalTurns", String(limits.turns)], GOES_ON) };
+    return { limit: "turns", news: goalUpdate(["goalTurns", String(limits.turns)], GOES_ON) };
   }
   if (limits.cost > 0 && leg.cost >= limits.cost) {
-    return { limit: "cost", news: goalNews(["goalCost", String(limits.cost)], GOES_ON) };
+    return { limit: "cost", news: goalUpdate(["goalCost", String(limits.cost)], GOES_ON) };
   }
   if (limits.durationMs > 0 && leg.durationMs >= limits.durationMs) {
-    return { limit: "time", news: goalNews(["goalTime", String(limits.durationMs / 1000)], GOES_ON) };
+    return { limit: "time", news: goalUpdate(["goalTime", String(limits.durationMs / 1000)], GOES_ON) };
   }
   if (limits.idle > 0 && idle >= limits.idle) {
-    return { limit: "progress", news: goalNews(["goalIdle", String(Math.ceil(idle))], GOES_ON) };
+    return { limit: "progress", news: goalUpdate(["goalIdle", String(Math.ceil(idle))], GOES_ON) };
   }
 }
 

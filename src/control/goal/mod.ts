@@ -1,5 +1,5 @@
 /** Goals: what is known of one, what follows from a turn, what the model and the user are told. */
-export { goalBlock, type GoalContext, goOnText, type ResearchStatus, RESUME_TEXT } from "./context.ts";
+export { continueText, goalBlock, type GoalContext, type ResearchStatus, RESUME_TEXT } from "./context.ts";
 export { EffectTracker } from "./effects.ts";
 export {
   afterTurn,
@@ -10,5 +10,5 @@ export {
   takenUp,
   type TurnFacts,
 } from "./goal.ts";
-export { type GoalNews, goalNews, type GoalSaying } from "./news.ts";
+export { type GoalSaying, type GoalUpdate, goalUpdate } from "./update.ts";
 export { demandsResearch, looksLikeResearch } from "./research_signal.ts";

@@ -19,7 +19,7 @@ const MAX_SUMMARY = 400;
 const MAX_PROGRESS = 160;
 
 /** What the one that began a task sees of it. */
-export interface AgentRunParts {
+export interface AgentRunDeps {
   readonly id: string;
   readonly agent: string;
   readonly task: AgentTask;
@@ -49,7 +49,7 @@ export class AgentRun {
   readonly task: AgentTask;
   /** Resolves when it is done and everything that it started has ended; never rejects. */
   readonly ended: Promise<void>;
-  readonly #parts: AgentRunParts;
+  readonly #parts: AgentRunDeps;
   readonly #stop = new AbortController();
   readonly #started = performance.now();
   readonly #before: Spending;
@@ -62,7 +62,7 @@ export class AgentRun {
   #brought: readonly string[] = [];
 
   /** Begins to work. */
-  constructor(parts: AgentRunParts) {
+  constructor(parts: AgentRunDeps) {
     this.#parts = parts;
     this.id = parts.id;
     this.task = parts.task;

@@ -12,7 +12,7 @@ import {
 } from "../../run/mod.ts";
 import { SessionBusyError } from "../../session/mod.ts";
 import { type Asker, BUILTINS, isKnownToRead, type Tool } from "../../tool/mod.ts";
-import type { AgentRunParts } from "./agent_run.ts";
+import type { AgentRunDeps } from "./agent_run.ts";
 import { agentModel } from "./child_model.ts";
 import type { Isolation } from "./isolation.ts";
 import type { Slots } from "./slots.ts";
@@ -234,7 +234,7 @@ function readingOnly(gate: Gate): Gate {
 export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
 
 /** A run for an agent that can begin. */
-type OpenedChild = Pick<AgentRunParts, "child" | "notes" | "input" | "end">;
+type OpenedChild = Pick<AgentRunDeps, "child" | "notes" | "input" | "end">;
 
 /** Puts together the run in which an agent works on a task; a string says, for the model, why not. */
 export async function openChild(

@@ -3,10 +3,10 @@ import { resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
 import {
+  type DelegatedTask,
   type InternalRequest,
   type InternalResult,
   loadAgentNames,
-  type OwnTask,
   type RunAgents,
   type RunContext,
   type TurnInput,
@@ -14,17 +14,17 @@ import {
 import { agentOfSession, newSessionId } from "../../session/mod.ts";
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
-import { AgentRun, type AgentRunParts } from "./agent_run.ts";
+import { AgentRun, type AgentRunDeps } from "./agent_run.ts";
 import { agentsDirectory, type Assemble, type ChildTask, openChild } from "./child_options.ts";
 import { Slots } from "./slots.ts";
 
 /** Opens the desk of a run, when its first task comes. */
 export function openDesk(run: RunContext, assemble: Assemble): RunAgents {
-  return new AgentDesk(run, assemble);
+  return new SubagentManager(run, assemble);
 }
 
 /** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
-class AgentDesk implements RunAgents {
+class SubagentManager implements RunAgents {
   readonly #run: RunContext;
   readonly #assemble: Assemble;
   readonly #slots: Slots;
@@ -78,7 +78,7 @@ class AgentDesk implements RunAgents {
   }
 
   async own(
-    { agent, prompt, input, ...child }: OwnTask,
+    { agent, prompt, input, ...child }: DelegatedTask,
     signal: AbortSignal,
   ): Promise<AgentReport | string> {
     const { file, id } = child;
@@ -118,7 +118,7 @@ class AgentDesk implements RunAgents {
   async #begin(
     task: AgentTask,
     child: ChildTask,
-    beside: Pick<AgentRunParts, "sink" | "input"> = {},
+    beside: Pick<AgentRunDeps, "sink" | "input"> = {},
   ): Promise<AgentRun | string> {
     const { recorder } = this.#run;
     const left = this.#costLeft();
@@ -153,7 +153,7 @@ class AgentDesk implements RunAgents {
     const { spending, task, report } = run;
     const { extensions } = this.#run;
     extensions.spend(spending);
-    if (task.background && !run.isSeen) extensions.tell(newsOf(report));
+    if (task.background && !run.isSeen) extensions.tell(updateText(report));
     for (const amount of Object.values(spending.costs)) this.#spending -= amount;
   }
 
@@ -172,7 +172,7 @@ class AgentDesk implements RunAgents {
         "([agents] background_wait_seconds)";
       await recorder.record({ type: "notice", level: "warning", code: "agents", text });
     }
-    const news = extensions.takeNews();
+    const news = extensions.drainUpdates();
     return news.length === 0 || signal.aborted
       ? undefined
       : { text: news.join("\n\n"), origin: "continue", literal: true };
@@ -233,7 +233,7 @@ async function ended(run: AgentRun, signal: AbortSignal): Promise<void> {
 }
 
 /** What the model is told of a task in the background that has ended. */
-function newsOf({ id, agent, state, problem }: AgentReport): string {
+function updateText({ id, agent, state, problem }: AgentReport): string {
   const how = state === "ok" ? "is done" : `did not finish: ${problem ?? state}`;
   return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
 }

@@ -2,7 +2,7 @@ import type { Limits } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { CheckResult, GoalLimits, GoalRecord } from "../../control/mod.ts";
 import { type EventOf, ReasonixError } from "../../core/mod.ts";
-import { loadOwnCommand, type OwnCommandEnd, type RunContext } from "../../run/mod.ts";
+import { loadUserCommand, type RunContext, type UserCommandResult } from "../../run/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
 
 /** The commands of a goal, and what others have found out about the turn. */
@@ -51,9 +51,9 @@ export class GoalChecks {
     return results;
   }
 
-  async #one(line: string, signal: AbortSignal): Promise<OwnCommandEnd> {
+  async #one(line: string, signal: AbortSignal): Promise<UserCommandResult> {
     const { tools: { runCommand }, loaded: { config } } = this.#parts;
-    const { refusalOf } = await loadOwnCommand();
+    const { refusalOf } = await loadUserCommand();
     const refusal = await refusalOf(line, this.#parts, signal);
     if (refusal !== undefined) return { outcome: "failed", text: `not run: ${refusal}`, durationMs: 0 };
     return await runCommand({ line, timeoutSeconds: config.goal.check_timeout_seconds }, signal);
@@ -91,7 +91,7 @@ export async function requireGoal({ objective, checks, modes, registry, gate }: 
     );
   }
   for (const check of checks) {
-    const { refusalOf } = await loadOwnCommand();
+    const { refusalOf } = await loadUserCommand();
     const refusal = await refusalOf(check, { gate, modes }, new AbortController().signal);
     if (refusal === undefined) continue;
     throw new ReasonixError(`Cannot use the check "${check}": ${refusal}`, {

@@ -26,7 +26,7 @@ interface ResearchEntry {
   readonly text: string;
 }
 
-export interface ResearchRecordParts {
+export interface ResearchRecordDeps {
   readonly cwd: string;
   /** Relative to it, as the goal's record has it. */
   readonly directory: string;
@@ -38,9 +38,9 @@ export interface ResearchRecordParts {
  * below `.reasonix`, so what it once noted stays as it was.
  */
 export class ResearchRecord {
-  readonly #parts: ResearchRecordParts;
+  readonly #parts: ResearchRecordDeps;
 
-  constructor(parts: ResearchRecordParts) {
+  constructor(parts: ResearchRecordDeps) {
     this.#parts = parts;
   }
 
@@ -209,7 +209,7 @@ function cannot(what: string, error: unknown): ReasonixError {
   return new ReasonixError(`Cannot ${what}: ${errorMessage(error)}`, remedy === undefined ? {} : { remedy });
 }
 
-interface GoalResearchParts {
+interface GoalResearchDeps {
   readonly recorder: Recorder;
   readonly modes: Pick<Modes, "permission">;
   readonly redact: (text: string) => string;
@@ -220,9 +220,9 @@ interface GoalResearchParts {
 
 /** The research record of a goal, where it has one. */
 export class GoalResearch {
-  readonly #parts: GoalResearchParts;
+  readonly #parts: GoalResearchDeps;
 
-  constructor(parts: GoalResearchParts) {
+  constructor(parts: GoalResearchDeps) {
     this.#parts = parts;
   }
 

@@ -1,5 +1,5 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
-import { type GoalLimits, type GoalNews, type GoalRecord, loadGoals } from "../../control/mod.ts";
+import { type GoalLimits, type GoalRecord, type GoalUpdate, loadGoals } from "../../control/mod.ts";
 import { errorMessage, type Event, isAbort, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { openGoal } from "../../session/mod.ts";
 import type { GoalReport } from "../../tool/mod.ts";
@@ -23,7 +23,7 @@ type GoalLibrary = Awaited<ReturnType<typeof loadGoals>>;
  * pass, until the same thing blocks it three times, or until a limit. What it knows is in the session's
  * events, so a run that is killed goes on with it.
  */
-export class GoalDesk implements GoalController {
+export class SessionGoal implements GoalController {
   readonly #parts: RunContext;
   readonly #checks: GoalChecks;
   readonly #research: GoalResearch;
@@ -89,7 +89,7 @@ export class GoalDesk implements GoalController {
     });
     this.#effects = new library.EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#say("info", library.goalNews([told, research]));
+    if (research !== undefined) await this.#say("info", library.goalUpdate([told, research]));
     return { text: objective };
   }
 
@@ -197,24 +197,24 @@ export class GoalDesk implements GoalController {
     { record, next, waitMs }: Extract<ReturnType<GoalLibrary["afterTurn"]>, { readonly waitMs: number }>,
     signal: AbortSignal,
   ): Promise<TurnInput | undefined> {
-    const { goalNews, goOnText } = await this.#load();
+    const { goalUpdate, continueText } = await this.#load();
     const turn = String(record.turns + 1);
     for (const { command } of next.why === "checks" ? next.failed : []) {
-      await this.#say("warning", goalNews(["goalCheck", command]));
+      await this.#say("warning", goalUpdate(["goalCheck", command]));
     }
     await this.#say(
       "info",
-      goalNews(waitMs > 0 ? ["goalWaits", turn, String(waitMs / 1000)] : ["goalNext", turn]),
+      goalUpdate(waitMs > 0 ? ["goalWaits", turn, String(waitMs / 1000)] : ["goalNext", turn]),
     );
     if (waitMs > 0) await this.#clock.wait(waitMs, signal);
     signal.throwIfAborted();
     if (this.open?.state !== "active") return undefined;
-    return { text: goOnText(next), origin: "continue", literal: true };
+    return { text: continueText(next), origin: "continue", literal: true };
   }
 
   /** Records how the goal ended or was left, loudly, and with the report of its research. */
-  async #end(record: GoalRecord, news: GoalNews | undefined, answer: string): Promise<void> {
-    const { goalNews } = await this.#load();
+  async #end(record: GoalRecord, news: GoalUpdate | undefined, answer: string): Promise<void> {
+    const { goalUpdate } = await this.#load();
     const report = await this.#research.report(record, answer);
     this.#counted = undefined;
     await this.#save({ ...record, ...(report === undefined ? {} : { report }) });
@@ -222,15 +222,15 @@ export class GoalDesk implements GoalController {
       if (this.#parts.modes.collaboration === "goal") await this.#parts.modes.setCollaboration("normal");
     }
     if (news) await this.#say(record.state === "complete" ? "info" : "warning", news);
-    if (report !== undefined) await this.#say("info", goalNews(["goalReport", report]));
+    if (report !== undefined) await this.#say("info", goalUpdate(["goalReport", report]));
   }
 
   async #pause(why?: string): Promise<void> {
     const { open } = this;
     this.#inTurn = false;
     if (open?.state !== "active") return;
-    const { goalNews } = await this.#load();
-    const news = goalNews(why === undefined ? ["goalPaused"] : ["goalFailed", why], ["goalGoesOn"]);
+    const { goalUpdate } = await this.#load();
+    const news = goalUpdate(why === undefined ? ["goalPaused"] : ["goalFailed", why], ["goalGoesOn"]);
     await this.#end({ ...open, state: "stopped", ...(why === undefined ? {} : { note: why }) }, news, "");
   }
 
@@ -259,7 +259,7 @@ export class GoalDesk implements GoalController {
     await this.#parts.recorder.record({ type: "goal.change", ...record });
   }
 
-  async #say(level: "info" | "warning", news: GoalNews): Promise<void> {
+  async #say(level: "info" | "warning", news: GoalUpdate): Promise<void> {
     await this.#parts.recorder.record({ type: "notice", level, code: "goal", ...news });
   }
 }

@@ -4,7 +4,7 @@ import { type PreparedCall, ReasonixError } from "../../core/mod.ts";
 import {
   formatHookProblem,
   hookNote,
-  type HookVerdict,
+  type HookOutcome,
   missingCommands,
   ownArguments,
 } from "../../hook/mod.ts";
@@ -27,7 +27,7 @@ export class HookExtension implements TurnExtension {
   readonly #hooks: RunHooks;
   /** Somebody is there to be told that the agent waits. */
   readonly #attended: boolean;
-  #starting: Promise<HookVerdict | undefined> | undefined;
+  #starting: Promise<HookOutcome | undefined> | undefined;
   /** What the hooks of the start said has reached the model. */
   #said = false;
   /** Ends that hooks did not let pass since the last prompt. */
@@ -179,7 +179,7 @@ export class HookExtension implements TurnExtension {
   }
 }
 
-function refusalOf(verdict: HookVerdict | undefined): string | undefined {
+function refusalOf(verdict: HookOutcome | undefined): string | undefined {
   return verdict?.stop ?? (verdict?.decision === "deny" ? verdict.reason : undefined);
 }
 
@@ -190,7 +190,7 @@ function refusal(why: string): ReasonixError {
   });
 }
 
-async function opinionOf(hooks: RunHooks, call: PreparedCall, verdict: HookVerdict): Promise<CallOpinion> {
+async function opinionOf(hooks: RunHooks, call: PreparedCall, verdict: HookOutcome): Promise<CallOpinion> {
   const { decision, reason = "", stop, updatedInput, contexts } = verdict;
   const notes = contexts.map((text) => hookNote("PreToolUse", text));
   if (stop !== undefined) {

@@ -1,12 +1,12 @@
 /** Hooks outside of a run: which there are, and what one says of a made-up event. */
 import { type ConfiguredHook, type LoadedConfig, loadHookConfig } from "../../config/mod.ts";
-import { type NewEventOf, ReasonixError, type SourcePlace } from "../../core/mod.ts";
+import { type NewEventOf, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import {
   factsOf,
   HOOK_EVENTS,
   type HookEvent,
+  type HookOutcome,
   Hooks,
-  type HookVerdict,
   isHookEvent,
   missingCommands,
   readHooks,
@@ -23,7 +23,7 @@ export interface HookRow {
   readonly matcher: string;
   readonly command: string;
   readonly source: string;
-  readonly place?: SourcePlace;
+  readonly place?: SourceLocation;
   readonly state: "on" | "untrusted" | "broken";
   /** Why it does not run, or will fail. */
   readonly why?: string;
@@ -82,7 +82,7 @@ export interface TriedHooks {
   readonly runs: readonly NewEventOf<"hook">[];
   readonly notices: readonly string[];
   /** Absent: no hook is meant. */
-  readonly verdict?: HookVerdict;
+  readonly verdict?: HookOutcome;
 }
 
 /** Runs the hooks that are meant by a made-up event, as a session would. Throws ReasonixError (usage). */

@@ -11,7 +11,7 @@ import { shellCommand } from "../../util/process/helper_output.ts";
 import { type RunPaths, secretsOf } from "../../run/mod.ts";
 
 /** What hooks are started with. */
-export interface HookSurroundings {
+export interface HookEnvironment {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly workspace: Pick<Workspace, "roots">;
@@ -37,10 +37,10 @@ export function trustedContents(hooks: readonly ConfiguredHook[], paths: RunPath
  * whose line names a file that tools may write, run in the jail of commands.
  */
 export class HookPrograms {
-  readonly #sources: HookSurroundings;
+  readonly #sources: HookEnvironment;
   readonly #environment = lazy(() => this.#makeEnvironment());
 
-  constructor(sources: HookSurroundings) {
+  constructor(sources: HookEnvironment) {
     this.#sources = sources;
   }
 

@@ -1,11 +1,11 @@
 import type { ConfiguredHook } from "../../config/mod.ts";
 import {
   type HookEvent,
+  type HookOutcome,
   Hooks,
   hookToolInput,
   hookToolName,
   hookToolNames,
-  type HookVerdict,
   readHooks,
 } from "../../hook/mod.ts";
 import type { NewEvent, PreparedCall } from "../../core/mod.ts";
@@ -106,7 +106,7 @@ export class RunHooks {
   }
 
   /** Runs the hooks of an event; undefined when none is meant. */
-  async fire(event: HookEvent, occasion: Occasion = {}): Promise<HookVerdict | undefined> {
+  async fire(event: HookEvent, occasion: Occasion = {}): Promise<HookOutcome | undefined> {
     if (!this.#begun || !this.wants(event)) return undefined;
     const { input = {}, names, signal = new AbortController().signal, callId } = occasion;
     return await this.#begun.hooks.fire(event, {

@@ -20,7 +20,7 @@ const MAX_PLAN = 30_000;
  * The plans of a session: proposed by the model, decided by the user, carried out within the window that an
  * approval opens. What it knows is in the session's events; nothing but a reviewer approves a plan.
  */
-export class PlanDesk implements PlanController {
+export class SessionPlans implements PlanController {
   readonly #parts: RunContext;
   /** A plan was proposed by a call of this turn. */
   #proposed = false;

@@ -4,11 +4,11 @@ import type { Recorder } from "../../control/mod.ts";
 import { type NewEventOf, ReasonixError, type Saying, type Sayings } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import {
-  loadOwnCommand,
+  loadUserCommand,
   type Modes,
-  type OwnCommandEnd,
-  type OwnCommandRunner,
   type RunContext,
+  type UserCommandResult,
+  type UserCommandRunner,
   type Verification,
 } from "../../run/mod.ts";
 import { relatedCommand } from "./related.ts";
@@ -166,14 +166,14 @@ function howEnded({ outcome, exitCode }: VerifyResult, timeoutMs: number): strin
   return outcome === "timeout" ? `no end after ${timeoutMs / 1000} s` : `exit code ${exitCode ?? "unknown"}`;
 }
 
-export interface VerifyRoundParts {
+export interface VerifyRoundDeps {
   readonly recorder: Pick<Recorder, "record">;
   readonly gate: Gate;
   readonly modes: Modes;
   readonly cwd: string;
   /** Milliseconds; 0: no limit. */
   readonly timeoutMs: number;
-  readonly runCommand: OwnCommandRunner;
+  readonly runCommand: UserCommandRunner;
 }
 
 /** One run of the commands that the changed files ask for. */
@@ -193,9 +193,9 @@ const MOST_FILES = 50;
 
 /** Runs commands one after the other and records what became of each. Rejects only when the signal aborts. */
 export class VerifyRunner {
-  readonly #parts: VerifyRoundParts;
+  readonly #parts: VerifyRoundDeps;
 
-  constructor(parts: VerifyRoundParts) {
+  constructor(parts: VerifyRoundDeps) {
     this.#parts = parts;
   }
 
@@ -239,7 +239,7 @@ export class VerifyRunner {
 
   async #result(line: string, signal: AbortSignal): Promise<VerifyResult> {
     const { runCommand, timeoutMs } = this.#parts;
-    const { refusalOf } = await loadOwnCommand();
+    const { refusalOf } = await loadUserCommand();
     const refusal = await refusalOf(line, this.#parts, signal);
     if (refusal !== undefined) {
       const said: Saying = ["verifyRefused", line, refusal];
@@ -262,7 +262,7 @@ export class VerifyRunner {
   }
 }
 
-function resultOf(line: string, { outcome, exitCode, text, durationMs }: OwnCommandEnd): VerifyResult {
+function resultOf(line: string, { outcome, exitCode, text, durationMs }: UserCommandResult): VerifyResult {
   const tail = tailOf(text);
   if (outcome === "failed" && (exitCode === undefined || exitCode === NOT_FOUND)) {
     const isMissing = exitCode === NOT_FOUND;

@@ -19,7 +19,7 @@ export interface SortedCommands {
   readonly skipped: readonly SkippedCommand[];
 }
 
-export interface VerifyTrustParts {
+export interface VerifyTrustDeps {
   readonly paths: RunPaths;
   readonly language: string;
   /** Absent: nobody can be asked. */
@@ -57,13 +57,13 @@ export function verifyItem({ line, defined }: VerifyCommand, cwd: string): Trust
  * defines it; a command that the agent has changed is another one.
  */
 export class VerifyTrust {
-  readonly #parts: VerifyTrustParts;
+  readonly #parts: VerifyTrustDeps;
   /** Definitions that were declined in this session. */
   readonly #declined = new Set<string>();
   /** Definitions as the run found them, where all of the project is trusted as it was. */
   #found: ReadonlySet<string> | undefined;
 
-  constructor(parts: VerifyTrustParts) {
+  constructor(parts: VerifyTrustDeps) {
     this.#parts = parts;
   }
 

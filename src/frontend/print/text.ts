@@ -6,7 +6,7 @@ import type { Printer, RunResult, RunStart } from "../result.ts";
 import { callLines, callTitle, type CallView, noticeText, planText, Refusals } from "../../view/mod.ts";
 import { type AnswerOptions, AnswerOutput } from "./answer.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
-import { agentLine, agentNews, ServerNews } from "../news.ts";
+import { agentLine, agentUpdate, ServerUpdates } from "../server_updates.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
 import { type StreamOptions, TwoStreams, WHOLE } from "./two_streams.ts";
 
@@ -31,7 +31,7 @@ export class TextPrinter implements Printer {
   readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
   readonly #waits = new PersonWaits();
   readonly #refusals = new Refusals();
-  readonly #servers = new ServerNews();
+  readonly #servers = new ServerUpdates();
   readonly #changed = new ChangedFiles();
   #model = "";
   #cwd = "";
@@ -101,7 +101,7 @@ export class TextPrinter implements Printer {
       }
       case "subagent.start":
       case "subagent.end": {
-        const { level, text } = agentNews(event, this.#texts);
+        const { level, text } = agentUpdate(event, this.#texts);
         return this.#streams.note(
           `  · ${text}`,
           WHOLE,

@@ -1,4 +1,4 @@
-import { errorMessage, formatPlace, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
 import type { TranscriptTexts } from "./transcript/texts.ts";
 
@@ -47,7 +47,7 @@ export class ChatTexts {
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
     const { said } = this.transcript;
-    const place = error.place ? `${formatPlace(error.place)}: ` : "";
+    const place = error.place ? `${formatLocation(error.place)}: ` : "";
     const remedy = error.remedy ? `\n  ${said(error.said?.slice(1), error.remedy)}` : "";
     return `${place}${said(error.said?.slice(0, 1), error.message)}${remedy}`;
   }

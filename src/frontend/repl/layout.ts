@@ -8,7 +8,7 @@ import { StatusLine } from "./status_line.ts";
 import type { Transcript } from "./transcript/chat_transcript.ts";
 import type { Submissions } from "./submissions.ts";
 
-export interface LayoutParts {
+export interface LayoutInputs {
   readonly palette: Palette;
   readonly texts: ChatTexts;
   readonly transcript: Transcript;
@@ -34,9 +34,9 @@ const ROOMY = 16;
 /** The live region: what is going on, what waits, the composer or the overlay in its place, the status. */
 export class Layout implements View {
   readonly status: StatusLine;
-  readonly #parts: LayoutParts;
+  readonly #parts: LayoutInputs;
 
-  constructor(parts: LayoutParts) {
+  constructor(parts: LayoutInputs) {
     this.#parts = parts;
     this.status = new StatusLine(parts.palette, () => parts.texts.status, () => parts.submissions.opening);
   }

@@ -9,9 +9,9 @@ import type { PlanAnswer } from "../../assembly/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
-export { carryOut } from "./carry_out.ts";
+export { carryOut } from "./execute.ts";
 export { ChatTexts } from "./chat_texts.ts";
-export { ServerNews } from "../news.ts";
+export { ServerUpdates } from "../server_updates.ts";
 export { SessionHost } from "./session_host.ts";
 export type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
 export { ChatLeft, type Person } from "./person.ts";

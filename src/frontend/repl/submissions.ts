@@ -1,7 +1,7 @@
 import type { Assembly, TurnInput } from "../../assembly/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink } from "../../core/mod.ts";
-import { carryOut, type CarryOutParts, factOf } from "./carry_out.ts";
+import { carryOut, type ExecuteDeps, factOf } from "./execute.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { SessionHost } from "./session_host.ts";
@@ -21,7 +21,7 @@ export interface SubmissionsOptions {
   /** Takes the events of a turn of which nothing is shown. */
   readonly rehearsal: () => EventSink;
   readonly fail: (error: unknown) => void;
-  readonly headed: NonNullable<CarryOutParts["headed"]>;
+  readonly headed: NonNullable<ExecuteDeps["headed"]>;
   readonly changed: () => void;
 }
 

@@ -34,6 +34,6 @@ export const texts = {
   noneWritten: "No configuration was written",
   waitsForTrust: "What a project file starts or allows waits for `reasonix trust`",
   checkIt: "Check it: reasonix doctor --online",
-  nobodyToAsk: "Cannot ask whether to write this: there is no terminal",
+  noPromptAvailable: "Cannot ask whether to write this: there is no terminal",
   nobodyToAskRemedy: "read the list, then add --yes; --dry-run only shows it",
 };

@@ -1,17 +1,17 @@
 import type {
+  AlwaysOnProtection,
   AskReason,
   Confinement,
   Deed,
   EventOf,
-  HitPlace,
-  StandingLayer,
+  HitLocation,
   WrittenSayings,
 } from "../../core/mod.ts";
 
 /** A destructive command: what it does, and to what. */
 export interface Found {
   readonly deed: Deed;
-  readonly place?: HitPlace;
+  readonly place?: HitLocation;
   readonly targets: readonly { readonly path: string; readonly files?: number; readonly more?: true }[];
 }
 
@@ -31,5 +31,5 @@ export const texts = {
   confinement: (_facts: Confinement | undefined, english: string) => english,
   /** Failures and notices. */
   said: (_sayings: WrittenSayings | undefined, english: string) => english,
-  standing: (_layer: StandingLayer, english: string) => english,
+  standing: (_layer: AlwaysOnProtection, english: string) => english,
 };

@@ -34,6 +34,6 @@ export const texts: typeof en = {
   noneWritten: "没有写入配置",
   waitsForTrust: "项目文件要启动或允许的内容，须先用 `reasonix trust` 信任",
   checkIt: "检查一下：reasonix doctor --online",
-  nobodyToAsk: "无法询问是否写入：没有终端",
+  noPromptAvailable: "无法询问是否写入：没有终端",
   nobodyToAskRemedy: "先看清单，再加上 --yes；--dry-run 只显示，不写入",
 };

@@ -1,13 +1,13 @@
 import type {
+  AlwaysOnProtection,
   AskReason,
   Confinement,
   Deed,
   DeedCode,
   EventOf,
-  HitPlace,
-  KnownPlace,
+  HitLocation,
+  KnownLocation,
   ProtectedKind,
-  StandingLayer,
 } from "../../core/mod.ts";
 import type { texts as en } from "../en/reasons.ts";
 import { sayAll } from "./sayings/sayings.ts";
@@ -167,7 +167,7 @@ function deedText([code, ...words]: Deed, hit: string): string {
   return DEEDS[code](hit, ...words);
 }
 
-const PLACES: Readonly<Record<KnownPlace, string>> = {
+const PLACES: Readonly<Record<KnownLocation, string>> = {
   root: "根目录",
   home: "用户主目录",
   workspace: "工作区的根目录",
@@ -176,11 +176,11 @@ const PLACES: Readonly<Record<KnownPlace, string>> = {
   outside: "在工作区之外",
 };
 
-function placeText(place: HitPlace): string {
+function placeText(place: HitLocation): string {
   if (place === "unknown") return "只有 shell 才知道是什么";
   if (place === "manyNames") return "名称太多，无法逐一查看";
   if (place === "everything:outside") return "工作区之外的所有内容";
-  const known = place.replace(/^everything:/, "") as KnownPlace;
+  const known = place.replace(/^everything:/, "") as KnownLocation;
   return known === place ? PLACES[known] : `${PLACES[known]}中的所有内容`;
 }
 
@@ -191,7 +191,7 @@ interface Target {
 }
 
 /** A path that is hit, and what it is. */
-function hitText(place: HitPlace, { path, files, more }: Target): string {
+function hitText(place: HitLocation, { path, files, more }: Target): string {
   const count = files === undefined ? "" : `，${more ? "至少 " : ""}${files} 个文件`;
   return `${path}（${placeText(place)}${count}）`;
 }
@@ -230,7 +230,7 @@ function jail(facts: Confinement): string {
   ].join("；");
 }
 
-const STANDING: Readonly<Record<StandingLayer, string>> = {
+const STANDING: Readonly<Record<AlwaysOnProtection, string>> = {
   denyRules: "拒绝规则",
   destructive: "破坏性命令检查",
   askRules: "询问规则和受保护的路径",
@@ -245,7 +245,7 @@ function unconfined({ why = "", full, standing = [] }: Confinement): string {
     `仍然有效：${standing.map((layer) => STANDING[layer]).join("、")}`;
 }
 
-const MEANINGS: Readonly<Record<StandingLayer, string>> = {
+const MEANINGS: Readonly<Record<AlwaysOnProtection, string>> = {
   denyRules: "规则所指的内容一律拒绝，对工具如此，对命令行中看得出的部分也如此",
   destructive: "破坏性命令每次都要有人同意，没有人时一律拒绝",
   askRules: "按规则询问；改动其他程序会运行或遵从的文件时也询问",

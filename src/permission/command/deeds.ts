@@ -1,4 +1,4 @@
-import type { Deed, DeedCode, HitPlace, KnownPlace } from "../../core/mod.ts";
+import type { Deed, DeedCode, HitLocation, KnownLocation } from "../../core/mod.ts";
 
 const DEEDS: Readonly<Record<DeedCode, (...words: string[]) => string>> = {
   deletes: () => "it deletes",
@@ -35,7 +35,7 @@ export function deedText([code, ...words]: Deed): string {
   return DEEDS[code](...words);
 }
 
-const PLACES: Readonly<Record<KnownPlace, string>> = {
+const PLACES: Readonly<Record<KnownLocation, string>> = {
   root: "the root directory",
   home: "the home directory",
   workspace: "the workspace root",
@@ -45,10 +45,10 @@ const PLACES: Readonly<Record<KnownPlace, string>> = {
 };
 
 /** What is hit, in English. */
-export function placeText(place: HitPlace): string {
+export function placeText(place: HitLocation): string {
   if (place === "unknown") return "only the shell will know what this is";
   if (place === "manyNames") return "more names than can be looked at";
   if (place === "everything:outside") return "everything outside the workspace";
-  const known = place.replace(/^everything:/, "") as KnownPlace;
+  const known = place.replace(/^everything:/, "") as KnownLocation;
   return known === place ? PLACES[known] : `everything in ${PLACES[known]}`;
 }

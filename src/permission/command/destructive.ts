@@ -2,13 +2,13 @@ import type { Deed } from "../../core/mod.ts";
 import { absolutePath, baseName } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { isKnown, type PathContext, type Rule } from "../../rule/mod.ts";
-import type { CommandSurroundings, DestructiveFinding } from "../types.ts";
+import type { CommandEnvironment, DestructiveFinding } from "../types.ts";
 import { deedText, placeText } from "./deeds.ts";
 import { concerns } from "./match_rule.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
 import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
 
-export interface DestructiveScene extends CommandSurroundings {
+export interface DestructiveContext extends CommandEnvironment {
   readonly places: PathContext;
   readonly strict: boolean;
   /** Commands may do everything that the user may. */
@@ -58,7 +58,11 @@ export function mentioned(text: string, dangerous: readonly Rule[] = []): string
  * workspace itself, a device, the running system or the history of a remote. Programs' tables say what they
  * destroy; here their targets are resolved.
  */
-export function findDestructive(line: Line, command: string, scene: DestructiveScene): DestructiveFinding[] {
+export function findDestructive(
+  line: Line,
+  command: string,
+  scene: DestructiveContext,
+): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   if (line.forkBomb) {
     findings.push(finding(command, ["forkBomb"]));
@@ -115,7 +119,11 @@ function piped({ commands }: Line, find: FindMention): string | undefined {
   return undefined;
 }
 
-function inspectCommand(effects: Effects, judge: TargetJudge, scene: DestructiveScene): DestructiveFinding[] {
+function inspectCommand(
+  effects: Effects,
+  judge: TargetJudge,
+  scene: DestructiveContext,
+): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   const { command: { text }, cwds } = effects;
   const note = (deed: Deed, hit?: Hit) => findings.push(finding(text, deed, hit));

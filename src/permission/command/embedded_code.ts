@@ -3,7 +3,7 @@ import { dynamic, type Found } from "./program.ts";
 import type { Input, Nested } from "./types.ts";
 
 /** Returns the content of a file that the session wrote itself. */
-type OwnScript = (path: string) => string | undefined;
+type SessionScript = (path: string) => string | undefined;
 
 const QUOTED = String.raw`(?:'[^'\\\n]*'|"[^"\\\n]*")`;
 const LIST = String.raw`\[((?:\s*${QUOTED}\s*,?)*)\]`;
@@ -24,7 +24,7 @@ const WRITES = /\bopen\b|[wW]rite|save|dump|copy|rename|move|[lL]ink|touch|mkdir
  * Code in another language may run anything. For refusals it still counts as the commands that it starts by
  * literal words, and as a user of every file that its strings could name.
  */
-export function foreignCode(given: string, ownScript: OwnScript): Found {
+export function foreignCode(given: string, ownScript: SessionScript): Found {
   if (!isKnown(given)) return dynamic("it runs code that only the shell will know");
   const code = withModules(given, ownScript, 4);
   const nested = [...code.normalize("NFKC").matchAll(STARTS)].map(startedCommand);
@@ -49,7 +49,7 @@ function wordsIn(text: string): string[] {
 }
 
 /** Code with the modules that the session wrote itself, `depth` files down. */
-function withModules(code: string, ownScript: OwnScript, depth: number): string {
+function withModules(code: string, ownScript: SessionScript, depth: number): string {
   const contents = depth > 0 ? importedFiles(code).flatMap((path) => ownScript(path) ?? []) : [];
   return [code, ...contents.map((content) => withModules(content, ownScript, depth - 1))].join("\n");
 }
@@ -70,7 +70,7 @@ function importedFiles(code: string): string[] {
 }
 
 /** Code of a script that the session wrote: the shell's, unless its first line says otherwise. */
-export function scriptCode(content: string, ownScript: OwnScript): Found {
+export function scriptCode(content: string, ownScript: SessionScript): Found {
   const first = /^#!(.*)/.exec(content)?.[1];
   return first === undefined || /\b(?:ba|da|z|k)?sh\b/.test(first)
     ? { wrapper: true, nested: [{ code: content }] }

@@ -20,14 +20,14 @@ import {
   unsure,
 } from "../../rule/mod.ts";
 import type {
-  CommandSurroundings,
+  CommandEnvironment,
   DestructiveFinding,
   GateOptions,
   NetworkNeed,
   SegmentExplanation,
 } from "../types.ts";
 import { describeLine, type LineDescription } from "./describe.ts";
-import { type DestructiveScene, findDestructive, finding, mentioned } from "./destructive.ts";
+import { type DestructiveContext, findDestructive, finding, mentioned } from "./destructive.ts";
 import { allows, concerns, matchText } from "./match_rule.ts";
 import { readLine } from "./line.ts";
 import { Unparsable } from "./parse.ts";
@@ -35,7 +35,7 @@ import { contactedHosts, programNamed } from "./programs.ts";
 import { type Effects, type FileUse, isDiscardDevice, type Line, program } from "./types.ts";
 
 /** What a command line is judged against. */
-export interface CommandScene {
+export interface X {
   readonly ruleSet: RuleSet;
   /** Rules about the tool that runs the line. */
   readonly rules: ToolRules;
@@ -68,9 +68,9 @@ export interface CommandReport {
 }
 
 export interface CommandJudge {
-  judge(command: string, scene: CommandScene): CommandReport;
+  judge(command: string, scene: X): CommandReport;
   /** The first line costs ten times the second, because functions are compiled when they are first called. */
-  warm(scene: CommandScene): void;
+  warm(scene: X): void;
   /** Says what each pass understood of a line. */
   describe(command: string, line: Line): LineDescription;
 }
@@ -86,7 +86,7 @@ export function createCommandJudge(
     GateOptions,
     "env" | "confirm" | "dangerous" | "shell" | "permissionMode"
   >,
-  surroundings: CommandSurroundings = OPEN_MACHINE,
+  surroundings: CommandEnvironment = OPEN_MACHINE,
 ): CommandJudge {
   const options = {
     ...rest,
@@ -103,15 +103,15 @@ export function createCommandJudge(
   };
 }
 
-const OPEN_MACHINE: CommandSurroundings = { privateDirectories: [], network: true };
+const OPEN_MACHINE: CommandEnvironment = { privateDirectories: [], network: true };
 const WARM_UP = 'cd a && for f in *.b; do c -d "$f" $(e g) | h > i; done; sudo rm -r j';
 const MAX_SCRIPT = 256 * 1024;
 
 function judgeLine(
   command: string,
-  scene: CommandScene,
+  scene: X,
   options: JudgeOptions,
-  surroundings: CommandSurroundings,
+  surroundings: CommandEnvironment,
 ): CommandReport {
   const { rules, places, directory, wrote } = scene;
   try {
@@ -153,8 +153,8 @@ function realPath(path: string): string | undefined {
 function report(
   command: string,
   line: Line,
-  scene: CommandScene,
-  check: CommandSurroundings & Pick<DestructiveScene, "strict" | "fullAccess" | "dangerous">,
+  scene: X,
+  check: CommandEnvironment & Pick<DestructiveContext, "strict" | "fullAccess" | "dangerous">,
 ): CommandReport {
   const { rules, places } = scene;
   const rulings = line.commands.map((each) => evaluateCommand(each, rules, scene));
@@ -178,7 +178,7 @@ function report(
 /** Returns the network that a line needs: no more hosts than its commands name, where all of them do. */
 function networkOf(
   line: Line,
-  { directory }: CommandScene,
+  { directory }: X,
 ): Pick<CommandReport, "network" | "deletesElsewhere"> {
   if (line.commands.some(({ destructive }) => destructive.some(({ elsewhere }) => elsewhere))) {
     return { deletesElsewhere: true };

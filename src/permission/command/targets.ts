@@ -1,4 +1,4 @@
-import type { HitPlace, KnownPlace } from "../../core/mod.ts";
+import type { HitLocation, KnownLocation } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
@@ -15,7 +15,7 @@ const MAX_NAMES = 200;
 
 /** What a destructive command would hit. */
 export interface Hit {
-  readonly place: HitPlace;
+  readonly place: HitLocation;
   readonly target: DestructiveTarget;
 }
 
@@ -34,7 +34,7 @@ export interface TargetJudge {
 export function createTargetJudge(places: PathContext, privateDirectories: readonly string[]): TargetJudge {
   const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
   const home = places.realPath(places.home);
-  const judge = (path: string): KnownPlace | undefined => {
+  const judge = (path: string): KnownLocation | undefined => {
     if (path === "/") return "root";
     if (path === home) return "home";
     if (roots[0] === path) return "workspace";
@@ -54,7 +54,7 @@ export function createTargetJudge(places: PathContext, privateDirectories: reado
   };
 }
 
-type JudgePlace = (path: string) => KnownPlace | undefined;
+type LocateTarget = (path: string) => KnownLocation | undefined;
 
 function unknownHit(path: string): Hit {
   return { place: "unknown", target: { path: readable(path) } };
@@ -65,7 +65,7 @@ function readable(path: string): string {
   return path.replaceAll(STAR, "*").replaceAll(ONE, "?").replaceAll(ANY, "…") || "…";
 }
 
-function findHits(path: string, places: PathContext, judge: JudgePlace): Hit[] {
+function findHits(path: string, places: PathContext, judge: LocateTarget): Hit[] {
   const mark = firstMark(path);
   if (mark < 0) {
     const real = removed(path, places);
@@ -87,7 +87,7 @@ function removed(path: string, places: PathContext): string {
   return normalize(`${folder}/${path.slice(cut + 1)}`);
 }
 
-function globHits(path: string, places: PathContext, judge: JudgePlace): Hit[] {
+function globHits(path: string, places: PathContext, judge: LocateTarget): Hit[] {
   const slashless = path.replace(/\/+$/, "");
   const cut = slashless.lastIndexOf("/");
   const last = slashless.slice(cut + 1);

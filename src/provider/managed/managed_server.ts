@@ -1,7 +1,7 @@
 import { errorMessage, type ProviderErrorKind } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { ProviderFailure } from "../errors.ts";
-import { endGroup, endOrphan, holdPipe, makePipe, startKeeper } from "./server_process.ts";
+import { endGroup, endOrphan, holdPipe, makePipe, startSupervisor } from "./server_process.ts";
 import {
   boundLog,
   exitCode,
@@ -167,7 +167,7 @@ export class ManagedServer {
       boundLog(log);
       const logStart = logSize(log);
       const command = [binary, ...args, "--port", String(port), "--api-key-file", files.key];
-      const pid = startKeeper({ command, pipe: path, log });
+      const pid = startSupervisor({ command, pipe: path, log });
       const keeper = { pid, start: processStart(pid) ?? "" };
       const since = new Date().toISOString();
       const lease = { keeper, port, pipe: path, log, logStart, since, provider, model, users: [ownName()] };

@@ -26,7 +26,7 @@ while read -r line; do :; done
 rm -f "$pipe"
 kill -KILL "-$$"`;
 
-export interface KeptCommand {
+export interface SupervisedCommand {
   /** The program and its arguments. */
   readonly command: readonly string[];
   /** Named pipe that the users of the server hold. */
@@ -36,7 +36,7 @@ export interface KeptCommand {
 }
 
 /** Starts the keeper with its server, away from the terminal; returns its process, which is the group. */
-export function startKeeper({ command, pipe, log }: KeptCommand): number {
+export function startSupervisor({ command, pipe, log }: SupervisedCommand): number {
   const child = new Deno.Command("/bin/sh", {
     args: ["-c", SCRIPT, "keeper", pipe, log, ...command],
     clearEnv: true,

@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** The counts of a list, and the file that it is kept in. */
-export interface KeptList {
+export interface CachedList {
   readonly file: string;
   readonly providers: number;
   readonly models: number;
@@ -52,7 +52,7 @@ export async function keepModelList(
   home: string,
   text: string,
   { date, source }: Pick<FetchedHeader, "date" | "source">,
-): Promise<KeptList> {
+): Promise<CachedList> {
   const { providers, skipped } = readModelList(text, source);
   const encoder = new TextEncoder();
   const tables: Record<string, [number, number]> = {};

@@ -69,7 +69,7 @@ export function consistsOf(text: string, pieces: readonly string[]): boolean {
 }
 
 /** Sources of the parts in a conversation that a model cannot take, each named once as provider/model. */
-export function foreignSources(
+export function otherVendorSources(
   messages: readonly Message[],
   model: Pick<ModelInfo, "provider" | "id">,
 ): readonly string[] {

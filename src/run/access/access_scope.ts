@@ -1,5 +1,5 @@
 import { cacheDirectory, type Config, type LoadedConfig } from "../../config/mod.ts";
-import { formatPlace, type NewEventOf } from "../../core/mod.ts";
+import { formatLocation, type NewEventOf } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
@@ -9,8 +9,8 @@ import {
   type ContainerSettings,
   createWorkspace,
   describeConfinement,
-  forecastJail,
-  type JailForecast,
+  type ExpectedSandbox,
+  expectedSandbox,
   noConfinement,
   type Workspace,
 } from "../../sandbox/mod.ts";
@@ -114,7 +114,7 @@ export function containerOf({ backend, image, container }: Config["sandbox"]): C
 
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
-  readonly forecast: JailForecast;
+  readonly forecast: ExpectedSandbox;
   /** What the user is told before the first request: of it, and of what the project brings in vain. */
   readonly notices: readonly Remark[];
 }
@@ -132,7 +132,7 @@ export async function openAccessScope(
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
   const container = containerOf(config.sandbox);
-  const forecast = await forecastJail({
+  const forecast = await expectedSandbox({
     ...(container === undefined ? {} : { container }),
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
@@ -175,7 +175,9 @@ function unusedFilesNotice(cwd: string, unused: readonly string[]): string | und
 /** Names the MCP servers that are overridden or switched off; undefined when there are none. */
 function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefined {
   const lines = leftOut.filter(({ why }) => why === "shadowed" || why === "switched off").map((server) =>
-    `${JSON.stringify(server.name)} (${formatPlace(server.place).replace(`${cwd}/`, "")}): ${server.message}`
+    `${JSON.stringify(server.name)} (${
+      formatLocation(server.place).replace(`${cwd}/`, "")
+    }): ${server.message}`
   );
   return lines.length === 0 ? undefined : `MCP servers that are not used: ${lines.join("; ")}`;
 }
@@ -210,7 +212,7 @@ function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
   const hooks = loaded.needsTrust.filter(({ kind }) => kind === "hook");
   if (hooks.length === 0) return undefined;
   const shown = hooks.slice(0, 3).map(({ name, place }) =>
-    `${name} (${formatPlace(place).replace(`${cwd}/`, "")})`
+    `${name} (${formatLocation(place).replace(`${cwd}/`, "")})`
   );
   const more = hooks.length - shown.length;
   return `This project contains hooks that do not run: ${shown.join(", ")}${

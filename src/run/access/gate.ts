@@ -1,19 +1,19 @@
 import {
   addConfigItem,
-  addOwnHosts,
-  addOwnRule,
+  addSavedHosts,
+  addSavedRule,
   type LoadedConfig,
-  ownRulesFile,
+  savedRulesFile,
   sourceOf,
   userConfigFile,
 } from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { type Event, formatPlace } from "../../core/mod.ts";
+import { type Event, formatLocation } from "../../core/mod.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import {
   type ApprovalMode,
-  type CommandSurroundings,
+  type CommandEnvironment,
   createGate,
   type Gate,
   type GateOptions,
@@ -47,8 +47,8 @@ export function gateOptions(sources: GateSources): GateOptions {
   const saved = {
     saveRule,
     savedIn: userConfigFile(paths),
-    saveProjectRule: (rule: string) => addOwnRule(paths, "allow", rule),
-    saveHosts: (hosts: readonly string[]) => addOwnHosts(paths, hosts),
+    saveProjectRule: (rule: string) => addSavedRule(paths, "allow", rule),
+    saveHosts: (hosts: readonly string[]) => addSavedHosts(paths, hosts),
   };
   return {
     policy: {
@@ -63,7 +63,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     ...(permissionMode === undefined ? {} : { permissionMode }),
     cwd: paths.cwd,
     home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
-    protectedFiles: [userConfigFile(paths), ownRulesFile(paths), ...linkedSettings(loaded)],
+    protectedFiles: [userConfigFile(paths), savedRulesFile(paths), ...linkedSettings(loaded)],
     roots: scope.rooted.roots,
     env: processEnvironment,
     confirm: safety.confirm,
@@ -82,7 +82,7 @@ export function configuredRules(loaded: LoadedConfig, list: RuleList): RuleText[
 }
 
 /** Says what commands find around them; without a jail, that is the open machine. */
-function surroundings(openJail: () => Promise<Jail>): Promise<CommandSurroundings> {
+function surroundings(openJail: () => Promise<Jail>): Promise<CommandEnvironment> {
   return openJail().then(
     ({ privateDirectories, network }) => ({ privateDirectories, network }),
     () => ({ privateDirectories: [], network: true }),
@@ -118,7 +118,7 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
     get origin() {
       const { file, line, column, source } = sourceOf(loaded, `permissions.${list}[${rule.index}]`);
       if (file === undefined) return source;
-      const place = formatPlace({
+      const place = formatLocation({
         file,
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
@@ -128,7 +128,7 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
   };
 }
 
-interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
+interface GateDeps extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly options: AssemblyOptions;
   readonly scope: AccessScope;
   readonly recorder: Recorder;
@@ -140,7 +140,7 @@ interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
 
 /** The permission gate of a run. */
 export function buildGate(
-  { options, scope, recorder, tools, plugins, temporaryRules }: GateParts,
+  { options, scope, recorder, tools, plugins, temporaryRules }: GateDeps,
 ): PermissionGate {
   const { openJail, shellFolder, preview, sandbox } = tools;
   const { approver, parent } = options;

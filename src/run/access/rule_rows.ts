@@ -1,5 +1,5 @@
 import { type LoadedConfig, sourceOf } from "../../config/mod.ts";
-import { formatPlace } from "../../core/mod.ts";
+import { formatLocation } from "../../core/mod.ts";
 import type { RuleList } from "../../rule/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 
@@ -39,7 +39,7 @@ export function ruleRows(loaded: LoadedConfig): RuleRow[] {
   ): RuleRow => ({
     list: LISTS[key] ?? "allow",
     rule: value,
-    origin: formatPlace(place),
+    origin: formatLocation(place),
     state: "waiting",
   }));
   return [...rows, ...waiting];
@@ -58,7 +58,7 @@ function rowsOf(loaded: LoadedConfig, { list, key, values }: RuleValues): RuleRo
     return {
       list,
       rule,
-      ...(file === undefined ? { origin: source } : { origin: formatPlace({ file, ...place }), file }),
+      ...(file === undefined ? { origin: source } : { origin: formatLocation({ file, ...place }), file }),
       state: source === "project" && list !== "deny" && list !== "ask" ? "trusted" : "in force",
     };
   });

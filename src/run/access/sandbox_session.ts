@@ -16,9 +16,9 @@ import {
   type CommandOutcome,
   createJail,
   describeConfinement,
+  type ExpectedSandbox,
   type FilterProxy,
   type Jail,
-  type JailForecast,
   type JailOptions,
   type MadeFiles,
   startFilterProxy,
@@ -31,7 +31,7 @@ import type { RunPaths } from "../run_paths.ts";
 import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
 import { secretsOf } from "./secrets.ts";
 
-export interface SandboxSessionParts {
+export interface SandboxSessionDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly workspace: Workspace;
@@ -42,7 +42,7 @@ export interface SandboxSessionParts {
   /** Commands run without a jail, and the user knows. */
   readonly unconfined?: boolean;
   /** The line that told the user of the jail before the first request. */
-  readonly forecast?: JailForecast;
+  readonly forecast?: ExpectedSandbox;
   /** The mode in which the session begins; default: workspace-write. */
   readonly permissionMode?: PermissionMode | undefined;
   /** Hears what is confined, and which host was refused. */
@@ -90,7 +90,7 @@ const MOST_REPEATS = 3;
 
 /** The running jail of a session, chosen when the first command comes: the probe may start a process. */
 export class SandboxSession {
-  readonly #sources: SandboxSessionParts;
+  readonly #sources: SandboxSessionDeps;
   readonly #explained = new Set<Hint>();
   #jail: Promise<Jail> | undefined;
   /** Writable roots of that jail. */
@@ -110,7 +110,7 @@ export class SandboxSession {
 
   #gate: JailGate = {};
 
-  constructor(sources: SandboxSessionParts) {
+  constructor(sources: SandboxSessionDeps) {
     this.#sources = sources;
   }
 
@@ -486,7 +486,7 @@ function listed(paths: readonly string[]): string {
 
 /** Opens the jail for one piece of work. */
 export async function withJail<T>(
-  sources: SandboxSessionParts,
+  sources: SandboxSessionDeps,
   work: (jail: Jail) => T | Promise<T>,
 ): Promise<T> {
   const lazy = new SandboxSession(sources);
@@ -497,7 +497,7 @@ export async function withJail<T>(
   }
 }
 
-interface EscapeParts {
+interface EscapeDeps {
   readonly jail: Jail;
   readonly call: PreparedCall;
   readonly ask: PermissionGate["confirm"];
@@ -513,7 +513,7 @@ interface EscapeParts {
  * answer alone decides.
  */
 async function offerEscape(
-  { jail, call, ask, refused, online }: EscapeParts,
+  { jail, call, ask, refused, online }: EscapeDeps,
   { argv, cwd, exitCode, output }: FailedCommand,
   signal: AbortSignal,
 ): ReturnType<NonNullable<CommandJail["escape"]>> {

@@ -1,5 +1,5 @@
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../config/mod.ts";
-import { formatPlace, ReasonixError } from "../../core/mod.ts";
+import { formatLocation, ReasonixError } from "../../core/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import type { RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -30,7 +30,7 @@ export async function loadTrustedConfig(
     return await loadTrustedConfig(load, { ...options, ignoreUntrusted: true });
   }
   const names = refused.map((item) =>
-    `${item.kind} ${item.name} (${formatPlace(item.place)}): ${item.reason}`
+    `${item.kind} ${item.name} (${formatLocation(item.place)}): ${item.reason}`
   );
   throw new ReasonixError(
     `This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,

@@ -6,7 +6,7 @@ import {
   loadTodoReminder,
   type TodoReminder,
 } from "../../context/mod.ts";
-import { appendIfChanged, changeTools, type ControlledParts, type Recorder } from "../../control/mod.ts";
+import { appendIfChanged, changeTools, type ControlledDeps, type Recorder } from "../../control/mod.ts";
 import type { Sayings } from "../../core/mod.ts";
 import { loadWindow, type Provider, sendsReasoning, type WindowFound } from "../../provider/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
@@ -21,8 +21,8 @@ import type { RunContext } from "../run_context.ts";
  */
 export interface ContextManager
   extends
-    Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">>,
-    Pick<ControlledParts, "onFailure"> {
+    Required<Pick<ControlledDeps, "betweenSteps" | "onContextOverflow" | "compact">>,
+    Pick<ControlledDeps, "onFailure"> {
   /** Takes what plugins changed, chooses the model that answers, and tells it what is new around it. */
   beforeTurn(): Promise<void>;
   /** Starts plugins and looks up the context window while the model is thinking. */
@@ -51,7 +51,7 @@ export async function manageContext(sources: RunContext): Promise<ContextManager
         await changeTools(recorder, offered);
       }
       await modes.tellSwitch();
-      for (const content of [...sources.extensions.takeNews(), ...late.take()]) {
+      for (const content of [...sources.extensions.drainUpdates(), ...late.take()]) {
         await recorder.record({ type: "message.user", content, origin: "context" });
       }
       await compaction.betweenSteps(signal);

@@ -12,7 +12,7 @@ import type { PromptInputs } from "./prompt_inputs.ts";
 import { buildRegistry } from "../tools/offered_tools.ts";
 import { askServerWindow } from "./context_management.ts";
 
-export interface ContextReportParts {
+export interface ContextReportDeps {
   readonly loaded: LoadedConfig;
   readonly inputs: PromptInputs;
   /** The conversation; one that has not begun yet shows what it would begin with. */
@@ -25,7 +25,7 @@ export interface ContextReportParts {
 
 /** Returns what a run would send next, by category: the data of `reasonix context` and `/context`. */
 export async function contextReportOf(
-  { loaded, inputs, state, servers, exact = false }: ContextReportParts,
+  { loaded, inputs, state, servers, exact = false }: ContextReportDeps,
 ): Promise<ContextReport> {
   const { config } = loaded;
   const choice = namedModel(loaded, "");

@@ -102,7 +102,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
   const unattended = (sources.steps ?? 1) > 1
-    ? (await import("./unattended.ts")).agentModePrompt(loaded.config.tools.writes)
+    ? (await import("./non_interactive.ts")).agentModePrompt(loaded.config.tools.writes)
     : undefined;
   const heads = new Head(sources, { instructions, catalogue, memory, tools, unattended });
   return {
@@ -205,7 +205,7 @@ function offersSkills({ tools: { enabled, disabled } }: Config): boolean {
   return (enabled.length === 0 || enabled.includes("skill")) && !disabled.includes("skill");
 }
 
-interface HeadParts {
+interface PromptPrefixInputs {
   readonly instructions: Instructions;
   readonly catalogue: string | undefined;
   readonly memory: string | undefined;
@@ -217,9 +217,9 @@ interface HeadParts {
 /** The beginning of a conversation: the system prompt, and the facts in it or behind it. */
 class Head {
   readonly #sources: PromptInputSources;
-  readonly #parts: HeadParts;
+  readonly #parts: PromptPrefixInputs;
 
-  constructor(sources: PromptInputSources, parts: HeadParts) {
+  constructor(sources: PromptInputSources, parts: PromptPrefixInputs) {
     this.#sources = sources;
     this.#parts = parts;
   }

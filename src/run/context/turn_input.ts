@@ -34,7 +34,7 @@ export interface TurnInput extends UserInput {
   readonly rules?: readonly RuleText[];
 }
 
-export interface TurnInputParts {
+export interface TurnInputDeps {
   readonly cwd: string;
   readonly workspace: Workspace;
   readonly provider: Provider;
@@ -54,7 +54,7 @@ export interface TurnInputParts {
 }
 
 /** Records the instructions of the skill and adds what the text refers to. */
-export async function resolveInput(input: TurnInput, parts: TurnInputParts): Promise<UserInput> {
+export async function resolveInput(input: TurnInput, parts: TurnInputDeps): Promise<UserInput> {
   const { cwd, workspace, provider: { model }, recorder, gate, resource } = parts;
   const { skill, references = [], images = [], ...given } = input;
   const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
@@ -86,7 +86,7 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
 }
 
 /** Where `@agent:NAME` and `@session:ID` are looked up. */
-export interface MentionParts {
+export interface MentionDeps {
   readonly paths: RunPaths;
   readonly inputs: PromptInputs;
 }
@@ -95,14 +95,14 @@ export interface MentionParts {
 export function mentioned(
   kind: string,
   name: string,
-  parts: MentionParts,
+  parts: MentionDeps,
 ): Promise<ResourceText> | undefined {
   if (!/^[\w.-]+$/.test(name)) return undefined;
   if (kind === "agent") return agentText(name, parts);
   return kind === "session" ? Promise.try(() => sessionText(name, parts)) : undefined;
 }
 
-async function agentText(name: string, { inputs }: MentionParts): Promise<ResourceText> {
+async function agentText(name: string, { inputs }: MentionDeps): Promise<ResourceText> {
   const { agentNamed } = await import("../agents/known_agents.ts");
   const agent = await agentNamed(name, inputs);
   if (typeof agent === "string") throw new ReasonixError(agent);
@@ -114,7 +114,7 @@ const MAX_TURNS = 10;
 const MAX_PROMPT = 1_000;
 const MAX_ANSWER = 3_000;
 
-function sessionText(ref: string, { paths: { home, cwd } }: MentionParts): ResourceText {
+function sessionText(ref: string, { paths: { home, cwd } }: MentionDeps): ResourceText {
   const { path } = findSession(home, ref, { cwd });
   const { state } = loadEvents(path, undefined, "messages");
   const cut = (text: string, most: number) =>
@@ -130,7 +130,7 @@ function sessionText(ref: string, { paths: { home, cwd } }: MentionParts): Resou
 }
 
 /** Refuses what cannot fit the model's window, and what is large unless the user confirms it. */
-async function requireRoom(texts: readonly string[], parts: TurnInputParts): Promise<void> {
+async function requireRoom(texts: readonly string[], parts: TurnInputDeps): Promise<void> {
   const { window = 0, provider, loaded: { config: { agent: { large_input_tokens: limit } } } } = parts;
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   const least = Math.min(...[window, limit].filter((bound) => bound > 0));
@@ -156,7 +156,7 @@ async function requireRoom(texts: readonly string[], parts: TurnInputParts): Pro
 async function confirmLarge(
   tokens: string,
   limit: string,
-  { asker, paths, loaded, signal }: TurnInputParts,
+  { asker, paths, loaded, signal }: TurnInputDeps,
 ): Promise<void> {
   if (asker) {
     const { locale } = detectLocale({ env: paths.env, language: loaded.config.language });

@@ -2,7 +2,7 @@ import type { Toolbox } from "../../agent/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import type { ImagePart } from "../../core/mod.ts";
 import type { ModelInfo } from "../../provider/mod.ts";
-import type { AdmissionParts, Admitted } from "./image_desk.ts";
+import type { AdmissionDeps, Admitted } from "./image_intake.ts";
 
 /** Looks at images before a message takes them in; `model` will read them. */
 export type AdmitImages = (
@@ -20,7 +20,7 @@ export function takesImages({ vision }: ModelInfo, { config }: Pick<LoadedConfig
  * The way of images into a conversation, one after the other: calls that run together fill the same request.
  * What looks at images is loaded with the first one.
  */
-export function imageAdmission(parts: AdmissionParts): AdmitImages {
+export function imageAdmission(parts: AdmissionDeps): AdmitImages {
   const { recorder } = parts;
   let last: Promise<unknown> = Promise.resolve();
   /** Admitted, and not yet in a message. */
@@ -37,10 +37,10 @@ export function imageAdmission(parts: AdmissionParts): AdmitImages {
   };
   return async (images, model, signal) => {
     if (images.length === 0) return { images, notes: [] };
-    const { ImageDesk } = await import("./image_desk.ts");
+    const { ImageIntake } = await import("./image_intake.ts");
     watch();
     const admitted = last.then(async () => {
-      const result = await new ImageDesk(parts, model, [...waiting]).admit(images, signal);
+      const result = await new ImageIntake(parts, model, [...waiting]).admit(images, signal);
       for (const image of result.images) waiting.add(image);
       return result;
     });

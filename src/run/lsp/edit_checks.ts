@@ -2,10 +2,10 @@ import type { Toolbox } from "../../agent/mod.ts";
 import { loadNameTools } from "../../lsp/mod.ts";
 import { loadSymbolEdits, type Tool, type ToolResult, type ToolServices } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
-import type { LspParts, RunLsp } from "./run_lsp.ts";
+import type { LspDeps, RunLsp } from "./run_lsp.ts";
 
 /** The language servers of a run; nothing of them is loaded before the first edit. */
-export interface LspDesk {
+export interface LspSession {
   /** Opens them; undefined: the run has none. */
   readonly open: (() => Promise<RunLsp>) | undefined;
   /** The errors of edits that no result has named when an answer would end the turn. */
@@ -19,7 +19,7 @@ export interface LspDesk {
 const ANSWER_MS = 5000;
 
 /** Without a jail no server is started, unless the user gave the run full access. */
-export function lspDesk(parts: LspParts): LspDesk {
+export function lspDesk(parts: LspDeps): LspSession {
   const { loaded: { config: { lsp } }, scope } = parts;
   if ((!lsp.enabled && !lsp.tools) || !mayRun(scope)) {
     return { open: undefined, services: {}, close: () => Promise.resolve() };
@@ -33,13 +33,13 @@ export function lspDesk(parts: LspParts): LspDesk {
   return { open, services, review, close: async () => await (await opened)?.close() };
 }
 
-function mayRun({ full, forecast }: LspParts["scope"]): boolean {
+function mayRun({ full, forecast }: LspDeps["scope"]): boolean {
   return full || forecast.confined;
 }
 
 /** The tools about names, where the user wants them: all, or `delete_symbol` where a server is installed. */
 export async function languageTools(
-  { paths, loaded, scope }: Pick<LspParts, "paths" | "loaded" | "scope">,
+  { paths, loaded, scope }: Pick<LspDeps, "paths" | "loaded" | "scope">,
 ): Promise<Tool[]> {
   const { lsp, tools: { enabled } } = loaded.config;
   if (!mayRun(scope)) return [];

@@ -15,7 +15,7 @@ import { findProgram } from "../../util/find_program.ts";
 import { buildWorkspace, type RunScope } from "../access/access_scope.ts";
 import type { RunPaths } from "../run_paths.ts";
 
-export interface LspParts {
+export interface LspDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
@@ -34,10 +34,10 @@ export class RunLsp {
   readonly servers: LanguageServers;
   readonly checks: EditChecks;
   readonly names: Names;
-  readonly #parts: LspParts;
+  readonly #parts: LspDeps;
 
   private constructor(
-    parts: LspParts,
+    parts: LspDeps,
     { servers, checks, names }: Pick<RunLsp, "servers" | "checks" | "names">,
   ) {
     this.#parts = parts;
@@ -46,7 +46,7 @@ export class RunLsp {
     this.checks = checks;
   }
 
-  static async open(parts: LspParts): Promise<RunLsp> {
+  static async open(parts: LspDeps): Promise<RunLsp> {
     const { EditChecks, Names } = await loadLsp();
     const servers = await openLanguageServers(parts);
     const { cwd } = parts.paths;
@@ -127,7 +127,7 @@ async function readText({ workspace }: RunScope, path: string): Promise<{ path: 
  * The servers of the configuration, none started. Programs in directories that can be written to do not
  * count.
  */
-async function openLanguageServers(parts: LspParts): Promise<LanguageServers> {
+async function openLanguageServers(parts: LspDeps): Promise<LanguageServers> {
   const { paths, loaded: { config }, scope, recorder } = parts;
   const { LanguageServers, serverSpecs } = await loadLsp();
   return new LanguageServers({
@@ -173,7 +173,7 @@ export async function languageServerRows(
 }
 
 async function startJailed(
-  { paths, scope, guard, openJail }: LspParts,
+  { paths, scope, guard, openJail }: LspDeps,
   { name, root }: { readonly name: string; readonly root: string },
   { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {

@@ -11,7 +11,7 @@ import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import {
   type AttachedContent,
-  type ContentDesk,
+  type ContentIntake,
   loadElicitation,
   loadHttpAccess,
   loadMcp,
@@ -41,7 +41,7 @@ export interface RunQuestions extends McpQuestions {
   readonly notSaved: (tool: string, server: string, why: string) => Promise<string>;
 }
 
-export interface PluginParts {
+export interface PluginDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
@@ -59,7 +59,7 @@ const SOON_MS = 250;
 
 /** The MCP servers of the configuration, not started. Whoever opens them closes them. */
 export async function openServers(
-  { paths, loaded, guard, questions }: Pick<PluginParts, "paths" | "loaded" | "guard"> & {
+  { paths, loaded, guard, questions }: Pick<PluginDeps, "paths" | "loaded" | "guard"> & {
     readonly questions: McpQuestions;
   },
   onChange: (change: ServerChange) => void,
@@ -117,7 +117,7 @@ export function workspaceRoot(cwd: string): McpRoot {
 /** The plugins of a run: when they start, and when what they offer reaches the model. */
 export class RunPlugins {
   readonly servers: McpServers;
-  readonly #parts: PluginParts;
+  readonly #parts: PluginDeps;
   /** Changes that came before there was a session to record them in. */
   #early: NewEvent[] | undefined = [];
   /** Tools may be others than the model was told: at once, or with the next turn. */
@@ -126,7 +126,7 @@ export class RunPlugins {
   /** The first request has gone out. */
   #isUnderWay = false;
 
-  private constructor(parts: PluginParts, servers: McpServers) {
+  private constructor(parts: PluginDeps, servers: McpServers) {
     this.#parts = parts;
     this.servers = servers;
   }
@@ -156,7 +156,7 @@ export class RunPlugins {
   };
 
   /** Offers what is known of the configured servers. Nothing is started. */
-  static async open(parts: PluginParts): Promise<RunPlugins> {
+  static async open(parts: PluginDeps): Promise<RunPlugins> {
     const plugins: RunPlugins = new RunPlugins(
       parts,
       await openServers(parts, (change) => plugins.#changed(change)),
@@ -228,7 +228,7 @@ export class RunPlugins {
   }
 
   /** Reads what the user names as `@server:uri`; undefined for other words with a colon. */
-  resourceReader(desk: ContentDesk): (server: string, uri: string) => Promise<AttachedContent> | undefined {
+  resourceReader(desk: ContentIntake): (server: string, uri: string) => Promise<AttachedContent> | undefined {
     return (server, uri) => this.servers.has(server) ? this.servers.read(server, uri, desk) : undefined;
   }
 
@@ -261,7 +261,7 @@ export class RunPlugins {
   }
 }
 
-export interface QuestionParts {
+export interface QuestionDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
@@ -270,7 +270,7 @@ export interface QuestionParts {
 }
 
 /** What the servers of a run may ask: its directory, the person, and the session's model. */
-export function serverQuestions({ paths, loaded, recorder, provider, asker }: QuestionParts): RunQuestions {
+export function serverQuestions({ paths, loaded, recorder, provider, asker }: QuestionDeps): RunQuestions {
   const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
   const desk = {
     asker,

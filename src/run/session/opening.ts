@@ -11,9 +11,9 @@ import type { RunPlugins } from "../mcp/run_plugins.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { offerLateTools } from "../tools/offered_tools.ts";
 import type { TurnExtensions } from "../turns/turn_extensions.ts";
-import { type RunSession, tellForeign } from "./session.ts";
+import { recordOtherVendorParts, type RunSession } from "./session.ts";
 
-export interface OpeningParts {
+export interface OpeningDeps {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly workspace: Workspace;
@@ -25,14 +25,14 @@ export interface OpeningParts {
   readonly plugins?: RunPlugins | undefined;
 }
 
-interface OpenerParts extends OpeningParts {
+interface OpenerDeps extends OpeningDeps {
   readonly recorder: Recorder;
   readonly modes: Modes;
   readonly extensions: TurnExtensions;
 }
 
 /** Opens the session at its first call: writes its first events, and notifies the extensions. */
-export function opener(parts: OpenerParts): () => Promise<void> {
+export function opener(parts: OpenerDeps): () => Promise<void> {
   return lazy(async () => {
     const { recorder, modes, extensions } = parts;
     offerLateTools(parts);
@@ -46,18 +46,18 @@ export function opener(parts: OpenerParts): () => Promise<void> {
  * Records the first events of this process: the head of a new session, or what a crash left open in an old
  * one, and the prefix.
  */
-export async function recordOpening(recorder: Recorder, parts: OpeningParts): Promise<void> {
+export async function recordOpening(recorder: Recorder, parts: OpeningDeps): Promise<void> {
   const { session } = parts;
   if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);
   for (const event of repair(session.state)) await recorder.record(event);
   for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
   await parts.plugins?.settle();
   const reset = await openConversation(recorder, wantedPrefix(parts));
-  if (reset === "model") await tellForeign(recorder, parts.provider);
+  if (reset === "model") await recordOtherVendorParts(recorder, parts.provider);
 }
 
 /** The head of the conversation as this run would begin it. */
-function wantedPrefix(parts: OpeningParts): WantedPrefix {
+function wantedPrefix(parts: OpeningDeps): WantedPrefix {
   const { inputs, registry, provider, plugins } = parts;
   return {
     system: inputs.system,

@@ -1,4 +1,4 @@
-import { Recorder, type RewindParts } from "../../control/mod.ts";
+import { Recorder, type RewindDeps } from "../../control/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { type Checkpoints, repair, type SessionLog } from "../../session/mod.ts";
@@ -16,7 +16,7 @@ export interface RewindableSession {
 }
 
 /** Opens a recorded session, which no run works on, for a rewind. */
-export async function openForRewind({ paths, log, preview }: RewindableSession): Promise<RewindParts> {
+export async function openForRewind({ paths, log, preview }: RewindableSession): Promise<RewindDeps> {
   const recorder = new Recorder(log);
   if (!preview) { for (const event of repair(log.state)) await recorder.record(event); }
   for (const notice of log.takeNotices()) await recorder.record(notice);

@@ -1,7 +1,7 @@
 import { type EventStore, MemoryStore, type Recorder, TurnCheckpoints } from "../../control/mod.ts";
 import { type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
-import { foreignSources, type Provider } from "../../provider/mod.ts";
+import { otherVendorSources, type Provider } from "../../provider/mod.ts";
 import { realPath } from "../../path/real_path.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import {
@@ -131,7 +131,7 @@ class MemorySession extends MemoryStore implements RunSession {
   }
 }
 
-export interface CheckpointerParts {
+export interface CheckpointerDeps {
   readonly paths: RunPaths;
   readonly session: Pick<RunSession, "paths">;
   readonly recorder: Recorder;
@@ -144,7 +144,7 @@ export interface CheckpointerParts {
  * Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home.
  */
 export function createCheckpointer(
-  { paths, session, recorder, workspace, beforeLook }: CheckpointerParts,
+  { paths, session, recorder, workspace, beforeLook }: CheckpointerDeps,
 ): TurnCheckpoints {
   const { forbidden, options } = workspace;
   // Asked for every file, so it is asked only where the workspace has something to hide.
@@ -172,8 +172,8 @@ function meets(area: string, folder: string): boolean {
 }
 
 /** Says whose signed or encrypted parts of earlier replies a model does not get. */
-export async function tellForeign(recorder: Recorder, { model }: Provider): Promise<void> {
-  const sources = foreignSources(recorder.messages, model).join(", ");
+export async function recordOtherVendorParts(recorder: Recorder, { model }: Provider): Promise<void> {
+  const sources = otherVendorSources(recorder.messages, model).join(", ");
   if (sources === "") return;
   const own = `${model.provider}/${model.id}`;
   const text = `Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;

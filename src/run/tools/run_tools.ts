@@ -19,13 +19,13 @@ import { Modes } from "../access/modes.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../images/admission.ts";
 import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
-import type { PluginParts, QuestionParts, RunPlugins } from "../mcp/run_plugins.ts";
+import type { PluginDeps, QuestionDeps, RunPlugins } from "../mcp/run_plugins.ts";
 import { loadPlugins, type RunBase } from "../run_base.ts";
 import type { AssemblyOptions } from "../run_options.ts";
-import type { OwnCommandRunner } from "./own_command.ts";
+import type { UserCommandRunner } from "./user_command.ts";
 import { RunToolHost } from "./tool_host.ts";
 
-interface ToolParts extends RunBase {
+interface ToolDeps extends RunBase {
   /** The gate can ask a person. */
   readonly attended: boolean;
   /** The model sees images. */
@@ -58,7 +58,7 @@ export interface RunTools {
   /** The parts of the sandbox that a person can open. */
   readonly sandbox: SandboxAccess;
   /** Runs a command line of the user's own beside the conversation. */
-  readonly runCommand: OwnCommandRunner;
+  readonly runCommand: UserCommandRunner;
   /** Ends what runs in the background. */
   close(): Promise<void>;
   /** Resolves when helper processes have ended, some time after `close`. */
@@ -66,10 +66,10 @@ export interface RunTools {
 }
 
 /** Loads what runs command lines of the user. */
-export const loadOwnCommand = lazy(() => import("./own_command.ts"));
+export const loadUserCommand = lazy(() => import("./user_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
-function buildTools(parts: ToolParts): RunTools {
+function buildTools(parts: ToolDeps): RunTools {
   const { paths, loaded, scope, session, recorder, registry } = parts;
   const { workspace } = scope;
   const services = buildServices(parts);
@@ -124,7 +124,7 @@ function buildTools(parts: ToolParts): RunTools {
     host: parts.options.parent?.host ?? host,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
-    prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
+    prepareShell: () => ahead ??= prewarmShell(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
@@ -135,7 +135,7 @@ function buildTools(parts: ToolParts): RunTools {
       },
     },
     runCommand: async (command, signal) =>
-      await (await loadOwnCommand()).runOwnCommand(command, signal, { context, jail }),
+      await (await loadUserCommand()).runUserCommand(command, signal, { context, jail }),
     shellFolder: () => services.shell?.cwd,
     ended: () => services.ended(),
     async close() {
@@ -148,14 +148,14 @@ function buildTools(parts: ToolParts): RunTools {
 }
 
 /** Has a shell wait, unless one does. */
-async function shellAhead(context: SharedContext, jail: SandboxSession): Promise<void> {
+async function prewarmShell(context: SharedContext, jail: SandboxSession): Promise<void> {
   const { spare } = context.services?.shell ?? {};
   if (!spare || spare.waits) return;
   const [{ prepareShell }, next] = await Promise.all([loadNextShell(), jail.next()]);
   if (!spare.waits) prepareShell({ ...context, jail: next });
 }
 
-interface PreviewParts {
+interface PreviewDeps {
   readonly jail: SandboxSession;
   readonly toolbox: RegistryToolbox;
   readonly workspace: Workspace;
@@ -164,7 +164,7 @@ interface PreviewParts {
 async function previewOf(
   call: PreparedCall,
   signal: AbortSignal,
-  { jail, toolbox, workspace }: PreviewParts,
+  { jail, toolbox, workspace }: PreviewDeps,
 ): Promise<CallPreview> {
   if (call.command) {
     // Whoever runs the command hears of an error.
@@ -181,7 +181,7 @@ async function previewOf(
 
 /** Services of the tools whose changes are events of the session. */
 function buildServices(
-  { session, recorder, inputs, asker, options: { parent } }: ToolParts,
+  { session, recorder, inputs, asker, options: { parent } }: ToolDeps,
 ): SessionServices {
   return openServices({
     knowledge: inputs.ports,
@@ -195,7 +195,7 @@ function buildServices(
 
 function toolSettings(
   config: Config,
-  { vision, textInLines }: Pick<ToolParts, "vision" | "textInLines">,
+  { vision, textInLines }: Pick<ToolDeps, "vision" | "textInLines">,
 ): ToolSettings {
   const { bash_timeout_seconds, min_free_disk_mb, shell, ensure_trailing_newline, writes } = config.tools;
   return {
@@ -209,7 +209,7 @@ function toolSettings(
 }
 
 /** How images get into the conversation. */
-export interface ImageWays {
+export interface ImageSources {
   /** Looks at the images of a message. */
   readonly admit: AdmitImages;
   /** The model takes images, or somebody describes them. */
@@ -218,7 +218,7 @@ export interface ImageWays {
 
 /** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
 export interface GuardedTools {
-  readonly tools: RunTools & { readonly images: ImageWays };
+  readonly tools: RunTools & { readonly images: ImageSources };
   readonly gate: Gate & Partial<PermissionGate>;
   readonly modes: Modes;
   readonly plugins: RunPlugins | undefined;
@@ -245,7 +245,7 @@ export async function openGuardedTools(parts: RunBase): Promise<GuardedTools> {
 
 async function openPlugins(
   { waitForPlugins = true }: AssemblyOptions,
-  parts: Omit<PluginParts, "wait" | "questions"> & QuestionParts,
+  parts: Omit<PluginDeps, "wait" | "questions"> & QuestionDeps,
 ): Promise<RunPlugins | undefined> {
   const { loaded, provider } = parts;
   if (loaded.config.plugins.length === 0 || provider.model.toolMode === "none") return undefined;

@@ -1,7 +1,7 @@
-import type { AgentParts, Limits, Stop, StopReason, TurnOutcome } from "../../agent/mod.ts";
+import type { AgentDeps, Limits, Stop, StopReason, TurnOutcome } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { CompactionHooks } from "../../context/mod.ts";
-import type { ControlledParts, EventSource, Recorder } from "../../control/mod.ts";
+import type { ControlledDeps, EventSource, Recorder } from "../../control/mod.ts";
 import type { Spending } from "../../core/mod.ts";
 import type { ModelInfo, ToolMode } from "../../provider/mod.ts";
 import { turnPrompts } from "../context/model_prompts.ts";
@@ -16,7 +16,7 @@ import type { AssemblyOptions } from "../run_options.ts";
  * Contract: rejects only when the signal aborts, or with a `ReasonixError` that keeps the turn from
  * beginning.
  */
-export interface TurnExtension extends Pick<AgentParts, "reviewAnswer" | "beforeCall" | "afterCall"> {
+export interface TurnExtension extends Pick<AgentDeps, "reviewAnswer" | "beforeCall" | "afterCall"> {
   /** The session is open: its first events are written. */
   readonly opened?: () => void;
   /** Returns the input as the turn shall have it. */
@@ -75,7 +75,7 @@ export class TurnExtensions implements Limits {
     this.#news.push(news);
   }
 
-  takeNews(): readonly string[] {
+  drainUpdates(): readonly string[] {
     return this.#news.length === 0 ? [] : this.#news.splice(0);
   }
 
@@ -160,7 +160,7 @@ export class TurnExtensions implements Limits {
 }
 
 type TurnRules = Pick<
-  ControlledParts,
+  ControlledDeps,
   | "limits"
   | "maxCallsPerStep"
   | "toolChoice"

@@ -4,12 +4,12 @@ import { addSpending, NO_SPENDING, ReasonixError, type Spending, totalCost } fro
 import type { Provider } from "../../provider/mod.ts";
 import type { Remark } from "../access/access_scope.ts";
 import { mentioned, resolveInput, type TurnInput } from "../context/turn_input.ts";
-import { modelRemarks, providerOf } from "../provider.ts";
+import { modelWarnings, providerOf } from "../provider.ts";
 import { remarks } from "../run_base.ts";
 import type { RunContext } from "../run_context.ts";
 
 /** What turns are made with. */
-interface TurnRunParts extends RunContext {
+interface TurnRunDeps extends RunContext {
   readonly controller: Controller;
   /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
@@ -20,14 +20,14 @@ interface TurnRunParts extends RunContext {
 
 /** Runs the turns of a session: one for each input of the user, and those that follow by themselves. */
 export class TurnRunner {
-  readonly #parts: TurnRunParts;
+  readonly #parts: TurnRunDeps;
   readonly #warnings: Remark[];
   /** What the model was not told yet of what the user had saved. */
   readonly #facts: string[] = [];
 
-  constructor(parts: TurnRunParts) {
+  constructor(parts: TurnRunDeps) {
     this.#parts = parts;
-    this.#warnings = [...remarks(parts), ...modelRemarks(parts.provider, parts.remote)];
+    this.#warnings = [...remarks(parts), ...modelWarnings(parts.provider, parts.remote)];
   }
 
   /** Tells the model with the next turn. */

@@ -20,14 +20,14 @@ import {
   lookingPlan,
 } from "./plan.ts";
 import {
-  type ForecastOptions,
-  lostJail,
+  type ExpectedSandboxOptions,
   probeKey,
   type RejectedBackend,
+  sandboxLost,
+  sandboxUnavailable,
   shortfall,
-  unjailed,
   whyNone,
-} from "./forecast.ts";
+} from "./expected_sandbox.ts";
 import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
 import { type Basis, basisOf } from "./mounts/basis.ts";
@@ -35,7 +35,7 @@ import { boundSockets, namedSockets } from "./mounts/sockets.ts";
 import { describeConfinement, noConfinement } from "./unconfined.ts";
 
 /** The way commands are confined. */
-export interface JailOptions extends JailScope, ForecastOptions {
+export interface JailOptions extends JailScope, ExpectedSandboxOptions {
   /** The run began because of a forecast that there is a jail: without one, nothing runs. */
   readonly expected?: boolean;
   readonly environment?: EnvironmentOptions;
@@ -267,8 +267,10 @@ export async function openJail(options: JailOptions): Promise<Jail> {
     rejected.push({ backend: name, reason });
   }
   const detail = options.mode === "off" ? '[sandbox] bash = "off"' : whyNone(rejected);
-  if (options.mode === "enforce" || (container && options.mode !== "off")) throw unjailed(detail, container);
-  if (options.expected) throw lostJail(detail);
+  if (options.mode === "enforce" || (container && options.mode !== "off")) {
+    throw sandboxUnavailable(detail, container);
+  }
+  if (options.expected) throw sandboxLost(detail);
   const fixed = {
     scope: options,
     roots: [],

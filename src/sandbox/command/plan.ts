@@ -8,7 +8,7 @@ import { worktreeIdOf } from "../../path/project_dir.ts";
 import { HOME_SECRETS } from "../guarded.ts";
 import { existingMounts } from "./mount_path.ts";
 import { neededBelowTemporary } from "./mounts/temporary.ts";
-import { agentSockets, foreignSockets } from "./mounts/sockets.ts";
+import { agentSockets, unlistedSockets } from "./mounts/sockets.ts";
 
 /** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
 export interface JailScope {
@@ -128,7 +128,7 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
     writable: caches.writable,
     hidden: existingMounts([
       ...toHide(scope),
-      ...foreignSockets(sockets, { roots, userHome, shown: needed.map((place) => place.path) }),
+      ...unlistedSockets(sockets, { roots, userHome, shown: needed.map((place) => place.path) }),
     ]),
     programs: [...caches.protectedPaths, ...programs(scope, searchPath)],
     needed,

@@ -1,4 +1,4 @@
-import type { Confinement, StandingLayer } from "../../core/mod.ts";
+import type { AlwaysOnProtection, Confinement } from "../../core/mod.ts";
 import { describeJail } from "./describe.ts";
 
 /**
@@ -6,7 +6,7 @@ import { describeJail } from "./describe.ts";
  * say the same.
  */
 interface Layer {
-  readonly id: StandingLayer;
+  readonly id: AlwaysOnProtection;
   readonly name: string;
   /** Its meaning, for `doctor`. */
   readonly meaning: string;
@@ -60,9 +60,9 @@ const STANDING: readonly Layer[] = [
 ];
 
 /** Returns what still stands without a jail, or in full access, with a line in English about each. */
-export function standingLayers(
+export function alwaysOnProtections(
   fullAccess: boolean,
-): { readonly id: StandingLayer; readonly text: string }[] {
+): { readonly id: AlwaysOnProtection; readonly text: string }[] {
   return standing(fullAccess).map(({ id, name, meaning }) => ({ id, text: `${name}: ${meaning}` }));
 }
 

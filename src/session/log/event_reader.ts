@@ -1,7 +1,7 @@
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { parseJson } from "../../util/json.ts";
 import { isUsable } from "../state/messages.ts";
-import type { EventPlace, EventReader } from "../state/event_nodes.ts";
+import type { EventReader, LogOffset } from "../state/event_nodes.ts";
 
 /** Bytes that are read at once; places that are wanted together mostly lie together. */
 const WINDOW = 1 << 17;
@@ -43,7 +43,7 @@ class Window {
     this.#file = file;
   }
 
-  text({ offset, length }: EventPlace): string {
+  text({ offset, length }: LogOffset): string {
     if (offset < this.#start || offset + length > this.#start + this.#filled) this.#move(offset, length);
     const at = offset - this.#start;
     return this.#decoder.decode(this.#buffer.subarray(at, Math.min(at + length, this.#filled)));

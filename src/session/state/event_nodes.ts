@@ -1,21 +1,21 @@
 import type { Event } from "../../core/mod.ts";
 
 /** Where the file of a session has an event: bytes from its beginning, without the line feed. */
-export interface EventPlace {
+export interface LogOffset {
   readonly seq: number;
   readonly offset: number;
   readonly length: number;
 }
 
 /** Reads events at places of a file, in their order. Throws ReasonixError when they are not there. */
-export type EventReader = (places: readonly EventPlace[]) => Event[];
+export type EventReader = (places: readonly LogOffset[]) => Event[];
 
 interface NewNode {
   readonly event: Event;
   /** Index of the event before it on its branch; -1: none. */
   readonly parent: number;
   /** The event stays there. */
-  readonly place?: EventPlace | undefined;
+  readonly place?: LogOffset | undefined;
 }
 
 const NUMBERS = 4;
@@ -108,7 +108,7 @@ export class EventNodes {
     this.#read = undefined;
   }
 
-  #place(index: number): EventPlace {
+  #place(index: number): LogOffset {
     return { seq: this.seq(index), offset: this.#number(index, 2), length: this.#number(index, 3) };
   }
 

@@ -1,12 +1,12 @@
 import { addSpending, addUsage, type Event, type EventOf, isMessage, NO_USAGE } from "../../core/mod.ts";
 import { compact } from "./compact.ts";
-import type { EventPlace } from "./event_nodes.ts";
+import type { LogOffset } from "./event_nodes.ts";
 import { kindOf, messageOf } from "./messages.ts";
 import { descriptionKey, openTurn, type PlanRecord, type SessionState } from "./state.ts";
 
 /** Where the file has the event that is being applied, and whether its message is left there, too. */
 export interface Filed {
-  readonly place: EventPlace;
+  readonly place: LogOffset;
   readonly later: boolean;
 }
 

@@ -1,4 +1,4 @@
-import { BLANK_RUNS, clustersOf, foldLine, hasTwin, keyOf } from "./fold.ts";
+import { BLANK_RUNS, clustersOf, hasTwin, keyOf, normalizeLine } from "./normalize.ts";
 import { type EolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
 
 /** The part of an edit that matters here. */
@@ -164,7 +164,7 @@ function differing(lines: readonly Line[], old: readonly Line[], place: number):
 function visible(text: string, other: string | undefined): string {
   const cut = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
   const alike = other !== undefined && other !== text &&
-    foldLine(other, BLANK_RUNS) === foldLine(text, BLANK_RUNS);
+    normalizeLine(other, BLANK_RUNS) === normalizeLine(text, BLANK_RUNS);
   const spelled = alike
     ? clustersOf(cut.toWellFormed()).map((cluster) =>
       hasTwin(cluster) ? [...cluster].map(codePoint).join("") : cluster

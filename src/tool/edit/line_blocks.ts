@@ -1,13 +1,13 @@
 import {
   type FileLines,
   type Fold,
-  FoldedLine,
-  foldLine,
   indentOf,
   keyOf,
+  NormalizedLine,
+  normalizeLine,
   partsOfLine,
   UNICODE_TWINS,
-} from "./fold.ts";
+} from "./normalize.ts";
 import { lineRuns } from "../text/diff.ts";
 
 /** A line that a new one takes the place of: as the model wrote it, and as the file has it. */
@@ -187,7 +187,7 @@ function replacing(unit: string, fresh: string): IndentShift {
 function respellingEach(pairs: readonly IndentPair[]): IndentShift | undefined {
   const longest = pairs.reduce((one, pair) => pair.from.length > one.from.length ? pair : one);
   const { from, to } = longest;
-  if (foldLine(from, UNICODE_TWINS) !== foldLine(to, UNICODE_TWINS)) return undefined;
+  if (normalizeLine(from, UNICODE_TWINS) !== normalizeLine(to, UNICODE_TWINS)) return undefined;
   const apply = (text: string) => {
     let shared = 0;
     while (shared < from.length && text[shared] === from[shared]) shared++;
@@ -227,8 +227,8 @@ interface ChangedLine {
  */
 function mergeTokens(line: ChangedLine, fold: Fold, indent: (text: string) => string): string {
   const [raw, old, fresh] = [partsOfLine(line.raw), partsOfLine(line.old), partsOfLine(line.fresh)];
-  const file = new FoldedLine(raw.body, fold);
-  const quoted = new FoldedLine(old.body, fold);
+  const file = new NormalizedLine(raw.body, fold);
+  const quoted = new NormalizedLine(old.body, fold);
   if (fresh.body === "" || file.text !== quoted.text) return indent(line.fresh);
   const rawAt = (offset: number) => {
     const index = quoted.indexAt(offset);

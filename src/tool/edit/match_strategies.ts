@@ -4,16 +4,16 @@ import {
   crlfPositions,
   type FileLines,
   type Fold,
-  FoldedLine,
-  foldLine,
   indentOf,
+  NormalizedLine,
+  normalizeLine,
   occurrences,
   partsOfLine,
   Source,
   trimEnd,
   unescapeOnce,
   UNICODE_TWINS,
-} from "./fold.ts";
+} from "./normalize.ts";
 import { type Adapt, adaptTo, blockMatches, type LineMatch, shiftBetween } from "./line_blocks.ts";
 import { applyTextEdits, localEol, rebuildLines, type TextEdit } from "./text_edit.ts";
 import { type EolStyle, eolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
@@ -267,7 +267,7 @@ function folded(fold: Fold): Strategy {
   return (source, edit) => {
     const parts = partsOf(edit);
     const wanted = unified(edit.oldString).split("\n");
-    const spans = foldedSpans(source.file, wanted, fold);
+    const spans = normalizedSpans(source.file, wanted, fold);
     if (spans.length === 0) {
       return atBlocks(source, parts, blockMatches(source.file, parts.old.map((line) => line.text), fold));
     }
@@ -285,7 +285,7 @@ function folded(fold: Fold): Strategy {
 }
 
 /** Fits new lines to a span: its blanks may be others than those that the model wrote. */
-function adaptToSpan({ file }: Source, { old, fresh }: EditParts, span: FoldedSpan, fold: Fold): Adapt {
+function adaptToSpan({ file }: Source, { old, fresh }: EditParts, span: NormalizedSpan, fold: Fold): Adapt {
   // What stands before a column is no indentation of the quoted line.
   const [first, skipped] = span.start === 0 ? [span.first, 0] : [span.first + 1, 1];
   const texts = (lines: readonly Line[]) => lines.slice(skipped).map((line) => line.text);
@@ -296,7 +296,7 @@ function adaptToSpan({ file }: Source, { old, fresh }: EditParts, span: FoldedSp
 }
 
 /** The edit of one span; lines that both texts have are taken from the file. */
-function editOf(source: Source, { old, fresh }: EditParts, span: FoldedSpan, adapt: Adapt): TextEdit {
+function editOf(source: Source, { old, fresh }: EditParts, span: NormalizedSpan, adapt: Adapt): TextEdit {
   const { text, style } = source;
   const start = source.offset(span.first) + span.start;
   const end = source.offset(span.last) + span.end;
@@ -315,7 +315,7 @@ function asIs(text: string): string {
 }
 
 /** A stretch of a file from a column of one line to a column of another; columns in UTF-16 units. */
-interface FoldedSpan {
+interface NormalizedSpan {
   readonly first: number;
   readonly start: number;
   readonly last: number;
@@ -326,12 +326,12 @@ interface FoldedSpan {
  * Tells where a text stands once both are folded: it may begin and end within a line, but not within what one
  * character was folded to. `wanted` are its lines; an empty last one means that it ends with a line end.
  */
-function foldedSpans(file: FileLines, wanted: readonly string[], fold: Fold): FoldedSpan[] {
+function normalizedSpans(file: FileLines, wanted: readonly string[], fold: Fold): NormalizedSpan[] {
   const keys = file.index("text", fold).keys;
-  const texts = wanted.map((line) => foldLine(line, fold));
+  const texts = wanted.map((line) => normalizeLine(line, fold));
   if (texts.every((text) => trimEnd(text) === "")) return [];
   const column = (line: number, index: number) =>
-    index === 0 ? 0 : new FoldedLine(file.lines[line]?.text ?? "", fold).offsetAt(index);
+    index === 0 ? 0 : new NormalizedLine(file.lines[line]?.text ?? "", fold).offsetAt(index);
   const [head = "", ...rest] = texts;
   if (rest.length === 0) {
     return keys.flatMap((key, line) =>
@@ -344,7 +344,7 @@ function foldedSpans(file: FileLines, wanted: readonly string[], fold: Fold): Fo
   const tail = rest.pop() ?? "";
   const first = trimEnd(head);
   const inner = rest.map(trimEnd);
-  const spans: FoldedSpan[] = [];
+  const spans: NormalizedSpan[] = [];
   for (let line = 0; line + rest.length + 1 <= keys.length; line++) {
     const key = trimEnd(keys[line] ?? "");
     if (!key.endsWith(first) || file.lines[line]?.eol === "") continue;
@@ -435,7 +435,7 @@ function behindIndent(
         "indentation; give both with the indentation that the lines have in the file",
     };
   }
-  const alike = (blanks: string) => foldLine(blanks, UNICODE_TWINS);
+  const alike = (blanks: string) => normalizeLine(blanks, UNICODE_TWINS);
   const repeated = newString.trim() !== "" &&
     alike(indentOf(newString)) === alike(before + indentOf(oldString));
   return { start, newString: repeated ? newString.slice(before.length) : newString };

@@ -13,7 +13,7 @@ import {
 import { type LinePort, readLines, tell } from "./line_process.ts";
 import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
 
-export interface ToolProcessParts {
+export interface ToolProcessDeps {
   /** Makes the path policy from the plain data that the host was given. */
   readonly paths: (data: unknown) => WorkspacePolicy | Promise<WorkspacePolicy>;
   /** The tools it runs; absent: all that run in a worker. */
@@ -23,20 +23,20 @@ export interface ToolProcessParts {
 type Call = Extract<HostMessage, { type: "call" }>;
 
 /** Body of the process that runs tools: takes calls until there are no more. */
-export async function runToolProcess(parts: ToolProcessParts, port: LinePort): Promise<void> {
+export async function runToolProcess(parts: ToolProcessDeps, port: LinePort): Promise<void> {
   const server = new ToolServer(parts, port);
   for await (const message of readLines<HostMessage>(port.input)) await server.take(message);
 }
 
 class ToolServer {
-  readonly #parts: ToolProcessParts;
+  readonly #parts: ToolProcessDeps;
   readonly #port: LinePort;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #seen = new MemoryFileReadTracker();
   readonly #running = new Map<number, AbortController>();
   #paths: WorkspacePolicy | undefined;
 
-  constructor(parts: ToolProcessParts, port: LinePort) {
+  constructor(parts: ToolProcessDeps, port: LinePort) {
     this.#parts = parts;
     this.#port = port;
     const tools = parts.tools ?? [...FILE_WRITERS, ...SYMBOL_EDITS];

@@ -3,7 +3,7 @@ import type { WorkspacePolicy } from "../tool.ts";
 import type { LinePort } from "./line_process.ts";
 import { SCHEMA_ROLE, SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
 
-export interface WorkerParts {
+export interface WorkerDeps {
   readonly port: LinePort;
   /** Makes the path policy from the plain data that the host was given. */
   readonly paths: (data: unknown) => Promise<WorkspacePolicy>;
@@ -15,7 +15,7 @@ export interface WorkerParts {
  */
 export async function runWorkerProcess(
   [flag = ""]: readonly string[],
-  { port, paths }: WorkerParts,
+  { port, paths }: WorkerDeps,
 ): Promise<boolean> {
   if (!flag.startsWith(WORKER_FLAG)) return false;
   const role = flag.slice(WORKER_FLAG.length);

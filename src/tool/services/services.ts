@@ -70,7 +70,7 @@ export interface JobView {
 }
 
 /** The output of a job since the last look. */
-export interface JobNews {
+export interface JobUpdate {
   readonly view: JobView;
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Bytes that were passed over because there were too many. */
@@ -127,7 +127,7 @@ export interface Jobs {
   list(): readonly JobView[];
   get(id: string): JobView | undefined;
   /** Output since the last call for this job. */
-  news(id: string): JobNews | undefined;
+  news(id: string): JobUpdate | undefined;
   /** Resolves when the job has ended or the time is over. */
   ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Ends the job and its children. */
@@ -336,7 +336,7 @@ export interface HistoryPort {
 }
 
 /** Where a name stands in a file, as the model gives it: a line from 1, the name as it is written there. */
-export interface NamePlace {
+export interface SymbolPosition {
   readonly path: string;
   readonly line: number;
   readonly symbol: string;
@@ -344,9 +344,9 @@ export interface NamePlace {
 
 /** What language servers know of names. Methods reject with a ReasonixError that the model can act on. */
 export interface NamePort {
-  definition(place: NamePlace, signal: AbortSignal): Promise<string>;
-  references(place: NamePlace, signal: AbortSignal): Promise<string>;
-  hover(place: NamePlace, signal: AbortSignal): Promise<string>;
+  definition(place: SymbolPosition, signal: AbortSignal): Promise<string>;
+  references(place: SymbolPosition, signal: AbortSignal): Promise<string>;
+  hover(place: SymbolPosition, signal: AbortSignal): Promise<string>;
   symbols(path: string, query: string | undefined, signal: AbortSignal): Promise<string>;
 }
 

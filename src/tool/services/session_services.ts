@@ -9,7 +9,7 @@ import type {
 } from "./services.ts";
 import { GuardProcess } from "../shell/guard.ts";
 import { JobTable } from "../shell/jobs/job_table.ts";
-import { SpareShell } from "../shell/spare_shell.ts";
+import { PrewarmedShell } from "../shell/prewarmed_shell.ts";
 
 export interface ServiceOptions {
   /** The list an earlier part of the session left. */
@@ -35,7 +35,7 @@ export interface SessionServices extends ToolServices, AsyncDisposable {
 export function openServices(options: ServiceOptions = {}): SessionServices {
   const own = new GuardProcess();
   const guard = options.guard ?? own;
-  const spare = new SpareShell();
+  const spare = new PrewarmedShell();
   const { freeSpace } = options;
   const jobs = new JobTable({ guard, freeSpace, ...(options.onJob ? { onChange: options.onJob } : {}) });
   let items = options.todos ?? [];

@@ -9,11 +9,11 @@ import { parsePatch } from "../../../src/tool/builtin/apply_patch/parse.ts";
 import {
   BLANK_RUNS,
   clustersOf,
-  FoldedLine,
-  foldLine,
   indentOf,
+  NormalizedLine,
+  normalizeLine,
   UNICODE_TWINS,
-} from "../../../src/tool/edit/fold.ts";
+} from "../../../src/tool/edit/normalize.ts";
 import { applyEdit } from "../../../src/tool/edit/match_strategies.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED, soakSize } from "../../support/seed.ts";
@@ -225,7 +225,7 @@ function assertOnlyTheChange(after: string, scene: Scene): void {
   const compared = (line: string, index: number) => {
     const open = expected[index]?.open ?? "nothing";
     if (open === "nothing") return line;
-    if (open === "spelling") return foldLine(line, BLANK_RUNS).trim();
+    if (open === "spelling") return normalizeLine(line, BLANK_RUNS).trim();
     return open === "tail" ? line.replace(TAIL, "") : line.replace(TAIL, "").replace(LEAD, "");
   };
   assertEquals(
@@ -387,15 +387,15 @@ Deno.test("a folded line and its map agree with each other and with the fold of 
   const line = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
   fc.assert(
     fc.property(line, fc.constantFrom(UNICODE_TWINS, BLANK_RUNS), (text, fold) => {
-      const folded = new FoldedLine(text, fold);
-      assertEquals(folded.text, foldLine(text, fold));
+      const folded = new NormalizedLine(text, fold);
+      assertEquals(folded.text, normalizeLine(text, fold));
       let at = 0;
       for (const cluster of clustersOf(text)) {
         const index = folded.indexAt(at);
         if (index !== undefined) {
           assertEquals(folded.offsetAt(index), at);
           assert(
-            foldLine(text.slice(0, at), UNICODE_TWINS).trimEnd().length >=
+            normalizeLine(text.slice(0, at), UNICODE_TWINS).trimEnd().length >=
               folded.text.slice(0, index).trimEnd().length,
           );
         }

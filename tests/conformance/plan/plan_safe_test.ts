@@ -2,7 +2,7 @@
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { keepsFiles } from "../../../src/permission/mod.ts";
 import { BUILTINS, type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
-import { foreignCall } from "../../../src/tool/foreign_calls.ts";
+import { thirdPartyCall } from "../../../src/tool/third_party_calls.ts";
 import { scene } from "../../unit/permission/scene.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { call } from "../../support/agent_fixture.ts";
@@ -147,7 +147,7 @@ Deno.test("what changes nothing but follows from an approval is refused before i
 });
 
 Deno.test("a call of another agent's name is judged as the tool that it becomes", () => {
-  assertEquals(foreignCall("ExitPlanMode", { plan: "x" })?.tool, "exit_plan_mode");
+  assertEquals(thirdPartyCall("ExitPlanMode", { plan: "x" })?.tool, "exit_plan_mode");
 });
 
 const WRITING_LINES = [

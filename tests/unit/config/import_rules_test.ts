@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { claudeRule, type RuleListName, type Translation } from "../../../src/config/foreign/claude.ts";
-import { isFault, readRule, ruleRemark } from "../../../src/rule/mod.ts";
+import { isFault, lintRule, readRule } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED } from "../../support/seed.ts";
 
@@ -74,7 +74,7 @@ Deno.test("import: whatever a rule is, what comes out can be read and earns no w
       const result: Translation = claudeRule(`${name}(${what})`, list, "user");
       if ("why" in result) return assert(result.why !== "");
       const read = readRule(result.rule);
-      assert(!isFault(read) && ruleRemark(read) === undefined, `${name}(${what}) → ${result.rule}`);
+      assert(!isFault(read) && lintRule(read) === undefined, `${name}(${what}) → ${result.rule}`);
     }),
     { seed: SEED },
   );

@@ -1,9 +1,9 @@
 import {
   formatProblem,
   getConfigValue,
-  idleSettings,
   listSettings,
   sourceOf,
+  unusedSettings,
 } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
@@ -161,7 +161,7 @@ token = "HIDE-10"
   assertEquals([get("providers.mine.api_key_env"), get("serve.password_hash")], ["MY_KEY", ""]);
 });
 
-Deno.test("idleSettings names what is set without effect, once per table, and nothing that a default says", async () => {
+Deno.test("unusedSettings names what is set without effect, once per table, and nothing that a default says", async () => {
   await using fixture = configFixture({
     "home/config.toml": `[lsp.servers.go]
 install_hint = "x"
@@ -173,7 +173,7 @@ token = "hush"
   });
   const loaded = await fixture.load();
   assertEquals(
-    idleSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
+    unusedSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
     [
       "reasonix.toml:1:1: serve has no effect yet. Keep it for a later version, or remove it",
       "config.toml:2:1: lsp.servers.go.install_hint has no effect. Remove it",
@@ -181,5 +181,5 @@ token = "hush"
     ],
   );
   await using empty = configFixture();
-  assertEquals(idleSettings(await empty.load()), []);
+  assertEquals(unusedSettings(await empty.load()), []);
 });

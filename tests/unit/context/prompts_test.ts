@@ -2,7 +2,7 @@
  * A changed byte of a prompt changes the cached prefix of every user: a decision, recorded with
  * UPDATE_GOLDEN=1.
  */
-import { agentModePrompt } from "../../../src/run/context/unattended.ts";
+import { agentModePrompt } from "../../../src/run/context/non_interactive.ts";
 import { summarize, type SummaryTask } from "../../../src/context/compaction/summarize.ts";
 import { systemPrompt } from "../../../src/context/mod.ts";
 import { openConversation, Recorder } from "../../../src/control/mod.ts";

@@ -1,4 +1,4 @@
-import { type AgentParts, RegistryToolbox, runTurn } from "../../../src/agent/mod.ts";
+import { type AgentDeps, RegistryToolbox, runTurn } from "../../../src/agent/mod.ts";
 import { openConversation, Recorder, TurnCheckpoints } from "../../../src/control/mod.ts";
 import type { Event } from "../../../src/core/mod.ts";
 import { SessionLog } from "../../../src/session/mod.ts";
@@ -57,7 +57,7 @@ async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench>
     events,
     changes,
     async turn(...replies) {
-      const parts: AgentParts = {
+      const parts: AgentDeps = {
         provider: scriptedProvider(replies),
         toolbox: new RegistryToolbox({ registry, context, jail: () => jail }),
         gate: { check: () => ({ decision: "allow", source: "mode", ...judged }) },

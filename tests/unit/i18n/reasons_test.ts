@@ -1,8 +1,14 @@
 /** Findings about calls: English as it was found, Chinese anew from the codes. */
-import type { AskReason, Confinement, DeedCode, HitPlace, StandingLayer } from "../../../src/core/mod.ts";
+import type {
+  AlwaysOnProtection,
+  AskReason,
+  Confinement,
+  DeedCode,
+  HitLocation,
+} from "../../../src/core/mod.ts";
 import { loadTexts } from "../../../src/i18n/mod.ts";
 import { deedText, placeText } from "../../../src/permission/command/deeds.ts";
-import { describeConfinement, noConfinement, standingLayers } from "../../../src/sandbox/mod.ts";
+import { alwaysOnProtections, describeConfinement, noConfinement } from "../../../src/sandbox/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 
 const chinese = await loadTexts("reasons", "zh-CN");
@@ -54,7 +60,7 @@ Deno.test("every destructive deed is said in Chinese, with the words that vary",
 });
 
 Deno.test("what is hit is named with its path and the number of files, everywhere the same kind of place", () => {
-  const places: HitPlace[] = [
+  const places: HitLocation[] = [
     "root",
     "home",
     "workspace",
@@ -124,10 +130,10 @@ Deno.test("what confines commands is said in Chinese from the same facts as in E
 });
 
 Deno.test("every layer that stands without a jail has a name and a meaning in Chinese", () => {
-  const said = standingLayers(false).map(({ id, text }) => chinese.standing(id, text));
+  const said = alwaysOnProtections(false).map(({ id, text }) => chinese.standing(id, text));
   assertEquals(new Set<string>(said).size, 7);
   for (const text of said) assertMatch(text, /^\P{ASCII}.*：.*\p{Script=Han}/u);
-  const ids: StandingLayer[] = standingLayers(true).map(({ id }) => id);
+  const ids: AlwaysOnProtection[] = alwaysOnProtections(true).map(({ id }) => id);
   assert(!ids.includes("workspace"));
 });
 

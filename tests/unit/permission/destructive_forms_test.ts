@@ -1,4 +1,4 @@
-import type { CommandSurroundings, GateOptions } from "../../../src/permission/mod.ts";
+import type { CommandEnvironment, GateOptions } from "../../../src/permission/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { CASES, EMBEDDED, SERVICE_READS, SERVICES, SYSTEM, UPPER } from "./destructive_forms.ts";
 import { bash, scene } from "./scene.ts";
@@ -16,7 +16,7 @@ function freeGate(more: Partial<GateOptions> & { deny?: readonly string[] } = {}
   }).gate;
 }
 
-function around(surroundings: Partial<CommandSurroundings>): Pick<GateOptions, "surroundings"> {
+function around(surroundings: Partial<CommandEnvironment>): Pick<GateOptions, "surroundings"> {
   return { surroundings: () => Promise.resolve({ privateDirectories: [], network: false, ...surroundings }) };
 }
 

@@ -1,4 +1,4 @@
-import { createPathMatcher, isFault, readRule, type RuleList, ruleRemark } from "../../../src/rule/mod.ts";
+import { createPathMatcher, isFault, lintRule, readRule, type RuleList } from "../../../src/rule/mod.ts";
 import { ANY } from "../../../src/rule/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 
@@ -88,10 +88,10 @@ Deno.test("holders are the directories whose move gives what is named another pa
   assertEquals(holds("{sub,other}/a", directories), "yyynny");
 });
 
-Deno.test("ruleRemark tells of rules that match nothing, or not what they seem to", () => {
+Deno.test("lintRule tells of rules that match nothing, or not what they seem to", () => {
   const remark = (text: string) => {
     const read = readRule(text);
-    return isFault(read) ? "fault" : ruleRemark(read)?.message ?? "";
+    return isFault(read) ? "fault" : lintRule(read)?.message ?? "";
   };
   const cases: [string, string][] = [
     ["Edit(/no-such-directory/**)", "is read from the project root"],

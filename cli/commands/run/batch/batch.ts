@@ -1,7 +1,7 @@
 import { BatchJournal, isFinal, type KeyedTask, keyedTask, type TaskResult } from "./journal.ts";
-import { runTask, type TaskRunParts } from "./task_run.ts";
+import { runTask, type TaskRunDeps } from "./task_run.ts";
 import { readTasks, readTaskText } from "./task_file.ts";
-import { loadUnattendedConfig, type RunFlags } from "../config.ts";
+import { loadNonInteractiveConfig, type RunFlags } from "../config.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, textsFor } from "../../../terminal/language.ts";
 import type { CliContext } from "../../../terminal/process.ts";
@@ -70,7 +70,7 @@ async function checkDirectories(
   { paths, dirs }: { readonly paths: RunPaths; readonly dirs: ReadonlySet<string> },
 ): Promise<void> {
   for (const cwd of dirs) {
-    const loaded = await loadUnattendedConfig({ ...paths, cwd }, flags);
+    const loaded = await loadNonInteractiveConfig({ ...paths, cwd }, flags);
     await requireProvider(loaded, languageOf(context, loaded).locale);
     if (flags.worktree) await requireRepository(cwd);
   }
@@ -79,7 +79,7 @@ async function checkDirectories(
 /** Tasks that run at the same time when nobody says how many. */
 const DEFAULT_JOBS = 4;
 
-interface BatchParts {
+interface BatchDeps {
   readonly paths: RunPaths;
   readonly journal: BatchJournal;
   readonly tasks: readonly KeyedTask[];
@@ -91,7 +91,7 @@ interface BatchParts {
 class BatchRun {
   readonly #context: CliContext;
   readonly #flags: RunFlags;
-  readonly #parts: BatchParts;
+  readonly #parts: BatchDeps;
   readonly #stop = new AbortController();
   /** What each task has cost, as far as it is known. */
   readonly #spent = new Map<string, number>();
@@ -99,7 +99,7 @@ class BatchRun {
   #succeeded = 0;
   #ended = 0;
 
-  constructor(context: CliContext, flags: RunFlags, parts: BatchParts) {
+  constructor(context: CliContext, flags: RunFlags, parts: BatchDeps) {
     this.#context = context;
     this.#flags = flags;
     this.#parts = parts;
@@ -178,7 +178,7 @@ class BatchRun {
     const { paths, journal } = this.#parts;
     const { signal } = this.#stop;
     await using services = openServices();
-    const parts: TaskRunParts = {
+    const parts: TaskRunDeps = {
       flags: this.#flags,
       paths,
       journal,
@@ -205,7 +205,7 @@ class BatchRun {
   }
 
   /** The result of a task; undefined when it was stopped and waits for the next run. */
-  async #runOne(keyed: KeyedTask, parts: TaskRunParts): Promise<TaskResult | undefined> {
+  async #runOne(keyed: KeyedTask, parts: TaskRunDeps): Promise<TaskResult | undefined> {
     const { task: { id }, key, worktreeId } = keyed;
     const onSpending = ({ spent, more = 0 }: { readonly spent?: number; readonly more?: number }) => {
       this.#spent.set(id, spent ?? (this.#spent.get(id) ?? 0) + more);

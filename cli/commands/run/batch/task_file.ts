@@ -1,4 +1,4 @@
-import { errorMessage, formatPlace, ReasonixError } from "../../../../src/core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError } from "../../../../src/core/mod.ts";
 import { isAbsolute } from "../../../../src/path/lexical.ts";
 import { isDirectory } from "../../../../src/path/probe.ts";
 import { isRecord } from "../../../../src/util/json.ts";
@@ -67,7 +67,7 @@ export function readTasks(
 
 function unusable(file: string, wrong: readonly Wrong[]): ReasonixError {
   const listed = wrong.slice(0, MAX_LISTED).map(({ line, column, problem }) =>
-    `\n  ${formatPlace({ file, line, column })}: ${problem}`
+    `\n  ${formatLocation({ file, line, column })}: ${problem}`
   );
   const more = wrong.length > MAX_LISTED ? `\n  and ${wrong.length - MAX_LISTED} more` : "";
   const what = wrong.length === 1 ? "a line is wrong" : `${wrong.length} things are wrong`;

@@ -30,7 +30,7 @@ import { shellCommand } from "../../../../src/util/process/helper_output.ts";
 import { after } from "../../../../src/util/timer.ts";
 import { adoptWorktree, createWorktree, type Worktree } from "../../../../src/worktree/mod.ts";
 import { startFlagsFor } from "../../../terminal/start_flags.ts";
-import { loadUnattendedConfig, type RunFlags } from "../config.ts";
+import { loadNonInteractiveConfig, type RunFlags } from "../config.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import type { BatchJournal, CheckResult, KeyedTask, TaskResult } from "./journal.ts";
 
@@ -46,7 +46,7 @@ const MAX_ERROR_OUTPUT = 2000;
 const KEEP_DAYS = 7;
 
 /** Things that the tasks of a batch share. */
-export interface TaskRunParts {
+export interface TaskRunDeps {
   readonly flags: RunFlags;
   readonly paths: RunPaths;
   readonly journal: BatchJournal;
@@ -70,7 +70,7 @@ interface TaskOutcome {
 /** Runs one task, from its beginning or from where it was interrupted, and its checks. */
 export async function runTask(
   keyed: KeyedTask,
-  parts: TaskRunParts,
+  parts: TaskRunDeps,
   { maxCost, onSpending }: { readonly maxCost: number | undefined; readonly onSpending: OnSpending },
 ): Promise<TaskResult> {
   const { task, key } = keyed;
@@ -181,7 +181,7 @@ function flagWords(flags: RunFlags): string[] {
 async function runChild(
   args: readonly string[],
   prompt: string,
-  { parts, onSpending }: { readonly parts: TaskRunParts; readonly onSpending: OnSpending },
+  { parts, onSpending }: { readonly parts: TaskRunDeps; readonly onSpending: OnSpending },
 ): Promise<TaskOutcome> {
   const { paths, guard, signal } = parts;
   const { spawnSession } = await loadSpawnSession();
@@ -250,11 +250,11 @@ function ownProgram(args: readonly string[]): { readonly command: string; readon
 async function runChecks(
   commands: readonly string[],
   cwd: string,
-  parts: TaskRunParts,
+  parts: TaskRunDeps,
 ): Promise<CheckResult[]> {
   if (commands.length === 0) return [];
   const paths = { ...parts.paths, cwd };
-  const loaded = await loadUnattendedConfig(paths, parts.flags);
+  const loaded = await loadNonInteractiveConfig(paths, parts.flags);
   const unconfined = parts.flags.permissionMode === "danger-full-access";
   const workspace = buildWorkspace(paths, loaded.config);
   return await withJail({ paths, loaded, workspace, unconfined }, async (jail) => {
@@ -271,7 +271,7 @@ async function runChecks(
 async function runCheck(
   plan: SpawnPlan,
   cwd: string,
-  { guard, signal }: TaskRunParts,
+  { guard, signal }: TaskRunDeps,
 ): Promise<Omit<CheckResult, "command">> {
   const { spawnSession } = await loadSpawnSession();
   const { ShellProcess } = await loadShellProcess();
@@ -297,7 +297,7 @@ async function runCheck(
 /** The work tree of a task: the one an earlier run has left, or a new one. */
 async function openTree(
   { task, worktreeId: id }: KeyedTask,
-  { paths: { home }, signal }: TaskRunParts,
+  { paths: { home }, signal }: TaskRunDeps,
 ): Promise<{ readonly worktree: Worktree; readonly isNew: boolean }> {
   const kept = { home, id, keepDays: KEEP_DAYS };
   const adopted = await adoptWorktree(kept);

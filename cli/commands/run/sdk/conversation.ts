@@ -6,15 +6,15 @@ import type { Output, Printer, RunResult } from "../../../../src/frontend/mod.ts
 import type { CliContext } from "../../../terminal/process.ts";
 import { runPaths } from "../../../terminal/working_directory.ts";
 import { claudeMode } from "../claude_names.ts";
-import { answerSchemaOf, loadUnattendedConfig, type RunFlags, runOptions } from "../config.ts";
-import { carryOutLine, commandNames } from "../line.ts";
+import { answerSchemaOf, loadNonInteractiveConfig, type RunFlags, runOptions } from "../config.ts";
+import { commandNames, executeLine } from "../line.ts";
 import { Metrics } from "../metrics.ts";
 import { failedResult, redacted, reportResult, resultOf } from "../result.ts";
 import { ControlChannel, type Fields, type UserLine } from "./control_channel.ts";
 import { type ControlledConversation, requestHandlers } from "./control_requests.ts";
 import { RemoteApprover } from "./remote_approver.ts";
 
-interface ConversationParts {
+interface ConversationDeps {
   readonly out: Output;
   readonly printer: Printer;
   readonly signal: AbortSignal;
@@ -28,7 +28,7 @@ interface ConversationParts {
 export async function converse(
   context: CliContext,
   flags: RunFlags,
-  { out, printer, signal, secrets }: ConversationParts,
+  { out, printer, signal, secrets }: ConversationDeps,
 ): Promise<number> {
   if (flags.file) {
     throw new ReasonixError("Cannot use --file together with --input-format stream-json", {
@@ -56,7 +56,7 @@ export async function converse(
   }
 }
 
-interface Surroundings extends Pick<ConversationParts, "printer" | "secrets"> {
+interface Surroundings extends Pick<ConversationDeps, "printer" | "secrets"> {
   readonly channel: ControlChannel;
 }
 
@@ -67,7 +67,7 @@ class Conversation implements ControlledConversation {
   readonly #context: CliContext;
   readonly #channel: ControlChannel;
   readonly #printer: Printer;
-  readonly #secrets: ConversationParts["secrets"];
+  readonly #secrets: ConversationDeps["secrets"];
   readonly #approver: RemoteApprover | undefined;
   readonly #first: RunFlags;
   #flags: RunFlags;
@@ -120,7 +120,7 @@ class Conversation implements ControlledConversation {
     const permissionMode = claudeMode(this.#flags.permissionMode);
     const commands = () => commandNames(assembly);
     await this.#printer.begin?.({ ...await assembly.open(), commands, permissionMode });
-    const line = await carryOutLine(text, assembly, { signal });
+    const line = await executeLine(text, assembly, { signal });
     if (!line.input) return reportResult(line.report, assembly);
     const outcome = await assembly.run({ ...line.input, images }, signal);
     return resultOf(outcome, assembly, { metrics: this.#metrics, schema: this.#schema });
@@ -136,7 +136,7 @@ class Conversation implements ControlledConversation {
     const flags = before && before.state.lastSeq > 0 ? { ...rest, resume: before.id } : this.#flags;
     await this.close();
     const paths = runPaths(this.#context, flags.dir);
-    const loaded = await loadUnattendedConfig(paths, flags);
+    const loaded = await loadNonInteractiveConfig(paths, flags);
     this.#secrets.redact = redactorOf(loaded);
     await requireProvider(loaded, "en");
     this.#schema = await answerSchemaOf(flags);
@@ -171,7 +171,7 @@ class Conversation implements ControlledConversation {
       ...(first === undefined ? {} : { model: first }),
       ...(preferModel === undefined ? {} : { preferModel }),
     };
-    resolveModel((await loadUnattendedConfig(runPaths(this.#context, next.dir), next)).config);
+    resolveModel((await loadNonInteractiveConfig(runPaths(this.#context, next.dir), next)).config);
     this.#flags = next;
     this.#changed = true;
   }
@@ -219,7 +219,7 @@ class Conversation implements ControlledConversation {
   async models(): Promise<readonly string[]> {
     // What is wrong with a configuration is said where it is put to use.
     const paths = runPaths(this.#context, this.#flags.dir);
-    const loaded = await loadUnattendedConfig(paths, this.#flags).catch(() => undefined);
+    const loaded = await loadNonInteractiveConfig(paths, this.#flags).catch(() => undefined);
     return loaded ? modelReferences(loaded.config) : [];
   }
 }

@@ -1,5 +1,5 @@
 import { loadHookList } from "../../../assembly/mod.ts";
-import { formatPlace } from "../../../core/mod.ts";
+import { formatLocation } from "../../../core/mod.ts";
 import { loadTexts } from "../../../i18n/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import type { CommandBody } from "../../command.ts";
@@ -13,7 +13,7 @@ export const command: CommandBody = {
       const facts = [
         ...(state === "on" ? [] : [texts[state]]),
         ...(failure === "closed" ? [texts.closed] : []),
-        ...(place ? [formatPlace(place)] : []),
+        ...(place ? [formatLocation(place)] : []),
         ...(state === "untrusted" || why === undefined ? [] : [why]),
       ];
       const about = matcher === "" || matcher === "*" ? "" : ` \`${matcher}\``;

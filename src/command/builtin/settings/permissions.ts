@@ -1,9 +1,9 @@
 import { loadRuleRows } from "../../../assembly/mod.ts";
 import {
   addConfigItem,
-  addOwnRule,
-  ownRulesFile,
-  removeOwnRule,
+  addSavedRule,
+  removeSavedRule,
+  savedRulesFile,
   setConfigValue,
   sourceOf,
   userConfigFile,
@@ -80,8 +80,8 @@ async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<st
   }
   const { paths } = await host.session();
   if (here) {
-    await addOwnRule(paths, list, rule);
-    return ownRulesFile(paths);
+    await addSavedRule(paths, list, rule);
+    return savedRulesFile(paths);
   }
   const file = userConfigFile(paths);
   await addConfigItem(file, `permissions.${list}`, rule);
@@ -93,10 +93,10 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
   const texts = await loadTexts("setting_commands", host.locale);
   const { loaded, paths } = await host.session();
   const list = LISTS.find((name) => loaded.config.permissions[name].includes(rule));
-  const own = ownRulesFile(paths);
+  const own = savedRulesFile(paths);
   const at = loaded.config.sandbox.network_hosts.indexOf(rule);
   if (list === undefined && at >= 0 && sourceOf(loaded, `sandbox.network_hosts[${at}]`).file === own) {
-    await removeOwnRule(paths, rule);
+    await removeSavedRule(paths, rule);
     return own;
   }
   if (list === undefined) {
@@ -108,7 +108,7 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
   }));
   const { file, source } = rules.find(({ text }) => text === rule) ?? {};
   if (file === own) {
-    await removeOwnRule(paths, rule);
+    await removeSavedRule(paths, rule);
     return file;
   }
   if (file === undefined || file !== userConfigFile(paths)) {

@@ -40,14 +40,14 @@ function readers(env: (name: string) => string | undefined): ImageReader[] {
 /** Why there is no image: no program could be asked, none is there, or it is too big (more than 32 MB). */
 export type NoImage = "noTool" | "noImage" | "tooBig";
 
-export interface ClipboardSurroundings {
+export interface ClipboardEnvironment {
   readonly env: (name: string) => string | undefined;
   /** The project, whose programs are not run. */
   readonly cwd: string;
 }
 
 /** The image of the clipboard as PNG. */
-export async function clipboardImage({ env, cwd }: ClipboardSurroundings): Promise<ImagePart | NoImage> {
+export async function clipboardImage({ env, cwd }: ClipboardEnvironment): Promise<ImagePart | NoImage> {
   const installed = readers(env).flatMap(({ program, args }) => {
     const path = findProgram(program, env("PATH") ?? "", [cwd]);
     return path === undefined ? [] : [{ path, args }];

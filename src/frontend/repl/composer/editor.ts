@@ -1,6 +1,6 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
 
-export interface EditorSurroundings {
+export interface EditorEnvironment {
   readonly env: (name: string) => string | undefined;
   /** Lends the terminal to another program while `run` goes on. */
   readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
@@ -11,7 +11,7 @@ export interface EditorSurroundings {
  * Editors end a file with a line end; one that was not there before is taken off. Throws a ReasonixError when
  * the editor cannot be started or fails.
  */
-export async function editText(text: string, { env, lend }: EditorSurroundings): Promise<string> {
+export async function editText(text: string, { env, lend }: EditorEnvironment): Promise<string> {
   const isWindows = Deno.build.os === "windows";
   const editor = env("VISUAL")?.trim() || env("EDITOR")?.trim() || (isWindows ? "notepad" : "vi");
   // Only the user can read it: a draft may hold what is nobody else's business.

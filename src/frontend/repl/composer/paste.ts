@@ -8,7 +8,7 @@ const MAX_CHARACTERS = 1000;
 /** What drops of files bring is shorter. */
 const MAX_PATHS = 8192;
 
-export interface PasteSurroundings {
+export interface PasteEnvironment {
   /** The user's home directory, where it is known. */
   readonly home?: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface PasteSurroundings {
  * everything else stays as it is. Absolute paths of images that exist are these images, a long text is one
  * part.
  */
-export function readPaste(pasted: string, surroundings: PasteSurroundings): Piece[] {
+export function readPaste(pasted: string, surroundings: PasteEnvironment): Piece[] {
   const text = pasted.replace(/\r\n?/g, "\n").toWellFormed();
   if (text === "") return [];
   const images = text.length <= MAX_PATHS ? imagePaths(text, surroundings) : undefined;
@@ -28,7 +28,7 @@ export function readPaste(pasted: string, surroundings: PasteSurroundings): Piec
 }
 
 /** The paths, when the text is nothing else than absolute paths of images; else undefined. */
-function imagePaths(text: string, surroundings: PasteSurroundings): string[] | undefined {
+function imagePaths(text: string, surroundings: PasteEnvironment): string[] | undefined {
   if (!/\.\w{3,4}['"]?\s*$/.test(text)) return undefined;
   const whole = imagePath(text.trim(), surroundings);
   if (whole !== undefined) return [whole];
@@ -41,7 +41,7 @@ function wordsOf(text: string): string[] {
   return text.match(/(?:'[^'\n]*'|"[^"\n]*"|\\.|[^\s'"\\])+/g) ?? [];
 }
 
-function imagePath(written: string, { home }: PasteSurroundings): string | undefined {
+function imagePath(written: string, { home }: PasteEnvironment): string | undefined {
   for (const path of readings(written)) {
     const full = path.startsWith("~/") && home !== undefined ? `${home}${path.slice(1)}` : path;
     const isAbsolute = full.startsWith("/") || /^(?:[A-Za-z]:[\\/]|\\\\)/.test(full);

@@ -3,7 +3,7 @@ import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../view/mod.ts";
 import { type Frame, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
-import type { Folded } from "../transcript/folded.ts";
+import type { Folded } from "../transcript/collapsed.ts";
 import { rowsOfLine } from "../transcript/rows.ts";
 import type { TranscriptTexts } from "../transcript/texts.ts";
 import { emphasised, occurrences, plainText } from "./find_text.ts";

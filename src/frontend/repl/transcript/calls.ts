@@ -10,7 +10,7 @@ import {
   type Palette,
   Refusals,
 } from "../../../view/mod.ts";
-import type { FoldedThings } from "./folded.ts";
+import type { CollapsedItems } from "./collapsed.ts";
 import type { PrintedPieces } from "./printed_pieces.ts";
 import { timeText, type TranscriptTexts } from "./texts.ts";
 
@@ -31,22 +31,22 @@ interface CallsNow {
   readonly waits: Pick<PersonWaits, "since" | "waiting">;
 }
 
-export interface CallsParts {
+export interface CallsDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
-  readonly folded: FoldedThings;
+  readonly folded: CollapsedItems;
   readonly texts: () => TranscriptTexts;
 }
 
 /** The calls: each that runs has a line of its own with the end of its output, and becomes its result. */
 export class Calls {
-  readonly #parts: CallsParts;
+  readonly #parts: CallsDeps;
   readonly #running = new Map<string, Running>();
   readonly #refusals = new Refusals();
   #marks: DiffMarks | "none" | undefined;
   #loading: Promise<void> | undefined;
 
-  constructor(parts: CallsParts) {
+  constructor(parts: CallsDeps) {
     this.#parts = parts;
   }
 

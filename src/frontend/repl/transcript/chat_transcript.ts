@@ -6,7 +6,7 @@ import { after } from "../../../util/timer.ts";
 import { grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 import { Activity } from "./activity.ts";
 import { Calls } from "./calls.ts";
-import { type Folded, FoldedThings } from "./folded.ts";
+import { CollapsedItems, type Folded } from "./collapsed.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
 import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
 import { Reply } from "./reply.ts";
@@ -48,7 +48,7 @@ export class Transcript {
   readonly #todos: TodoList;
   readonly #activity = new Activity();
   readonly #notes = new Notes();
-  readonly #folded = new FoldedThings();
+  readonly #folded = new CollapsedItems();
   /** The command line that runs, as long as nothing was printed below it. */
   #command: string | undefined;
   #ticking = false;

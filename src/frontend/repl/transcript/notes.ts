@@ -1,7 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
-import { agentNews, ServerNews } from "../../news.ts";
+import { agentUpdate, ServerUpdates } from "../../server_updates.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
 
@@ -11,7 +11,7 @@ export interface Note {
   readonly level: "info" | "warning" | "error";
 }
 
-export type { WatchedSession } from "../../news.ts";
+export type { WatchedSession } from "../../server_updates.ts";
 
 /** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
@@ -28,7 +28,7 @@ export function noteRows({ level, text }: Note, palette: Palette, columns: numbe
 /** Makes notes of events. What the user decided is told with the call that it was about. */
 export class Notes {
   /** What people hear of MCP servers. */
-  readonly servers = new ServerNews();
+  readonly servers = new ServerUpdates();
   readonly #asked = new Map<string, string>();
   #retryReason = "";
   /** The answer of this turn bears a mark that it was interrupted. */
@@ -113,7 +113,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
     case "subagent.start":
     case "subagent.end":
       // One that a call waits for is shown as that call.
-      return event.background || event.callId === undefined ? [agentNews(event, texts)] : [];
+      return event.background || event.callId === undefined ? [agentUpdate(event, texts)] : [];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];
     default:

@@ -4,7 +4,7 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import type { Palette } from "../../../view/mod.ts";
 import { Answer } from "./answer.ts";
-import type { FoldedThings } from "./folded.ts";
+import type { CollapsedItems } from "./collapsed.ts";
 import type { PrintedPieces } from "./printed_pieces.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { Thought } from "./thought.ts";
@@ -19,7 +19,7 @@ const WARM_AFTER_MS = 40;
 export interface ReplyParts {
   readonly palette: Palette;
   readonly history: PrintedPieces;
-  readonly folded: FoldedThings;
+  readonly folded: CollapsedItems;
   readonly texts: () => TranscriptTexts;
   readonly now: () => number;
 }

@@ -83,7 +83,7 @@ export interface Visible {
  * Which of these a jail has to hide: those it would show. A socket in a project belongs to the project, but
  * not in a root as wide as the home directory.
  */
-export function foreignSockets(sockets: readonly string[], visible: Visible): string[] {
+export function unlistedSockets(sockets: readonly string[], visible: Visible): string[] {
   const { roots, userHome, shown = [] } = visible;
   const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
   const covered = REPLACED.filter((directory) => !roots.some((root) => contains(root, directory)));

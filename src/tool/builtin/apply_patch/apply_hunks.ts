@@ -1,6 +1,6 @@
 import { type Hunk, leadingContext, oldLines, type PatchLine, trailingContext } from "./parse.ts";
 import { closestMatch, omissionIn, omissionProblem } from "../../edit/closest_match.ts";
-import { BLANK_RUNS, FileLines, type Fold, unescapeOnce, UNICODE_TWINS } from "../../edit/fold.ts";
+import { BLANK_RUNS, FileLines, type Fold, unescapeOnce, UNICODE_TWINS } from "../../edit/normalize.ts";
 import { adaptTo, blockMatches, type LineMatch, type Replaced } from "../../edit/line_blocks.ts";
 import { rebuiltLines } from "../../edit/text_edit.ts";
 import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../../text/eol.ts";

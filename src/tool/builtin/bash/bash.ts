@@ -7,14 +7,14 @@ import { prepareShell, searchPath } from "../../shell/next_shell.ts";
 import { LiveOutput, OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
-import { leftOff, workingFolder } from "../../shell/working_folder.ts";
+import { leftOff, workingDirectory } from "../../shell/working_directory.ts";
 import {
   type Arguments,
   errorResult,
   failure,
-  readOnlyRemark,
   type ToolContext,
   type ToolResult,
+  writesHint,
 } from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 
@@ -25,7 +25,7 @@ const AFTER_MS = 1;
 export async function cannotBegin(args: Arguments, context: ToolContext): Promise<ToolResult | undefined> {
   const refusal = unusable(String(args.command));
   if (refusal || args.workdir === undefined) return refusal;
-  return await workingFolder(context, args.workdir).then(() => undefined, (error) => {
+  return await workingDirectory(context, args.workdir).then(() => undefined, (error) => {
     if (error instanceof ReasonixError) return errorResult(error);
     throw error;
   });
@@ -44,7 +44,7 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
   if (refusal) return refusal;
   try {
     const shell = findShell(context.settings.shell, searchPath());
-    const folder = await workingFolder(context, args.workdir);
+    const folder = await workingDirectory(context, args.workdir);
     if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
     const wanted = { timeoutMs: args.timeout_ms, maxChars: args.max_output_chars };
     const result = await runForeground(new Foreground(command, shell, folder, context), context, wanted);
@@ -233,7 +233,7 @@ class Foreground {
       if (note !== undefined) notes.push(note);
     }
     const failed = this.#timedOut || this.#diskFull !== undefined || end.code !== 0;
-    const remark = failed ? readOnlyRemark(this.#context.settings.writes, cut.text) : undefined;
+    const remark = failed ? writesHint(this.#context.settings.writes, cut.text) : undefined;
     if (remark !== undefined) notes.push(remark);
     notes.push(...made.map((note) => `[${note}]`));
     const text = cut.text === "" && notes.length === 0 ? "(no output)" : cut.text;

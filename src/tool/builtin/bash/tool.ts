@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { commandLine } from "../../foreign_calls.ts";
+import { commandLine } from "../../third_party_calls.ts";
 import description from "./description.md" with { type: "text" };
 
 export const BASH = defineBuiltin({

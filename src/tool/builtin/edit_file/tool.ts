@@ -1,7 +1,7 @@
 import editFileText from "./description.md" with { type: "text" };
 import multiEditText from "./multi_edit.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { EDIT_NAMES } from "../../foreign_calls.ts";
+import { EDIT_NAMES } from "../../third_party_calls.ts";
 import { texts } from "../../tool.ts";
 
 export const EDIT_FILE = defineBuiltin({

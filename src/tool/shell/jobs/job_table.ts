@@ -1,9 +1,9 @@
 import type {
   FreeSpace,
   JobChange,
-  JobNews,
   Jobs,
   JobSpec,
+  JobUpdate,
   JobView,
   ProcessGuard,
 } from "../../services/services.ts";
@@ -89,7 +89,7 @@ export class JobTable implements Jobs {
     return this.#find(id)?.view;
   }
 
-  news(id: string): JobNews | undefined {
+  news(id: string): JobUpdate | undefined {
     const job = this.#find(id);
     if (!job) return undefined;
     const { from, bytes } = job.file.read(Math.max(job.read, job.file.total - MAX_NEWS));

@@ -1,4 +1,4 @@
-import type { JobNews, Jobs, JobView } from "../../services/services.ts";
+import type { Jobs, JobUpdate, JobView } from "../../services/services.ts";
 import { cleanText, decodeOutput } from "../decode_output.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { type Cut, DEFAULT_CAPS, keepEnds, keepTail, whereFullText } from "../../truncation.ts";
@@ -61,7 +61,7 @@ function state(job: JobView): string {
 }
 
 /** New output as the model reads it. */
-export function jobText(news: JobNews): Cut {
+export function jobText(news: JobUpdate): Cut {
   const { bytes, view, skipped, dropped } = news;
   const after = dropped > 0 ? `\n[${dropped} newer bytes were not kept: the disk is full]` : "";
   const plain = decodeOutput(bytes);

@@ -2,7 +2,7 @@
  * A session in this process, made of the real parts: log, tools, checkpoints and the loop; only the model is
  * scripted.
  */
-import { type AgentParts, RegistryToolbox, runTurn } from "../../../../src/agent/mod.ts";
+import { type AgentDeps, RegistryToolbox, runTurn } from "../../../../src/agent/mod.ts";
 import {
   openConversation,
   Recorder,
@@ -81,7 +81,7 @@ export class LiveSession {
       seen: new MemoryFileReadTracker(),
       outputDir: `${this.log.paths.dir}/outputs`,
     });
-    const parts: AgentParts = {
+    const parts: AgentDeps = {
       provider: scriptedProvider([...replies, crash ? hang : say(`answer to ${text}`)]),
       toolbox: new RegistryToolbox({ registry: this.#registry, context, jail: () => jail }),
       gate: {

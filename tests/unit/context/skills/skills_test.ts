@@ -1,4 +1,4 @@
-import { findSkills, loadSkills, type SkillPlaces, systemPrompt } from "../../../../src/context/mod.ts";
+import { findSkills, loadSkills, type SkillRoots, systemPrompt } from "../../../../src/context/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
@@ -17,7 +17,7 @@ const skill = (name: string, description: string, body = "Do it.") =>
 
 interface Scene extends AsyncDisposable {
   readonly path: string;
-  readonly places: SkillPlaces;
+  readonly places: SkillRoots;
 }
 
 /** A project in `p`, a Reasonix home in `h`, a user's home in `u`. */

@@ -1,4 +1,4 @@
-import { createJail, forecastJail, type Jail, startFilterProxy } from "../../../../src/sandbox/mod.ts";
+import { createJail, expectedSandbox, type Jail, startFilterProxy } from "../../../../src/sandbox/mod.ts";
 import type { JailPlan } from "../../../../src/sandbox/command/backend.ts";
 import { containerBackend } from "../../../../src/sandbox/command/backends/container.ts";
 import { looksJailDenied } from "../../../../src/sandbox/command/detect_denial.ts";
@@ -142,7 +142,11 @@ Deno.test("without its container no command runs, whatever [sandbox] bash is", a
       /docker is not installed|daemon does not answer; start it|is not here; get it: docker pull/;
     assertMatch(String(error), /Cannot run commands in a container as \[sandbox\] backend = "docker" asks: /);
     assertMatch(String(error), reason);
-    await assertRejects(() => forecastJail({ mode, network: "none", container, cacheDir }), Error, "backend");
+    await assertRejects(
+      () => expectedSandbox({ mode, network: "none", container, cacheDir }),
+      Error,
+      "backend",
+    );
   }
 });
 

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/command/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/command/backends/bubblewrap.ts";
-import { createJail, forecastJail, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
+import { createJail, expectedSandbox, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
 import { describeJail, jailConfinement } from "../../../../src/sandbox/command/describe.ts";
 import { probeCached, rememberedProbe } from "../../../../src/sandbox/command/probe.ts";
 import {
@@ -85,20 +85,20 @@ Deno.test({
 
 Deno.test({
   ...jailed(
-    "forecastJail tells at once what an earlier run found, and probes again before it refuses to begin",
+    "expectedSandbox tells at once what an earlier run found, and probes again before it refuses to begin",
   ),
   fn: async () => {
     await using g = await ground();
     const cacheDir = `${g.base}/cache`;
     await remember(g, { works: false, detail: "refused" });
-    const auto = await forecastJail({ mode: "auto", network: "none", cacheDir });
+    const auto = await expectedSandbox({ mode: "auto", network: "none", cacheDir });
     assertEquals(auto, { confined: false, reason: "bubblewrap: refused" });
     // The jail itself does not believe a failure.
     assert((await groundJail(g, { mode: "auto" })).confined);
     await remember(g, { works: false, detail: "refused" });
-    assertEquals(await forecastJail({ mode: "enforce", network: "none", cacheDir }), { confined: true });
-    assertEquals(await forecastJail({ mode: "auto", network: "none", cacheDir }), { confined: true });
-    assertEquals((await forecastJail({ mode: "off", network: "none", cacheDir })).confined, false);
+    assertEquals(await expectedSandbox({ mode: "enforce", network: "none", cacheDir }), { confined: true });
+    assertEquals(await expectedSandbox({ mode: "auto", network: "none", cacheDir }), { confined: true });
+    assertEquals((await expectedSandbox({ mode: "off", network: "none", cacheDir })).confined, false);
   },
 });
 
@@ -108,7 +108,7 @@ Deno.test({
     await using g = await ground();
     const cacheDir = `${g.base}/cache`;
     await groundJail(g);
-    assertEquals(await forecastJail({ mode: "auto", network: "none", cacheDir }), { confined: true });
+    assertEquals(await expectedSandbox({ mode: "auto", network: "none", cacheDir }), { confined: true });
     const probe = bubblewrap.probe;
     bubblewrap.probe = () => Promise.resolve({ works: false, detail: "gone" });
     try {
@@ -118,7 +118,7 @@ Deno.test({
         "blocked",
         "Cannot confine commands any more: bubblewrap: gone",
       ]);
-      const enforced = () => forecastJail({ mode: "enforce", network: "none", cacheDir });
+      const enforced = () => expectedSandbox({ mode: "enforce", network: "none", cacheDir });
       assertEquals((await assertRejects(enforced, ReasonixError)).exit, "blocked");
       assert(!(await groundJail(g, { mode: "auto" })).confined);
     } finally {
@@ -144,7 +144,7 @@ Deno.test({
     const probe = bubblewrap.probe;
     bubblewrap.probe = () => Promise.reject(new Error("a process was started"));
     try {
-      assert((await forecastJail({ mode: "enforce", network: "none", cacheDir })).confined);
+      assert((await expectedSandbox({ mode: "enforce", network: "none", cacheDir })).confined);
     } finally {
       bubblewrap.probe = probe;
     }

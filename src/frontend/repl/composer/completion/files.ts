@@ -1,7 +1,7 @@
 import type { Assembly } from "../../../../assembly/mod.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../../path/reference_text.ts";
 import type { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
-import type { MentionParts, PathIndex } from "./tree.ts";
+import type { MentionDeps, PathIndex } from "./tree.ts";
 
 export interface FileSourceOptions {
   readonly cwd: string;
@@ -84,7 +84,7 @@ export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOption
 
 /** Agents and earlier sessions of the directory for `@`, next to files. */
 export function mentionSource(
-  run: () => Promise<MentionParts>,
+  run: () => Promise<MentionDeps>,
 ): CompletionSource {
   return {
     match(before) {
@@ -133,14 +133,14 @@ async function readEntries(path: string, directory: string, hidden: boolean): Pr
   return { items, cut };
 }
 
-interface EntryPlace {
+interface EntryLocation {
   readonly path: string;
   /** The directory as a reference names it. */
   readonly directory: string;
   readonly isIgnored: (name: string, isDirectory: boolean) => boolean;
 }
 
-function itemOf(entry: Deno.DirEntry, { path, directory, isIgnored }: EntryPlace): CompletionItem[] {
+function itemOf(entry: Deno.DirEntry, { path, directory, isIgnored }: EntryLocation): CompletionItem[] {
   const { name } = entry;
   const isDirectory = entry.isDirectory || (entry.isSymlink && leadsToDirectory(`${path}/${name}`));
   const label = `${name}${isDirectory ? "/" : ""}`;
@@ -158,7 +158,7 @@ function itemOfPath(path: string): CompletionItem[] {
 }
 
 /** What the ignore files say about the entries of a directory. */
-async function ignoredIn(directory: string): Promise<EntryPlace["isIgnored"]> {
+async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]> {
   const { IgnoreScope } = await import("../../../../path/ignore_scope.ts");
   const scope = IgnoreScope.above(`${directory}/any`, directory);
   return (name, isDirectory) =>

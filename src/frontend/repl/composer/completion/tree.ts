@@ -52,10 +52,10 @@ export async function listTree(
 const MAX_SESSIONS = 50;
 
 /** Where agents and sessions are looked up. */
-export type MentionParts = Pick<Assembly, "paths" | "loaded" | "session">;
+export type MentionDeps = Pick<Assembly, "paths" | "loaded" | "session">;
 
 /** The agents of a run, and the earlier sessions of its directory. */
-export async function mentionItems({ paths, loaded, session }: MentionParts): Promise<CompletionItem[]> {
+export async function mentionItems({ paths, loaded, session }: MentionDeps): Promise<CompletionItem[]> {
   const { agents } = await (await loadAgentList()).agentList(paths, loaded);
   const sessions = listSessions(projectDir(paths.home, paths.cwd), { limit: MAX_SESSIONS });
   return [

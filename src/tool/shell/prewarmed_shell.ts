@@ -30,7 +30,7 @@ interface Waiting {
  * {@linkcode WaitingPlan}). The shell that waits ends after a minute, at disposal, and whenever the program
  * does, since its input closes then.
  */
-export class SpareShell implements ShellStarter, AsyncDisposable {
+export class PrewarmedShell implements ShellStarter, AsyncDisposable {
   #waiting: Waiting | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #over = false;

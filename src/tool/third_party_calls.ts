@@ -3,7 +3,7 @@ import type { Arguments } from "./tool.ts";
 /** Calls as models learned to write them for other agents, turned into calls of the tools here. */
 
 /** A call under another agent's name. */
-interface ForeignCall {
+interface ThirdPartyCall {
   readonly tool: string;
   readonly args: Arguments;
 }
@@ -49,7 +49,7 @@ export const EDIT_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** The call that a name no tool has stands for, or undefined. */
-export function foreignCall(name: string, args: Arguments): ForeignCall | undefined {
+export function thirdPartyCall(name: string, args: Arguments): ThirdPartyCall | undefined {
   const lower = name.toLowerCase();
   if (/^str_replace(?:_based)?_edit(?:or|_tool)$/.test(lower)) return editorCall(args);
   const tool = Object.hasOwn(NAMES, lower) ? NAMES[lower] : undefined;
@@ -57,7 +57,7 @@ export function foreignCall(name: string, args: Arguments): ForeignCall | undefi
 }
 
 /** The editor tool that takes a command: view, create, str_replace, insert. */
-function editorCall({ command, ...args }: Arguments): ForeignCall | undefined {
+function editorCall({ command, ...args }: Arguments): ThirdPartyCall | undefined {
   switch (command) {
     case "view":
       return { tool: "read_file", args };
@@ -73,7 +73,7 @@ function editorCall({ command, ...args }: Arguments): ForeignCall | undefined {
 }
 
 /** New lines behind a numbered one, as a patch. */
-function insertion({ path, insert_line, new_str, insert_text }: Arguments): ForeignCall | undefined {
+function insertion({ path, insert_line, new_str, insert_text }: Arguments): ThirdPartyCall | undefined {
   const text = new_str ?? insert_text;
   if (typeof path !== "string" || typeof text !== "string" || !Number.isInteger(insert_line)) {
     return undefined;

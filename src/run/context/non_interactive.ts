@@ -1,5 +1,5 @@
 import { insteadOfWriting, type WritePolicy } from "../../tool/mod.ts";
-import prompt from "./unattended.md" with { type: "text" };
+import prompt from "./non_interactive.md" with { type: "text" };
 
 /** Returns the section of a system prompt about turns without a person, and about their changes. */
 export function agentModePrompt(writes: WritePolicy): string {

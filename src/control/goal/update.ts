@@ -1,7 +1,7 @@
 import type { Saying, Sayings } from "../../core/mod.ts";
 
 /** What people are told of a goal, in English and as codes for other languages. */
-export interface GoalNews {
+export interface GoalUpdate {
   readonly text: string;
   readonly said: Sayings;
 }
@@ -12,7 +12,7 @@ export type GoalSaying = Exclude<
 >;
 
 /** Says some things in a row. */
-export function goalNews(...said: readonly GoalSaying[]): GoalNews {
+export function goalUpdate(...said: readonly GoalSaying[]): GoalUpdate {
   return { text: said.map(english).join("; "), said };
 }
 

@@ -11,7 +11,7 @@ const MAX_ENTRIES = 200;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /** What was folded lately, newest last. */
-export class FoldedThings {
+export class CollapsedItems {
   readonly #entries: Folded[] = [];
   #characters = 0;
 

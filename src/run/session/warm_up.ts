@@ -1,10 +1,10 @@
 import type { EventSink } from "../../core/mod.ts";
-import { type ControlledParts, Controller, MemoryStore, Recorder } from "../../control/mod.ts";
-import { type OpeningParts, recordOpening } from "./opening.ts";
+import { type ControlledDeps, Controller, MemoryStore, Recorder } from "../../control/mod.ts";
+import { type OpeningDeps, recordOpening } from "./opening.ts";
 
-export interface RehearsalParts {
-  readonly turn: ControlledParts;
-  readonly opening: OpeningParts;
+export interface WarmUpDeps {
+  readonly turn: ControlledDeps;
+  readonly opening: OpeningDeps;
   readonly redact: (text: string) => string;
   /** Is shown the events. */
   readonly sink: EventSink;
@@ -15,7 +15,7 @@ export interface RehearsalParts {
  * HTTP client, which together take longer than everything else between a message and its request. The request
  * goes nowhere. Nothing of it is kept, so that the real turn takes everything as it is then.
  */
-export async function rehearse({ turn, opening, redact, sink }: RehearsalParts): Promise<void> {
+export async function rehearse({ turn, opening, redact, sink }: WarmUpDeps): Promise<void> {
   const { provider } = turn;
   if (!provider.rehearse) return;
   const recorder = new Recorder(new MemoryStore(redact));

@@ -75,12 +75,12 @@ export function trimEnd(text: string): string {
 }
 
 /** Folds a line. Equal results mean that the lines look alike to a reader. */
-export function foldLine(text: string, fold: Fold): string {
+export function normalizeLine(text: string, fold: Fold): string {
   return isFolded(text, fold) ? text : walk(text, fold);
 }
 
 /** A folded line and the way back. Text and way come from one walk, so they cannot disagree. */
-export class FoldedLine {
+export class NormalizedLine {
   readonly text: string;
   readonly #offsets = new Map<number, number>();
   readonly #indexes = new Map<number, number>();
@@ -134,7 +134,7 @@ function walk(text: string, fold: Fold, mark?: (offset: number, index: number) =
     mark?.(at, out.length + at - from);
     if (end === at + 1 && hasNoTwin(unit)) continue;
     const cluster = text.slice(at, end);
-    const folded = foldCluster(cluster);
+    const folded = normalizeCluster(cluster);
     if (folded !== cluster) put(folded, at, end);
   }
   const last = run ?? text.length;
@@ -164,7 +164,7 @@ function isFolded(text: string, { blankRuns }: Fold): boolean {
 
 /** Reports whether a character would be folded to another one. */
 export function hasTwin(cluster: string): boolean {
-  return foldCluster(cluster) !== cluster;
+  return normalizeCluster(cluster) !== cluster;
 }
 
 /** The clusters of a text: what a reader takes for one character. A blank is always one of its own. */
@@ -194,7 +194,7 @@ function standsAlone(unit: number): boolean {
   return unit < 0x300 || (unit >= 0x3000 && unit <= 0x3029) || (unit >= 0x4e00 && unit <= 0x9fff);
 }
 
-function foldCluster(cluster: string): string {
+function normalizeCluster(cluster: string): string {
   if (cluster.length === 1) {
     const unit = cluster.charCodeAt(0);
     return isBlank(unit) && unit !== 9 ? " " : TWINS.get(cluster) ?? cluster;
@@ -282,7 +282,7 @@ export class FileLines {
 }
 
 export function keyOf(text: string, key: LineKey, fold?: Fold): string {
-  const folded = fold ? foldLine(text, fold) : text;
+  const folded = fold ? normalizeLine(text, fold) : text;
   if (key === "text") return folded;
   const ended = trimEnd(folded);
   return key === "ended" ? ended : ended.slice(indentOf(ended).length);

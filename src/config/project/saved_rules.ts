@@ -8,7 +8,7 @@ import type { ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
 /** The project of saved rules, and the directory that holds them. */
-export interface OwnRulesPlace {
+export interface SavedRulesLocation {
   /** The Reasonix home. Nothing in it comes with a project, and neither tools nor commands write there. */
   readonly home: string;
   /** The directory of the project; a real path. */
@@ -22,7 +22,7 @@ const HEADER =
   "# They count in this directory alone: neither in a copy of it nor in another one of its name.";
 
 /** The user's own rules for one project. */
-export function ownRulesFile({ home, cwd }: OwnRulesPlace): string {
+export function savedRulesFile({ home, cwd }: SavedRulesLocation): string {
   return `${projectDir(home, cwd)}/rules.toml`;
 }
 
@@ -30,8 +30,8 @@ export function ownRulesFile({ home, cwd }: OwnRulesPlace): string {
  * Reads them; undefined where there are none. What they allow counts only in the very directory that they
  * were saved for: another one may have taken its place, and then only what they refuse or ask about stays.
  */
-export function readOwnRules(place: OwnRulesPlace, problems: ConfigProblem[]): Layer | undefined {
-  const file = ownRulesFile(place);
+export function readSavedRules(place: SavedRulesLocation, problems: ConfigProblem[]): Layer | undefined {
+  const file = savedRulesFile(place);
   if (!exists(file)) return undefined;
   const text = readText(file, problems);
   const table = text === undefined ? undefined : parseToml(text, file, problems);
@@ -59,7 +59,7 @@ export function readOwnRules(place: OwnRulesPlace, problems: ConfigProblem[]): L
 }
 
 /** Saves a rule for the project. Throws a ReasonixError that says why it could not. */
-export async function addOwnRule(place: OwnRulesPlace, list: RuleList, rule: string): Promise<void> {
+export async function addSavedRule(place: SavedRulesLocation, list: RuleList, rule: string): Promise<void> {
   await edit(place, (permissions) => {
     const rules = listOf(permissions, list);
     if (!rules.includes(rule)) permissions[list] = [...rules, rule];
@@ -67,14 +67,14 @@ export async function addOwnRule(place: OwnRulesPlace, list: RuleList, rule: str
 }
 
 /** Lets commands of the project reach further hosts. Throws a ReasonixError that says why it could not. */
-export async function addOwnHosts(place: OwnRulesPlace, hosts: readonly string[]): Promise<void> {
+export async function addSavedHosts(place: SavedRulesLocation, hosts: readonly string[]): Promise<void> {
   await edit(place, (_, sandbox) => {
     sandbox.network_hosts = [...new Set([...listOf(sandbox, "network_hosts"), ...hosts])];
   });
 }
 
 /** Takes a rule or a host out of every list. */
-export async function removeOwnRule(place: OwnRulesPlace, rule: string): Promise<void> {
+export async function removeSavedRule(place: SavedRulesLocation, rule: string): Promise<void> {
   await edit(place, (permissions, sandbox) => {
     for (const table of [permissions, sandbox]) {
       for (const list of [...LISTS, "network_hosts"]) {
@@ -87,8 +87,8 @@ export async function removeOwnRule(place: OwnRulesPlace, rule: string): Promise
 
 type Change = (permissions: TomlTable, sandbox: TomlTable) => void;
 
-async function edit(place: OwnRulesPlace, change: Change): Promise<void> {
-  const file = ownRulesFile(place);
+async function edit(place: SavedRulesLocation, change: Change): Promise<void> {
+  const file = savedRulesFile(place);
   const { before, after } = await rewriteConfig(file, (table) => {
     const whose = ownerOf(table, place);
     const permissions: TomlTable = whose === "another path" || !isTable(table.permissions)
@@ -114,7 +114,7 @@ function listOf(table: TomlTable, list: string): readonly unknown[] {
 /** The directory that the rules of a file were saved for, beside the one they are read in. */
 function ownerOf(
   { project }: TomlTable,
-  place: OwnRulesPlace,
+  place: SavedRulesLocation,
 ): "this project" | "another directory" | "another path" {
   const now = identityOf(place);
   if (!isTable(project) || project.directory !== now.directory) return "another path";
@@ -123,7 +123,7 @@ function ownerOf(
 }
 
 /** A directory by its path and, where the file system knows it, the moment at which it was made. */
-function identityOf({ cwd }: OwnRulesPlace): { readonly directory: string; readonly made?: string } {
+function identityOf({ cwd }: SavedRulesLocation): { readonly directory: string; readonly made?: string } {
   const made = birthOf(cwd);
   return { directory: cwd, ...(made === undefined ? {} : { made }) };
 }

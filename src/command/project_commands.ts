@@ -13,7 +13,7 @@ const loadMarkdown = lazy(() => import("./markdown/mod.ts"));
  * What the project and the user bring: Markdown files, then skills that a line may begin with, then prompts
  * of MCP servers; of two with one name the first counts. A session that cannot be opened brings nothing.
  */
-export async function broughtCommands(session: OpenSession): Promise<readonly SlashCommand[]> {
+export async function projectCommands(session: OpenSession): Promise<readonly SlashCommand[]> {
   const assembly = await session?.().catch(() => undefined);
   if (!assembly) return [];
   const { commandsOf, slashCommand } = await loadMarkdown();

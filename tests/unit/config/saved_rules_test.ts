@@ -1,5 +1,11 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { addOwnHosts, addOwnRule, ownRulesFile, removeOwnRule, sourceOf } from "../../../src/config/mod.ts";
+import {
+  addSavedHosts,
+  addSavedRule,
+  removeSavedRule,
+  savedRulesFile,
+  sourceOf,
+} from "../../../src/config/mod.ts";
 import {
   assert,
   assertEquals,
@@ -17,26 +23,29 @@ async function rules(f: Fixture, cwd = f.cwd) {
 
 Deno.test("a rule for one project counts there, with its place, and can be taken away again", async () => {
   await using f = configFixture({ "home/config.toml": '[permissions]\nallow = ["Bash(ls)"]\n' });
-  await addOwnRule(f, "allow", "Edit(文档/说明.md)");
-  await addOwnRule(f, "allow", "Edit(文档/说明.md)");
-  await addOwnRule(f, "deny", "Bash(rm:*)");
+  await addSavedRule(f, "allow", "Edit(文档/说明.md)");
+  await addSavedRule(f, "allow", "Edit(文档/说明.md)");
+  await addSavedRule(f, "deny", "Bash(rm:*)");
   const { allow, deny, loaded } = await rules(f);
   assertEquals([allow, deny], [["Bash(ls)", "Edit(文档/说明.md)"], ["Bash(rm:*)"]]);
   const { file, line, source } = sourceOf(loaded, "permissions.allow[1]");
-  assertEquals([file, source], [ownRulesFile(f), "user"]);
-  assertStringIncludes((await Deno.readTextFile(ownRulesFile(f))).split("\n")[(line ?? 0) - 1] ?? "", "说明");
+  assertEquals([file, source], [savedRulesFile(f), "user"]);
+  assertStringIncludes(
+    (await Deno.readTextFile(savedRulesFile(f))).split("\n")[(line ?? 0) - 1] ?? "",
+    "说明",
+  );
   assertEquals(loaded.warnings, []);
-  assertEquals(((await Deno.stat(ownRulesFile(f))).mode ?? 0) & 0o777, 0o600);
-  await removeOwnRule(f, "Edit(文档/说明.md)");
+  assertEquals(((await Deno.stat(savedRulesFile(f))).mode ?? 0) & 0o777, 0o600);
+  await removeSavedRule(f, "Edit(文档/说明.md)");
   assertEquals((await rules(f)).allow, ["Bash(ls)"]);
 });
 
 Deno.test("comments in the file of the rules stay, and what cannot be read in it is an error with its place", async () => {
   await using f = configFixture();
-  await addOwnRule(f, "allow", "Bash(make)");
-  const file = ownRulesFile(f);
+  await addSavedRule(f, "allow", "Bash(make)");
+  const file = savedRulesFile(f);
   await Deno.writeTextFile(file, `${await Deno.readTextFile(file)}# mine\n`);
-  await addOwnRule(f, "allow", "Bash(go test:*)");
+  await addSavedRule(f, "allow", "Bash(go test:*)");
   const text = await Deno.readTextFile(file);
   assert(text.startsWith("# Permission rules") && text.includes("# mine"), text);
   await Deno.writeTextFile(file, text.replace("allow", 'deny = ["Bsh(rm)"]\nallow'));
@@ -50,11 +59,11 @@ Deno.test("hosts for one project join those of the user's file there, and count 
     "copy/x": "",
   });
   const hosts = async (cwd = f.cwd) => (await f.load({ cwd })).config.sandbox.network_hosts;
-  await addOwnHosts(f, ["b.example", "c.example:8443"]);
-  await addOwnHosts(f, ["b.example"]);
-  await addOwnRule(f, "allow", "Bash(make)");
+  await addSavedHosts(f, ["b.example", "c.example:8443"]);
+  await addSavedHosts(f, ["b.example"]);
+  await addSavedRule(f, "allow", "Bash(make)");
   assertEquals(await hosts(), ["a.example", "b.example", "c.example:8443"]);
-  assertEquals(((await Deno.stat(ownRulesFile(f))).mode ?? 0) & 0o777, 0o600);
+  assertEquals(((await Deno.stat(savedRulesFile(f))).mode ?? 0) & 0o777, 0o600);
   assertEquals(await hosts(f.cwd.replace(/project$/, "copy")), ["a.example"]);
   if ((await Deno.stat(f.cwd)).birthtime !== null) {
     await Deno.rename(f.cwd, `${f.cwd}-before`);
@@ -63,14 +72,14 @@ Deno.test("hosts for one project join those of the user's file there, and count 
     await Deno.remove(f.cwd);
     await Deno.rename(`${f.cwd}-before`, f.cwd);
   }
-  await removeOwnRule(f, "b.example");
+  await removeSavedRule(f, "b.example");
   assertEquals(await hosts(), ["a.example", "c.example:8443"]);
 });
 
 Deno.test("other settings in the file of the rules do not count", async () => {
   await using f = configFixture();
-  await addOwnRule(f, "allow", "Bash(make)");
-  const file = ownRulesFile(f);
+  await addSavedRule(f, "allow", "Bash(make)");
+  const file = savedRulesFile(f);
   const more = 'default_model = "x"\n[sandbox]\nbash = "off"\nnetwork = true\n';
   const text = (await Deno.readTextFile(file)).replace("[permissions]", '[permissions]\nmode = "allow"');
   await Deno.writeTextFile(file, `${text}\n${more}`.replace(/^default.*\n/m, ""));
@@ -80,7 +89,7 @@ Deno.test("other settings in the file of the rules do not count", async () => {
 
 Deno.test("a copy of a project, a moved one and one beside it have none of its rules", async () => {
   await using f = configFixture({ "copy/x": "", "project/deep/x": "" });
-  await addOwnRule(f, "allow", "Bash(make)");
+  await addSavedRule(f, "allow", "Bash(make)");
   const root = f.cwd.replace(/\/project$/, "");
   for (const cwd of [`${root}/copy`, `${f.cwd}/deep`]) {
     assertEquals((await rules(f, cwd)).allow, [], cwd);
@@ -94,10 +103,10 @@ Deno.test("a copy of a project, a moved one and one beside it have none of its r
 Deno.test("what was allowed ends when another directory takes the place of the project; refusals stay", async () => {
   await using f = configFixture();
   if ((await Deno.stat(f.cwd)).birthtime === null) return;
-  await addOwnRule(f, "allow", "Bash(make)");
-  await addOwnRule(f, "deny", "Bash(rm:*)");
+  await addSavedRule(f, "allow", "Bash(make)");
+  await addSavedRule(f, "deny", "Bash(rm:*)");
   // Another moment than the one at which the directory was made: clocks are too coarse to make it anew here.
-  const file = ownRulesFile(f);
+  const file = savedRulesFile(f);
   await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replace(/made = ".*"/, 'made = "2001"'));
   const { allow, deny, loaded } = await rules(f);
   assertEquals([allow, deny], [[], ["Bash(rm:*)"]]);
@@ -105,15 +114,15 @@ Deno.test("what was allowed ends when another directory takes the place of the p
     loaded.warnings.map(({ message }) => message).join(),
     /does not count.*another one has replaced/,
   );
-  await addOwnRule(f, "allow", "Bash(go test)");
+  await addSavedRule(f, "allow", "Bash(go test)");
   const now = await rules(f);
   assertEquals([now.allow, now.deny, now.loaded.warnings], [["Bash(go test)"], ["Bash(rm:*)"], []]);
 });
 
 Deno.test("a file that names another project counts for nobody", async () => {
   await using f = configFixture();
-  await addOwnRule(f, "allow", "Bash(make)");
-  const file = ownRulesFile(f);
+  await addSavedRule(f, "allow", "Bash(make)");
+  const file = savedRulesFile(f);
   const text = await Deno.readTextFile(file);
   for (const other of [text.replace(f.cwd, "/elsewhere"), text.replace(/^directory.*$/m, "directory = 1")]) {
     await Deno.writeTextFile(file, other);

@@ -11,7 +11,7 @@ export interface RejectedBackend {
 }
 
 /** What decides whether there is a jail. */
-export interface ForecastOptions {
+export interface ExpectedSandboxOptions {
   /**
    * `[sandbox] bash`: "enforce" refuses to run without a jail, "auto" takes the strongest that works, "off"
    * none.
@@ -25,7 +25,7 @@ export interface ForecastOptions {
 }
 
 /** What a run can be told about its jail before the first request; `reason` says why there is none. */
-export type JailForecast =
+export type ExpectedSandbox =
   | { readonly confined: true }
   | { readonly confined: false; readonly reason: string };
 
@@ -36,9 +36,9 @@ export type JailForecast =
  * news before the first request, since the jail itself probes again. Throws a `ReasonixError` with exit
  * "blocked" when `mode` is "enforce" and no jail works.
  */
-export async function forecastJail(
-  options: ForecastOptions,
-): Promise<JailForecast> {
+export async function expectedSandbox(
+  options: ExpectedSandboxOptions,
+): Promise<ExpectedSandbox> {
   const { mode, cacheDir, container } = options;
   if (mode === "off") return { confined: false, reason: '[sandbox] bash = "off"' };
   const rejected: RejectedBackend[] = [];
@@ -56,14 +56,14 @@ export async function forecastJail(
     rejected.push({ backend, reason });
   }
   const reason = whyNone(rejected);
-  if (mode === "enforce" || container) throw unjailed(reason, container);
+  if (mode === "enforce" || container) throw sandboxUnavailable(reason, container);
   return { confined: false, reason };
 }
 
 /** Tells why the settings cannot be met by what the probe found, or undefined. */
 export function shortfall(
   probe: ProbeResult,
-  options: Pick<ForecastOptions, "mode" | "network">,
+  options: Pick<ExpectedSandboxOptions, "mode" | "network">,
 ): string | undefined {
   if (!probe.works) return probe.detail ?? "does not work here";
   if (options.mode === "enforce" && options.network !== "open" && !probe.network) {
@@ -85,7 +85,7 @@ export function probeKey(backend: BackendName, container: ContainerSettings | un
   return container === undefined ? backend : `${backend}-${container.image.replace(/[^\w.]+/g, "-")}`;
 }
 
-export function unjailed(why: string, container?: ContainerSettings): ReasonixError {
+export function sandboxUnavailable(why: string, container?: ContainerSettings): ReasonixError {
   if (container !== undefined) {
     return new ReasonixError(
       `Cannot run commands in a container as [sandbox] backend = "${container.program}" asks: ${why}`,
@@ -100,7 +100,7 @@ export function unjailed(why: string, container?: ContainerSettings): ReasonixEr
 }
 
 /** A run that was told of a jail runs nothing without it. */
-export function lostJail(why: string): ReasonixError {
+export function sandboxLost(why: string): ReasonixError {
   return new ReasonixError(`Cannot confine commands any more: ${why}`, {
     exit: "blocked",
     remedy: "start again; no command runs without the jail that this run began with",

@@ -25,15 +25,15 @@ interface Outcome {
  * Takes images into a conversation: makes them fit what the model takes, has them described for a model that
  * takes none, and says what was left out and why.
  */
-export class ImageDesk {
-  readonly #parts: AdmissionParts;
+export class ImageIntake {
+  readonly #parts: AdmissionDeps;
   readonly #limits: ImageLimits;
   readonly #describer: ImageDescriber | undefined;
   #count: number;
   #total: number;
 
   /** `waiting`: images that are not in the conversation yet, and will be. */
-  constructor(parts: AdmissionParts, model: ModelInfo, waiting: readonly ImagePart[]) {
+  constructor(parts: AdmissionDeps, model: ModelInfo, waiting: readonly ImagePart[]) {
     this.#parts = parts;
     const blind = !model.vision && parts.loaded.config.vision_model !== "";
     this.#limits = model.vision ? model.images ?? COMMON_IMAGES : SAFE_IMAGES;
@@ -108,7 +108,7 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-export interface AdmissionParts {
+export interface AdmissionDeps {
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
 }
@@ -124,10 +124,10 @@ const MAX_TOKENS = 4_000;
 
 /** Has images described by `vision_model`: each once in a session, and what it costs is counted there. */
 export class ImageDescriber {
-  readonly #parts: AdmissionParts;
+  readonly #parts: AdmissionDeps;
   readonly #reference: string;
 
-  constructor(parts: AdmissionParts) {
+  constructor(parts: AdmissionDeps) {
     this.#parts = parts;
     this.#reference = parts.loaded.config.vision_model;
   }

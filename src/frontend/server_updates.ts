@@ -15,10 +15,10 @@ export interface ServerLine {
 /** A session with the MCP servers that are told of. */
 export type WatchedSession = Pick<Assembly, "servers" | "redact">;
 
-type NewsTexts = Pick<Texts["run"], "servers">;
+type UpdateTexts = Pick<Texts["run"], "servers">;
 
 /** Says of MCP servers what people need to know: failures once each, and that one is back. */
-export class ServerNews {
+export class ServerUpdates {
   /** What was said last of servers that do not work. */
   readonly #down = new Map<string, string>();
 
@@ -28,7 +28,7 @@ export class ServerNews {
       EventOf<"mcp.server">,
       "server" | "state" | "detail" | "tools"
     >,
-    { servers }: NewsTexts,
+    { servers }: UpdateTexts,
   ): ServerLine | undefined {
     if (state === "failed" || state === "needs-auth") {
       const why = state === "failed" ? servers.failed(server, detail) : servers.needsLogin(server, detail);
@@ -47,7 +47,7 @@ export class ServerNews {
    */
   watch(
     { servers, redact }: WatchedSession,
-    texts: () => NewsTexts,
+    texts: () => UpdateTexts,
     tell: (line: ServerLine | undefined) => void,
   ): void {
     servers?.watch(({ detail, ...change }) => {
@@ -63,7 +63,7 @@ const MAX_TASK = 200;
 const MAX_REASON = 400;
 
 /** What people read of an agent that begins to work on a part of the task, or has ended. */
-export function agentNews(
+export function agentUpdate(
   event: EventOf<"subagent.start" | "subagent.end">,
   { agents, steps, seconds }: AgentTexts,
 ): { readonly level: "info" | "warning"; readonly text: string } {

@@ -71,7 +71,7 @@ const ODDITIES: readonly Oddity[] = [
  * Returns what to tell about a path rule that can be read, but protects or allows nothing, or something else
  * than it seems to.
  */
-export function ruleRemark({ name, target, inner }: RuleParts): RuleFault | undefined {
+export function lintRule({ name, target, inner }: RuleParts): RuleFault | undefined {
   if (inner === undefined || !("family" in target) || !/^(?:Read|Edit)$/.test(target.family)) {
     return undefined;
   }

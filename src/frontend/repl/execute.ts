@@ -4,7 +4,7 @@ import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { Sent } from "./turn_queue.ts";
 
-export interface CarryOutParts {
+export interface ExecuteDeps {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
   readonly texts: ChatTexts;
@@ -19,7 +19,7 @@ export interface CarryOutParts {
  */
 export async function carryOut(
   { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
-  { commands, session, texts, headed = (_, run) => run() }: CarryOutParts,
+  { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);

@@ -3,7 +3,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import type { ToolContext } from "../tool.ts";
 import { isDirectory } from "../../path/probe.ts";
 
-export interface WorkingFolder {
+export interface WorkingDirectory {
   readonly path: string;
   /** Says whether where the command leaves off matters to the next one. */
   readonly lasting: boolean;
@@ -12,7 +12,7 @@ export interface WorkingFolder {
 }
 
 /** The directory a command starts in: the one asked for, else where the last command left off. */
-export async function workingFolder(context: ToolContext, wanted: unknown): Promise<WorkingFolder> {
+export async function workingDirectory(context: ToolContext, wanted: unknown): Promise<WorkingDirectory> {
   const memory = context.services?.shell;
   if (typeof wanted === "string" && wanted !== "") {
     const path = await context.paths.read(wanted);

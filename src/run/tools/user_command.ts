@@ -9,14 +9,14 @@ import type { SandboxSession } from "../access/sandbox_session.ts";
  * A command line that is run on the user's behalf beside the conversation, such as a check of a goal: in the
  * jail, without secrets, in the working directory of the session wherever the model's shell is.
  */
-export interface OwnCommand {
+export interface UserCommand {
   readonly line: string;
   /** Seconds after which it is ended; 0: no limit. */
   readonly timeoutSeconds: number;
 }
 
 /** How such a command ended. */
-export interface OwnCommandEnd {
+export interface UserCommandResult {
   readonly outcome: "passed" | "failed" | "timeout";
   readonly exitCode?: number;
   /** What it printed, bounded, with how it ended where that was not well. */
@@ -27,9 +27,9 @@ export interface OwnCommandEnd {
 /**
  * Contract: rejects only when the signal aborts, with nothing left running; what cannot be run has failed.
  */
-export type OwnCommandRunner = (command: OwnCommand, signal: AbortSignal) => Promise<OwnCommandEnd>;
+export type UserCommandRunner = (command: UserCommand, signal: AbortSignal) => Promise<UserCommandResult>;
 
-export interface OwnCommandParts {
+export interface UserCommandDeps {
   readonly context: SharedContext;
   readonly jail: Pick<SandboxSession, "current">;
 }
@@ -41,7 +41,7 @@ function shellTool(): BuiltinTool {
 }
 
 /** Returns the call of the shell tool that a command line is. */
-function ownCall(line: string): PreparedCall {
+function userCommandCall(line: string): PreparedCall {
   const args = { command: line };
   const id = `own-${crypto.randomUUID().slice(0, 8)}`;
   return preparedCall({ id, name: "bash", arguments: JSON.stringify(args) }, shellTool(), args);
@@ -58,7 +58,7 @@ export async function refusalOf(
 ): Promise<string | undefined> {
   modes.ownCommand = true;
   try {
-    const decision = await gate.check(ownCall(command), signal);
+    const decision = await gate.check(userCommandCall(command), signal);
     return decision.decision === "allow" ? undefined : decision.reason ?? "refused by the permission rules";
   } finally {
     modes.ownCommand = false;
@@ -66,13 +66,13 @@ export async function refusalOf(
 }
 
 /** Runs the command with the shell tool, whose limits, guard and output it shares, and not its directory. */
-export async function runOwnCommand(
-  { line, timeoutSeconds }: OwnCommand,
+export async function runUserCommand(
+  { line, timeoutSeconds }: UserCommand,
   signal: AbortSignal,
-  { context, jail }: OwnCommandParts,
-): Promise<OwnCommandEnd> {
+  { context, jail }: UserCommandDeps,
+): Promise<UserCommandResult> {
   const started = performance.now();
-  const call = ownCall(line);
+  const call = userCommandCall(line);
   const { services, settings } = context;
   const guard = services?.shell?.guard;
   try {
