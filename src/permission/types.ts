@@ -9,8 +9,8 @@ import type {
   Sayings,
 } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
-import type { LineDescription } from "./command/describe.ts";
-import type { SessionGrants } from "./grants.ts";
+import type { LineDescription } from "./command/judge.ts";
+import type { SessionGrants } from "./gate.ts";
 
 /**
  * How far approvals are given without a person: as the policy says, writers by default, or everything not
