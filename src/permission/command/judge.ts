@@ -13,6 +13,7 @@ import type {
   CommandEnvironment,
   DestructiveFinding,
   GateOptions,
+  LineDescription,
   NetworkNeed,
   SegmentExplanation,
 } from "../types.ts";
@@ -464,15 +465,8 @@ function isListedReader(effects: Effects): boolean {
     words.every((word) => isKnown(word) && (!/^[-(!]/.test(word) || options.test(word)));
 }
 
-/** Tells what the three passes understood of a line, as text for people. */
-export interface LineDescription {
-  readonly parse: readonly string[];
-  readonly expand: readonly string[];
-  readonly effects: readonly string[];
-}
-
 /** Describes a line pass by pass, for `permissions check --explain`. */
-export function describeLine(source: string, line: Line): LineDescription {
+function describeLine(source: string, line: Line): LineDescription {
   return {
     parse: outline(parseScript(source).tree, source, 0),
     expand: line.commands.map(commandText),
