@@ -23,7 +23,12 @@ export function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answe
     : network
     ? approval.offline
     : approval.once;
-  const yes: Answer = { label: once, key: "y", value: { allow: true, scope: "once" } };
+  const yes: Answer[] = escape?.enforced
+    ? []
+    : [{ label: once, key: "y", value: { allow: true, scope: "once" } }];
+  const opened: Answer[] = escape && directory !== undefined
+    ? [{ label: approval.directorySession(directory), key: "d", value: { allow: true, scope: "session" } }]
+    : [];
   const online: Answer[] = network
     ? [{
       label: approval.online(network.hosts.join(", ")),
@@ -38,8 +43,8 @@ export function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answe
     ...(scopes.includes("always") ? forAlways(request, style) : []),
   ];
   return [
-    ...(escape ? [...online, yes] : [yes, ...online]),
-    ...(scopes.includes("session") ? [forSession(request, approval)] : []),
+    ...(escape ? [...online, ...opened, ...yes] : [...yes, ...online]),
+    ...(scopes.includes("session") && !escape ? [forSession(request, approval)] : []),
     ...(lasting.length > 0 ? [{ label: approval.lasting, key: "a", entries: lasting }] : []),
     {
       label: approval.deny,

@@ -74,7 +74,8 @@ function titleOf(
 ): string {
   // What the jail and the findings say is told below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
-  if (escape) return whose + (escape.network ? approval.escapeOnline : approval.escape);
+  if (escape?.network) return whose + approval.escapeOnline;
+  if (escape) return whose + (directory === undefined ? approval.escape : approval.escapeDirectory);
   if (directory !== undefined) return whose + approval.directory;
   if (destructive) return whose + approval.destructive;
   const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
@@ -111,7 +112,7 @@ class RequestView {
       ...this.#findings(columns),
       ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
       ...(escape ? words(approval.escapeWhy(escape.evidence)) : []),
-      ...(escape && !escape.network ? words(approval.escapeMeans) : []),
+      ...(escape && !escape.network && !escape.enforced ? words(approval.escapeMeans) : []),
     ];
   }
 
