@@ -1,5 +1,5 @@
-import { resourceItems } from "../../../../../src/frontend/repl/composer/completion/resources.ts";
-import { resourceSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
+import { resourceItems } from "../../../../../src/frontend/repl/composer/completion_lists.ts";
+import { resourceSource } from "../../../../../src/frontend/repl/composer/completion.ts";
 import { assertEquals } from "../../../../support/assert.ts";
 
 type Servers = Parameters<typeof resourceItems>[1];
