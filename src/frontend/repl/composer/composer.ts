@@ -5,13 +5,12 @@ import { clipboardImage, type NoImage } from "./clipboard.ts";
 import {
   argumentSource,
   commandSource,
-  Completion,
-  type CompletionSource,
   fileSource,
   mentionSource,
   resourceSource,
   treeSource,
-} from "./completion.ts";
+} from "./completion_sources.ts";
+import { Completion, type CompletionSource } from "./completion.ts";
 import { DraftText, type DraftWindow, labelOf, messageOf, type Piece, readPaste } from "./draft.ts";
 import { History, HistorySearch, HistoryWalk } from "./history.ts";
 import { type Action, actionOf, EDITS, type KeyHelp, keyHelp } from "./keymap.ts";

@@ -2,7 +2,7 @@ import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { PanelStyle, ScrollText } from "./panel.ts";
-import type { View } from "../screen/view.ts";
+import { Overlay } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
@@ -10,26 +10,6 @@ import type { Question } from "../../../tool/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { loadMarkdown, type Palette } from "../../../view/mod.ts";
-
-/**
- * A question that takes keys until it is answered; the composer is hidden meanwhile.
- *
- * Contract: only Enter answers. Text comes to it by `input` where it wants that, else by `select`.
- */
-export interface Overlay<T> extends View {
-  input(event: InputEvent): void;
-  /** It has its own use for this text: it filters, searches or writes. */
-  wants(text: string): boolean;
-  /**
-   * Selects the entry that a letter or digit names, or marks one with a blank; returns what takes that back,
-   * undefined without one.
-   */
-  select?(text: string): (() => void) | undefined;
-  /** Resolves once; with undefined when it was left without an answer. */
-  readonly answer: Promise<T | undefined>;
-  /** Leaves it without an answer. */
-  cancel(): void;
-}
 
 /** Nobody reads a question faster: a key that comes earlier, or in one go with others, is no answer. */
 const PAUSE_MS = 300;

@@ -1,8 +1,7 @@
 import type { TranscriptTexts } from "../chat_texts.ts";
-import type { Overlay } from "./dialogs.ts";
-import { dealRows, type Frame, hintRows, stack } from "../screen/view.ts";
+import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
-import type { Folded } from "../transcript/calls.ts";
+import type { Folded } from "../transcript/printed.ts";
 import { rowsOfLine } from "../transcript/rows.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";

@@ -1,8 +1,7 @@
 import type { Choice } from "../../../command/mod.ts";
 import { Composer } from "../composer/composer.ts";
-import type { Overlay } from "./dialogs.ts";
 import { wordRows } from "./exact_text.ts";
-import { dealRows, type Frame, hintRows, stack } from "../screen/view.ts";
+import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";

@@ -1,3 +1,4 @@
+import type { InputEvent } from "../terminal/terminal.ts";
 import { displayWidth } from "../../../util/display_width.ts";
 
 /** What a part of the screen shows: lines that fit the width, and the cell of the caret where it has one. */
@@ -53,4 +54,24 @@ export function dealRows<P extends string>(rows: number, grants: readonly Grant<
     left -= more;
   }
   return given;
+}
+
+/**
+ * A question that takes keys until it is answered; the composer is hidden meanwhile.
+ *
+ * Contract: only Enter answers. Text comes to it by `input` where it wants that, else by `select`.
+ */
+export interface Overlay<T> extends View {
+  input(event: InputEvent): void;
+  /** It has its own use for this text: it filters, searches or writes. */
+  wants(text: string): boolean;
+  /**
+   * Selects the entry that a letter or digit names, or marks one with a blank; returns what takes that back,
+   * undefined without one.
+   */
+  select?(text: string): (() => void) | undefined;
+  /** Resolves once; with undefined when it was left without an answer. */
+  readonly answer: Promise<T | undefined>;
+  /** Leaves it without an answer. */
+  cancel(): void;
 }

@@ -1,9 +1,10 @@
 import type { TurnState } from "../../../control/mod.ts";
 import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { Calls, CollapsedItems, type Folded } from "./calls.ts";
+import { Calls } from "./calls.ts";
 import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
-import { PrintedPieces, Reply } from "./reply.ts";
+import { CollapsedItems, type Folded, PrintedPieces } from "./printed.ts";
+import { Reply } from "./reply.ts";
 import { rowsOfLine } from "./rows.ts";
 import type { WatchedSession } from "../../server_updates.ts";
 import type { SessionState } from "../../../session/mod.ts";

@@ -1,15 +1,17 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
+import { PathIndex } from "../../../../../src/frontend/repl/composer/completion_lists.ts";
 import {
   argumentSource,
-  byScore,
   commandSource,
+  fileSource,
+  treeSource,
+} from "../../../../../src/frontend/repl/composer/completion_sources.ts";
+import {
+  byScore,
   Completion,
   type CompletionSource,
-  fileSource,
   scored,
-  treeSource,
 } from "../../../../../src/frontend/repl/composer/completion.ts";
-import { PathIndex } from "../../../../../src/frontend/repl/composer/completion_lists.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
 
 /** Waits until items have come. */
