@@ -1,5 +1,5 @@
 import { ReasonixError } from "../core/mod.ts";
-import { findGit, gitEnvironment } from "../util/process/git_program.ts";
+import { findGit, gitEnvironment, type ProgramResult, runProgram } from "../util/process.ts";
 
 /** Settings under which git does nothing but what it was asked for: no program of anybody's, no network. */
 const SETTINGS = [
@@ -21,13 +21,6 @@ export interface GitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface GitResult {
-  readonly code: number;
-  /** Standard output as it is. */
-  readonly text: string;
-  readonly errors: string;
-}
-
 /** Git as this program uses it, without hooks, file system monitors or the variables of a surrounding git. */
 export class Git {
   readonly #program: string;
@@ -46,25 +39,16 @@ export class Git {
   }
 
   /** Runs it to its end, however that is; only an abort throws. */
-  async run(args: readonly string[], { cwd, input, env, signal }: GitOptions): Promise<GitResult> {
+  async run(args: readonly string[], { cwd, input, env, signal }: GitOptions): Promise<ProgramResult> {
     signal?.throwIfAborted();
-    const child = new Deno.Command(this.#program, {
-      args: [...SETTINGS, ...args],
+    const result = await runProgram([this.#program, ...SETTINGS, ...args], {
       cwd,
-      clearEnv: true,
       env: { ...gitEnvironment(), ...env },
-      stdin: input === undefined ? "null" : "piped",
-      stdout: "piped",
-      stderr: "piped",
-      ...(signal ? { signal } : {}),
-    }).spawn();
-    const [{ code, stdout, stderr }] = await Promise.all([
-      child.output(),
-      input === undefined ? undefined : feed(child.stdin, input),
-    ]);
+      input,
+      signal,
+    });
     signal?.throwIfAborted();
-    const decoder = new TextDecoder();
-    return { code, text: decoder.decode(stdout), errors: decoder.decode(stderr) };
+    return result;
   }
 
   /** What it prints. Throws a ReasonixError that begins with `purpose` ("Cannot …") when it fails. */
@@ -85,14 +69,4 @@ export function firstLine(errors: string): string {
 /** Entries of a list that git separates by NUL. */
 export function entries(text: string): string[] {
   return text.split("\0").filter((entry) => entry !== "");
-}
-
-async function feed(stream: WritableStream<Uint8Array>, input: string): Promise<void> {
-  try {
-    const writer = stream.getWriter();
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-  } catch {
-    // It ended before it had read everything, and says why.
-  }
 }

@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from "../util/json.ts";
 import { FileLock } from "../util/lock.ts";
-import { processStart } from "../util/process/process_start.ts";
+import { processStart } from "../util/process.ts";
 import { readSmallText } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 import { relativeTo } from "../path/lexical.ts";

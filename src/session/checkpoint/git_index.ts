@@ -1,4 +1,4 @@
-import { findGit, gitEnvironment } from "../../util/process/git_program.ts";
+import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";
 import { readSmallText } from "../../path/probe.ts";
 
 /** A file as git last saw it. */
@@ -91,16 +91,12 @@ export async function readGitBlob(root: string, id: string): Promise<Uint8Array<
   const git = findGit(root);
   if (git === undefined) return undefined;
   try {
-    const { success, stdout } = await new Deno.Command(git, {
-      // Older versions would fetch a missing blob, by a program that the repository names.
-      args: ["-C", root, "--no-optional-locks", "-c", "protocol.allow=never", "cat-file", "blob", id],
-      clearEnv: true,
+    // Older versions would fetch a missing blob, by a program that the repository names.
+    const options = ["-C", root, "--no-optional-locks", "-c", "protocol.allow=never"];
+    const { code, stdout } = await runProgram([git, ...options, "cat-file", "blob", id], {
       env: gitEnvironment(),
-      stdin: "null",
-      stdout: "piped",
-      stderr: "null",
-    }).output();
-    return success ? stdout : undefined;
+    });
+    return code === 0 ? stdout : undefined;
   } catch {
     return undefined;
   }
