@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { START_FLAGS } from "../../../cli/terminal/start_flags.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
-import { processStart } from "../../../src/util/process/process_start.ts";
+import { processStart } from "../../../src/util/process.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../../support/fake_llama.ts";
 import { collect, providerEntry } from "../../support/model_client.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
