@@ -157,7 +157,7 @@ Deno.test("every answer of an approval has its key", async () => {
 
 Deno.test("a command that wrote outside can have its directory, and no run without an enforced sandbox", async () => {
   const escape = { evidence: "touch: cannot touch '/srv/x'" };
-  const request = { scopes: ["once", "session"], directory: "/srv", prefixRule: undefined } as const;
+  const request = { scopes: ["once", "session"], directory: "/srv" } as const;
   for (const [enforced, first] of [[false, "d"], [true, "1"]] as const) {
     const { terminal, answer, shown, pass } = asked({
       ...request,
