@@ -516,9 +516,9 @@ interface EscapeDeps {
 }
 
 /**
- * Offers a person one run with a network, with one more writable directory, or without the jail, where the jail
- * seems to be why a command failed. That it seems so is a guess from the command's output, which the command
- * may have forged: the answer alone decides.
+ * Offers a person one more run of a failed command: with a network, with one more writable directory, or
+ * without the jail. The cause is a guess from the output, which the command may have forged: the answer
+ * alone decides.
  */
 async function offerEscape(
   { jail, call, ask, refused, withGranted, couldOpen, enforced }: EscapeDeps,
