@@ -22,7 +22,7 @@ import { isReservedVariable } from "../vendors.ts";
 import type { SourceLocation } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import type { TrustItem } from "../../trust/mod.ts";
-import { isOrdinaryText, looksLikeSecret } from "../../util/secret_look.ts";
+import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
 
 /** Lays layers over each other, the weakest first. Providers of any file replace the built-in ones. */
 export function mergeLayers(layers: readonly Layer[]): TomlTable {

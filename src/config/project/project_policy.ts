@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 import { type EnvLookup, isInside, resolvePath } from "../config_paths.ts";
+=======
+import { canonicalJson } from "../../util/json.ts";
+>>>>>>> main
 import { type Layer, placeOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
@@ -11,7 +15,7 @@ import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
 import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/mod.ts";
 import { entryItem, type PermissionGrant, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 
 export interface ProjectInput {
   /** The layer as written. */

@@ -1,3 +1,7 @@
+<<<<<<< HEAD
+=======
+import { canonicalJson } from "../../util/json.ts";
+>>>>>>> main
 import { fillValue } from "../load/defaults.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
@@ -10,7 +14,7 @@ import {
   type TomlTable,
 } from "../schema/json_schema.ts";
 import { vendorHosts } from "../vendors.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 
 export interface KnownKeys {
   /** Provider entries of the user and the preset, or the built-in one. */

@@ -1,7 +1,11 @@
+<<<<<<< HEAD
 import type { Config } from "../schema/config_types.ts";
+=======
+import { isOrdinaryText } from "../../util/redact.ts";
+>>>>>>> main
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import { isVendorVariable } from "../vendors.ts";
-import { isOrdinaryText } from "../../util/secret_look.ts";
+import { isOrdinaryText } from "../../util/redact.ts";
 
 const MARK = "[secret]";
 
