@@ -11,17 +11,7 @@ import {
 } from "../schema/json_schema.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
-<<<<<<< HEAD
 import { canonicalJson } from "../../util/json.ts";
-=======
-import { canonicalJson } from "../../util/json.ts";
-import { checkValue, type Finding } from "../load/check.ts";
-import { locate, parseKeyPath, schemaAt } from "../schema/key_path.ts";
-import { checkLayer, parseToml } from "../load/layer.ts";
-import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { readText } from "../load/read_text.ts";
-import { isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
->>>>>>> main
 
 export interface EditOptions {
   /** The file belongs to a project: others read it, too. Otherwise it is made private (mode 0600). */

@@ -5,19 +5,7 @@ import { readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { ReasonixError } from "../../core/mod.ts";
-<<<<<<< HEAD
-import { canonicalJson } from "../../util/json.ts";
-import { isRecord } from "../../util/json.ts";
-=======
 import { canonicalJson, isRecord } from "../../util/json.ts";
-import { rewriteConfig, writeConfig } from "../edit/edit.ts";
-import type { ProviderTable } from "../edit/provider.ts";
-import { type ForeignServer, ImportPlan, takeServer, variableName } from "../foreign/plan.ts";
-import { parseJsonc } from "../load/jsonc.ts";
-import { readText } from "../load/read_text.ts";
-import { ConfigError, type ConfigProblem } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
->>>>>>> main
 
 export { writeConfig };
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 import { type EnvLookup, isInside, resolvePath } from "../config_paths.ts";
-=======
-import { canonicalJson } from "../../util/json.ts";
->>>>>>> main
 import { type Layer, placeOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";

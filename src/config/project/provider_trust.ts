@@ -1,7 +1,3 @@
-<<<<<<< HEAD
-=======
-import { canonicalJson } from "../../util/json.ts";
->>>>>>> main
 import { fillValue } from "../load/defaults.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 import type { Config } from "../schema/config_types.ts";
-=======
-import { isOrdinaryText } from "../../util/redact.ts";
->>>>>>> main
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import { isVendorVariable } from "../vendors.ts";
 import { isOrdinaryText } from "../../util/redact.ts";
