@@ -1,5 +1,5 @@
 import { buildAccessScope } from "../../../src/run/access/access_scope.ts";
-import { fillDefaults } from "../../../src/config/load/resolve.ts";
+import { fillDefaults } from "../../../src/config/load/defaults.ts";
 import type { Config } from "../../../src/config/mod.ts";
 import { assertEquals, assertMatch } from "../../support/assert.ts";
 

@@ -1,4 +1,4 @@
-import { fillDefaults } from "../../../src/config/load/resolve.ts";
+import { fillDefaults } from "../../../src/config/load/defaults.ts";
 import { agentModel } from "../../../src/features/agents/child_model.ts";
 import { assertEquals } from "../../support/assert.ts";
 
