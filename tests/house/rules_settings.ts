@@ -123,8 +123,10 @@ function nameKeys(node: ts.Node, path: string, paths: Map<ts.Node, string>): voi
     if (ts.isPropertySignature(child) && ts.isIdentifier(child.name)) {
       const here = path === "" ? child.name.text : `${path}.${child.name.text}`;
       paths.set(child, here);
-      const list = child.type !== undefined && ts.isArrayTypeNode(child.type);
-      const map = child.type !== undefined && ts.isTypeReferenceNode(child.type);
+      // The other member of such a union is undefined.
+      const type = child.type && ts.isUnionTypeNode(child.type) ? child.type.types[0] : child.type;
+      const list = type !== undefined && ts.isArrayTypeNode(type);
+      const map = type !== undefined && ts.isTypeReferenceNode(type);
       nameKeys(child, `${here}${list ? "[]" : map ? ".*" : ""}`, paths);
     } else nameKeys(child, path, paths);
   });

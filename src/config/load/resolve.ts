@@ -405,7 +405,7 @@ const ENTRY_WORDS: Readonly<Record<string, string>> = {
  * Finds the part of the user's configuration that a variable is for: the provider, the MCP server or the
  * table that names it, as `…_env` or in `${…}`.
  */
-export function holderOf(name: string, tables: readonly TomlTable[]): string | undefined {
+function holderOf(name: string, tables: readonly TomlTable[]): string | undefined {
   const isNamed = (value: unknown, key = ""): boolean =>
     typeof value === "string"
       ? (key.endsWith("_env") && value === name) || value.includes(`\${${name}}`) ||

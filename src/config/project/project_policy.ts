@@ -428,7 +428,7 @@ interface AboutPlugin {
 }
 
 /** Makes the trust entry of a server as written; `entry` is the same with variables replaced. */
-export function pluginEntry(
+function pluginEntry(
   written: TomlTable,
   entry: TomlTable,
   { layer, path, cwd, env, replaces, holder, used }: AboutPlugin,
