@@ -11,7 +11,7 @@ import { EXIT, formatLocation, ReasonixError, type SourceLocation } from "../src
 import { loadTexts, type Texts } from "../src/i18n/mod.ts";
 import { exists } from "../src/path/probe.ts";
 import { displayWidth, padDisplay } from "../src/util/display_width.ts";
-import { mapTexts } from "../src/util/map_texts.ts";
+import { mapTexts } from "../src/util/json.ts";
 import { createRedactor } from "../src/util/redact.ts";
 import { terminalSafe } from "../src/util/terminal_text.ts";
 import { palette, wrapText } from "../src/view/mod.ts";
