@@ -22,7 +22,14 @@ const WORKERS = [
  * Stay with the program with what they import: work of processes of their own, commands that run where files
  * may be missing (in the jail, or to find out what is wrong), and what every run does while the model thinks.
  */
-const STARTS = [...WORKERS, "discoverWindow", "sandboxCommands", "doctorCommand", "installCommand", "docsCommand"];
+const STARTS = [
+  ...WORKERS,
+  "discoverWindow",
+  "sandboxCommands",
+  "doctorCommand",
+  "installCommand",
+  "docsCommand",
+];
 
 const [TASKS, CHINESE, SELDOM] = SPREAD;
 
