@@ -1,0 +1,358 @@
+import { riskyVariable } from "../parse.ts";
+import {
+  type Call,
+  dynamic,
+  type Found,
+  type Grammar,
+  type Grammars,
+  runsInput,
+  unseen,
+} from "../program.ts";
+import { type Input, type Nested, PROCESS_FILE } from "../types.ts";
+import { ANY, isKnown, ONE, STAR } from "../../../rule/mod.ts";
+
+const VALUES = new Set(["-o", "+o", "-O", "+O"]);
+/** Options, with one dash too, by which a shell reads a file before anything else. */
+const START_FILE = /^--?(?:rcfile|init-file)(?:=|$)/;
+
+/** Reads the code that a shell is handed by its words or its input. */
+function shell(call: Call): Found | undefined {
+  const { name, args } = call;
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] ?? "";
+    if (word === PROCESS_FILE) return unseen(`${name} runs what another command prints`);
+    if (!isKnown(word)) return dynamic(`${name} is given words that only the shell will know`);
+    if (word === "--version" || word === "--help") return { readOnly: args.length === 1 };
+    if (START_FILE.test(word)) return dynamic(`${name} reads a start file (${word})`);
+    if (VALUES.has(word)) {
+      i++;
+      continue;
+    }
+    // Bash takes its long options with one dash as well, so that not every `c` is the option.
+    if (/^-(?:no|login|posix|restricted|verbose|protected|pretty|dump|debug)/.test(word)) continue;
+    if (/^[-+][A-Za-z]*c[A-Za-z]*$/.test(word)) return argument(args.slice(i + 1), name);
+    if (/^-[A-Za-z]*s[A-Za-z]*$/.test(word)) return fromInput(call);
+    if (/^--$|^-$/.test(word)) {
+      return i + 1 < args.length ? script(args[i + 1] ?? "", call) : fromInput(call);
+    }
+    if (/^[-+]/.test(word)) continue;
+    return script(word, call);
+  }
+  return fromInput(call);
+}
+
+/** Returns what follows `-c`: more options first, then the code. */
+function argument(rest: readonly string[], name: string): Found {
+  const code = rest.find((word) => !/^[-+]/.test(word));
+  return code === undefined
+    ? dynamic(`${name} -c without readable code`)
+    : shellCode(code, `${name} -c runs something that only the shell will know`);
+}
+
+function shellCode(code: string, otherwise: string, inside?: true): Found {
+  if (isKnown(code)) return { wrapper: true, nested: [{ code, ...(inside ? { inside } : {}) }] };
+  return UNKNOWN_COMMAND.test(code) ? unseen(otherwise) : dynamic(otherwise);
+}
+
+/** Code in which the name of a command is not known. */
+const UNKNOWN_COMMAND = new RegExp(`(?:^|[;&|({\n])\\s*[^\\s;&|]*[${ANY}${STAR}${ONE}]`);
+
+function fromInput(call: Call): Found {
+  const text = inputText(call.input);
+  if (text !== undefined) return shellCode(text, "");
+  // What the shell of the line puts into a here-document is code of this one.
+  return call.input.kind === "text"
+    ? unseen(`${call.name} runs what another command prints`)
+    : runsInput(call);
+}
+
+/** A script that is run: one that cannot be told apart from input is code nobody has seen. */
+function script(path: string, call: Call): Found {
+  const { name, argv, ownScript, at } = call;
+  if (path === PROCESS_FILE) return unseen(`${name} runs what another command prints`);
+  if (isOpenFile(path)) {
+    return isKnown(path) ? runsInput(call) : dynamic(`${name} runs a file that only the shell will know`);
+  }
+  const from = argv.indexOf(path);
+  const content = ownScript(path);
+  const inner = content === undefined
+    ? {}
+    : /^(?:\.|source)$/.test(name)
+    ? { nested: [{ code: content }] }
+    : scriptCode(content, ownScript);
+  return {
+    ...inner,
+    wrapper: false,
+    scripts: [path],
+    reads: [{ path }],
+    runs: from > 0 ? [{ argv: argv.slice(from), at: at + from, refusals: true }] : [],
+  };
+}
+
+function trap(words: readonly string[]): Found {
+  const [code] = words;
+  if (code === undefined || words.length < 2 || code === "-" || code === "" || /^-[lpP]/.test(code)) {
+    return {};
+  }
+  return shellCode(code, "trap runs something that only the shell will know", true);
+}
+
+function withoutDashes(args: readonly string[]): readonly string[] {
+  return args[0] === "--" ? args.slice(1) : args;
+}
+
+/**
+ * Builtins whose words are variables; with values that are harmless, they change the shell that is about to
+ * end.
+ */
+function declares({ args }: Call): Found {
+  const names = args.filter((arg) => !arg.startsWith("-")).map((arg) => arg.split("=", 1)[0] ?? "");
+  return {
+    readOnly: args.every((arg) => !/^-[A-Za-z]*[fn]/.test(arg)) && riskyVariable(names) === undefined,
+  };
+}
+
+/** Grammars of shells, and of the builtins of the one that runs the line. */
+export const SHELLS: Grammars = {
+  shell: { read: shell },
+  eval: {
+    read: ({ args }) =>
+      shellCode(withoutDashes(args).join(" "), "eval of something that only the shell will know", true),
+  },
+  trap: { read: ({ args }) => trap(withoutDashes(args)) },
+  source: {
+    read: (call) => {
+      const path = withoutDashes(call.args)[0];
+      return path === undefined ? undefined : script(path, call);
+    },
+  },
+  fc: {
+    read: ({ args }) =>
+      args.some((word) => /^-[a-z]*l/.test(word)) ? undefined : dynamic("fc runs earlier commands again"),
+  },
+  jobs: {
+    read: ({ args }) => args.includes("-x") ? dynamic("jobs -x runs a command") : { readOnly: true },
+  },
+  hash: {
+    read: ({ args }) => args.includes("-p") ? dynamic("hash -p gives a program another name") : undefined,
+  },
+  mapfile: {
+    read: ({ name, args }) =>
+      args.some((word) => /^-[A-Za-z]*C/.test(word))
+        ? dynamic(`${name} -C runs a command for each line`)
+        : { readOnly: args.every((word) => /^(?:-t|[a-z_]\w*)$/.test(word)) },
+  },
+  alias: {
+    read: ({ name, args }) =>
+      args.length > 0 ? dynamic(`${name} changes what later words mean`) : { readOnly: true },
+  },
+  set: {
+    read: ({ args }) => ({
+      readOnly: !args.some((arg) => /^-[A-Za-z]*a|^allexport$/.test(arg) || !isKnown(arg)),
+    }),
+  },
+  declare: { read: declares },
+  su: { read: ({ name }) => dynamic(`${name} runs what it is given as input`) },
+};
+
+/** How an interpreter of another language is handed code. */
+interface Interpreter {
+  /** Words that hand it code or a command. */
+  readonly code: RegExp;
+  /** Without a file it runs its input; options in front of the file that take no further word are these. */
+  readonly input: RegExp | undefined;
+  /** Code that the line itself gives is looked at. */
+  readonly shown: boolean;
+}
+
+const SCRIPT = /\.(?:py|js|mjs|cjs|ts|mts|tsx|pl|rb|php|lua|R|jl)$/;
+/** Files that no shell runs, whatever their first line says. */
+const FOREIGN = /\.(?:py|[cm]?js|m?ts|pl|rb|php|lua)$/;
+const PYTHON = /^(?:python|pypy)/;
+/** Modules of Python that run code they are handed. */
+const CODE_MODULES = /^(?:timeit|code|asyncio|pdb|IPython|bpython|ptpython|idlelib)$/;
+
+export function interpreter(spec: Interpreter): Grammar {
+  return { read: (call) => fromWords(call, spec) ?? fromModule(call) ?? fromFile(call, spec) };
+}
+
+/** The words an interpreter takes for itself; what follows its script or module is that one's business. */
+function ownWords({ name, args }: Call): readonly string[] {
+  const python = PYTHON.test(name);
+  const end = args.findIndex((word, i) =>
+    word === "-" || (python && /^-[A-Za-z]*m$/.test(word)) ||
+    (SCRIPT.test(word) && !word.startsWith("-") && !args[i - 1]?.startsWith("-"))
+  );
+  return args.slice(0, end < 0 ? undefined : end + 1);
+}
+
+function fromWords(call: Call, { code, shown }: Interpreter): Found | undefined {
+  const option = ownWords(call).find((word) => code.test(word) || (!isKnown(word) && !/^[\w./]/.test(word)));
+  if (option === undefined) return undefined;
+  const given = isKnown(option) ? option.split("\n", 1)[0]?.slice(0, 20) : "…";
+  const behind = call.args[call.args.indexOf(option) + 1];
+  return {
+    ...(shown ? foreignCode(call.args.filter(isKnown).join("\n"), call.ownScript) : {}),
+    ...dynamic(
+      shown && behind !== undefined && !isKnown(behind)
+        ? "it runs code that only the shell will know"
+        : `${call.name} is handed code or a command (${given})`,
+    ),
+  };
+}
+
+/** Some of Python's modules run what they are handed, and others a file that may be the input. */
+function fromModule(call: Call): Found | undefined {
+  const { name, args } = call;
+  const at = PYTHON.test(name) ? args.findIndex((word) => /^-[A-Za-z]*m/.test(word)) : -1;
+  if (at < 0) return undefined;
+  const module = args[at]?.replace(/^-[A-Za-z]*?m/, "") || args[at + 1] || "";
+  const fed = args.slice(at).some((word) => /^\/(?:dev|proc)\/(?!null$)/.test(word));
+  if (fed || CODE_MODULES.test(module)) return dynamic(`${name} -m ${module} runs code`);
+  const file = `${module.replaceAll(".", "/")}.py`;
+  return call.ownScript(file) === undefined ? {} : scriptOf(file, call);
+}
+
+/** The script of an interpreter, or what it reads from its input for lack of one. */
+function fromFile(call: Call, spec: Interpreter): Found | undefined {
+  const { name, args, input } = call;
+  if (!spec.input) return undefined;
+  const versions = PYTHON.test(name) ? /^(?:-V|--version|--help|-h)$/ : /^(?:-V|-v|--version|--help|-h)$/;
+  if (args.some((word) => versions.test(word))) return undefined;
+  // `deno run x.ts`
+  const first = /^(?:deno|bun)$/.test(name) && args[0] === "run" ? 1 : 0;
+  const at = args.findIndex((word, i) => i >= first && !/^-./.test(word));
+  const file = args[at];
+  if (file !== undefined && /^\/(?:dev|proc)\/|^-$/.test(file)) return codeFromInput(call, spec);
+  if (input.kind === "inherited") {
+    return file === undefined && args.length === 0 ? codeFromInput(call, spec) : scriptOf(file, call);
+  }
+  // The value of an option may be taken for the script, and then the input is what runs.
+  const before = args.slice(0, at < 0 ? undefined : at);
+  const sure = before.every((word) => word.includes("=") || spec.input?.test(word));
+  return file === undefined || !sure ? codeFromInput(call, spec) : scriptOf(file, call);
+}
+
+function codeFromInput(call: Call, { shown, input: flags }: Interpreter): Found {
+  const { name, args, input, ownScript } = call;
+  const text = inputText(input);
+  const end = args.indexOf("-");
+  const own = end < 0 ? args : args.slice(0, end);
+  // Perl and Ruby open what later words name, and `name |` is a command.
+  const opened = /^(?:perl|ruby)/.test(name) && args.length > own.length + 1;
+  const seen = text !== undefined && shown && !opened && own.every((word) => flags?.test(word));
+  return seen ? foreignCode(text, ownScript) : runsInput(call);
+}
+
+function scriptOf(file: string | undefined, { argv, args, at, ownScript }: Call): Found | undefined {
+  if (file === undefined || isOpenFile(file)) return undefined;
+  const from = argv.indexOf(file);
+  // What seems to be the script may be the value of an option, and then the script comes later.
+  const end = args.findIndex((word) => SCRIPT.test(word) && !word.startsWith("-"));
+  const own = [file, ...args.slice(0, end + 1)].find((word) => ownScript(word) !== undefined) ?? file;
+  const content = ownScript(own);
+  const read = FOREIGN.test(own) ? foreignCode : scriptCode;
+  return {
+    ...(content === undefined ? {} : read(content, ownScript)),
+    wrapper: false,
+    scripts: [file],
+    reads: [{ path: file }],
+    runs: from > 0 ? [{ argv: argv.slice(from), at: at + from, refusals: true }] : [],
+  };
+}
+
+/** Returns the content of a file that the session wrote itself. */
+type SessionScript = (path: string) => string | undefined;
+
+const QUOTED = String.raw`(?:'[^'\\\n]*'|"[^"\\\n]*")`;
+const LIST = String.raw`\[((?:\s*${QUOTED}\s*,?)*)\]`;
+/** Calls that start programs by literal words, in the languages that are common in lines. */
+const STARTS = new RegExp(
+  String.raw`(?:\bsubprocess\.(?:run|call|check_call|check_output|Popen|get(?:status)?output)` +
+    String.raw`|\bos\.(?:system|popen|(exec[lv]p?e?)|execute)|\bDeno\.Command` +
+    String.raw`|(?<![\w.$@%&>:])(?:system|exec|spawn|passthru|shell_exec)` +
+    String.raw`|\b(?:execSync|spawnSync|execFile|execFileSync)|\.spawn|\)\s*\.exec)\s*\(?\s*` +
+    String
+      .raw`(?:${LIST}|(${QUOTED})(?:\s*,\s*(?:\{\s*args:\s*)?(?:${LIST}|(${QUOTED}(?:\s*,\s*${QUOTED})*)))?)`,
+  "g",
+);
+/** Signs that code writes files. */
+const WRITES = /\bopen\b|[wW]rite|save|dump|copy|rename|move|[lL]ink|touch|mkdir|File\.|IO\.|>/;
+
+/**
+ * Code in another language may run anything. For refusals it still counts as the commands that it starts by
+ * literal words, and as a user of every file that its strings could name.
+ */
+function foreignCode(given: string, ownScript: SessionScript): Found {
+  if (!isKnown(given)) return dynamic("it runs code that only the shell will know");
+  const code = withModules(given, ownScript, 4);
+  const nested = [...code.normalize("NFKC").matchAll(STARTS)].map(startedCommand);
+  const reads = wordsIn(code).filter((text) => /^[^\s:%{}]+$/.test(text)).map((path) => ({ path }));
+  const writes = WRITES.test(code) ? [{ path: ANY }, ...reads] : [];
+  return { dynamic: "it runs code in another language", code, nested, reads, writes };
+}
+
+function startedCommand([, replaces, list, first, args, more]: RegExpExecArray): Nested {
+  if (list !== undefined) return { argv: wordsIn(list) };
+  const [program = ""] = wordsIn(first ?? "");
+  const rest = args ?? more;
+  if (rest === undefined) return { code: program };
+  // The words of `exec…` begin with the name of the program again.
+  return { argv: replaces === undefined ? [program, ...wordsIn(rest)] : wordsIn(rest) };
+}
+
+function wordsIn(text: string): string[] {
+  return [...text.matchAll(/'([^'\\\n]*)'|"([^"\\\n]*)"/g)].map(([, single, double]) =>
+    single ?? double ?? ""
+  );
+}
+
+/** Code with the modules that the session wrote itself, `depth` files down. */
+function withModules(code: string, ownScript: SessionScript, depth: number): string {
+  const contents = depth > 0 ? importedFiles(code).flatMap((path) => ownScript(path) ?? []) : [];
+  return [code, ...contents.map((content) => withModules(content, ownScript, depth - 1))].join("\n");
+}
+
+function importedFiles(code: string): string[] {
+  const modules = code.matchAll(
+    /(?:^|[;\n:])\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w., ]+))/g,
+  );
+  const paths = code.matchAll(
+    /\b(?:require(?:_relative)?\s*\(?|import\s*\(?|from)\s*["'](\.{0,2}\/?[^"'\n]+)["']/g,
+  );
+  return [
+    ...[...modules].flatMap(([, from, list = ""]) => from ?? list.split(/\s*,\s*/))
+      .map((name) => (name.trim().split(/\s/, 1)[0] ?? "").replaceAll(".", "/"))
+      .flatMap((path) => [`${path}.py`, `${path}/__init__.py`]),
+    ...[...paths].flatMap(([, path = ""]) => [path, `${path}.js`, `${path}.ts`, `${path}.rb`]),
+  ];
+}
+
+/** Code of a script that the session wrote: the shell's, unless its first line says otherwise. */
+export function scriptCode(content: string, ownScript: SessionScript): Found {
+  const first = /^#!(.*)/.exec(content)?.[1];
+  return first === undefined || /\b(?:ba|da|z|k)?sh\b/.test(first)
+    ? { wrapper: true, nested: [{ code: content }] }
+    : foreignCode(content, ownScript);
+}
+
+/**
+ * Reports whether a path leads back to what the line itself gives, or is one that only the shell will know.
+ */
+export function isOpenFile(path: string): boolean {
+  return !isKnown(path) || /^(?:-$|\/(?:dev|proc)\/)/.test(path);
+}
+
+/** Returns the text that a command reads as its input, where the line itself says it. */
+export function inputText(input: Input): string | undefined {
+  if (input.kind === "text") return input.text;
+  const [from, ...others] = input.kind === "pipe" ? input.from : [];
+  if (!from || others.length > 0 || from.assigns.length > 0 || from.writes.length > 0) return undefined;
+  const [name, first = "", ...rest] = from.argv;
+  if (from.functions.has(name ?? "") || !from.argv.every(isKnown)) return undefined;
+  if (name === "cat" && from.argv.length === 1) return inputText(from.input);
+  const plain = name === "echo" && !first.startsWith("-") &&
+    ![first, ...rest].some((word) => word.includes("\\"));
+  if (plain) return `${[first, ...rest].join(" ")}\n`;
+  return name === "printf" && /^%s(?:\\n)?$/.test(first) && rest.length === 1 ? rest[0] : undefined;
+}
