@@ -29,8 +29,9 @@ function executableName(target: Target): string {
 }
 
 /**
- * The arguments of deno that embed the bundle at `program`, with its parts, into a runtime of `target`. The parts are imported by names that the program makes, so that the compiler does not
- * find them; the program does find them in what was embedded.
+ * Returns the arguments of deno that embed the bundle at `program`, with its parts, into a runtime of
+ * `target`. The names of parts are made by the program, so that the compiler does not find them; the program
+ * does find them in the executable.
  */
 export function compileArgs(program: string, target: Target, folder: string): readonly string[] {
   const beside = partFiles().map((name) => program.replace(/[^/]*$/, name));

@@ -41,7 +41,7 @@ export function partFiles(): readonly string[] {
   return Object.keys(PARTS).sort().map((name) => `reasonix.${name}.js`);
 }
 
-/** Sorts the chunks of a program into parts by its packed code and by the functions that its start executed. */
+/** Sorts the chunks of a program, which has this code, into parts; `started` are functions of its start. */
 export function partsOf(chunks: readonly Chunk[], code: string, started: ReadonlySet<number>): Parts {
   const eagerOnly = chunks.map((chunk) => ({ ...chunk, lazy: [] }));
   const stays = new Set([

@@ -129,8 +129,8 @@ Deno.test("chunks get into parts by the paths of their modules, except what a st
   };
   const lazy = (id: string) => id === "process.js" ? 'import("./edit.js"); import("./repl.js");' : "";
   const chunks = [
-    ...Object.entries(modules).map(([id, path]) => chunkOf(id, lazy(id), [`/root/${path}`])),
-    chunkOf("edit.js", "", ["/root/src/tool/edit/edit_file.ts"]),
+    ...Object.entries(modules).map(([id, path]) => chunkOf(id, lazy(id), [`/project/${path}`])),
+    chunkOf("edit.js", "", ["/project/src/tool/edit/edit_file.ts"]),
   ];
   const parts = partsOf(chunks, pack(chunks, "worker.js"), new Set());
   assertEquals([...parts.keys()].sort().map((name) => `reasonix.${name}.js`), partFiles());
