@@ -1,14 +1,14 @@
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { commandSource } from "../../../../../src/frontend/repl/composer/completion_sources.ts";
 import {
   Composer,
   type ComposerOptions,
   type Draft,
 } from "../../../../../src/frontend/repl/composer/composer.ts";
-import { commandSource } from "../../../../../src/frontend/repl/composer/completion/commands.ts";
-import { History } from "../../../../../src/frontend/repl/composer/history/history.ts";
+import { History } from "../../../../../src/frontend/repl/composer/history.ts";
 import { texts } from "../../../../../src/i18n/en/composer.ts";
 import { texts as chinese } from "../../../../../src/i18n/zh_cn/composer.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { assert, assertEquals } from "../../../../support/assert.ts";
 
 function open(options: Partial<ComposerOptions> = {}) {
   const sent: Draft[] = [];
