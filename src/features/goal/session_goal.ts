@@ -235,15 +235,15 @@ export class SessionGoal implements GoalController {
     return { text: objective };
   }
 
-  /** The input of the turn that goes on with the goal. Throws a ReasonixError (usage) where there is none. */
-  async resume(): Promise<TurnInput> {
+  /** The input of the turn that resumes the goal. Throws a ReasonixError (usage) where there is none. */
+  resume(): Promise<TurnInput> {
     if (!this.open) {
       throw new ReasonixError("Cannot go on: the session has no open goal", {
         exit: "usage",
         remedy: "set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE",
       });
     }
-    return { text: RESUME_TEXT, origin: "continue", literal: true };
+    return Promise.resolve({ text: RESUME_TEXT, origin: "continue", literal: true });
   }
 
   /** Drops the goal; the turn that runs is the last one. Returns false where there is none. */
