@@ -3,7 +3,7 @@ import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
 import { ChoicePanel, type Entry, type PanelStyle, ScrollText } from "./panel.ts";
-import { rowsOfLine } from "../transcript/rows.ts";
+import { rowsOfLine } from "../screen/line.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
