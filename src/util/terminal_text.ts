@@ -3,7 +3,7 @@ export const CONTROLS = "\\x00-\\x1f\\x7f-\\x9f";
 /** Characters that change the direction of text, and line ends besides the newline. */
 export const REORDERING = "\\u2028-\\u202e\\u2066-\\u2069";
 
-/** Sequences and control characters that could move the cursor, recolor or retitle a terminal, or reorder text. */
+/** Sequences and controls that could move the cursor, recolor or retitle a terminal, or reorder text. */
 const UNSAFE = new RegExp(
   `\\x1b\\[[0-?]*[ -\\/]*[@-~]|\\x1b\\][^\\x07\\x1b]*(?:\\x07|\\x1b\\\\)|[[${CONTROLS}${REORDERING}]--[\\t\\n]]`,
   "gv",
