@@ -11,8 +11,8 @@ const FORBIDDEN =
   // deno-lint-ignore no-control-regex
   /\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1b[\]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]?/y;
 /**
- * Controls, and invisible characters that reorder or break lines or hide in them. Joiners and selectors, which
- * emoji and some scripts need, are not among them.
+ * Controls, and invisible characters that reorder or break lines or hide in them. Joiners and selectors are
+ * not among them: emoji and some scripts need them.
  */
 const HIDDEN = new RegExp(
   `[${CONTROLS}${REORDERING}\\xad\\u061c\\u200b\\u200e\\u200f\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]`,
@@ -219,7 +219,7 @@ export function rowsOfLine(line: string, columns: number): string[] {
   return [...rows, row];
 }
 
-/** Text broken between words, and within those that are wider than a row; further rows begin with `indent`. */
+/** Text broken between words, and within those wider than a row; further rows begin with `indent`. */
 export function wrappedRows(text: string, columns: number, indent = ""): string[] {
   return wrapText(text, columns, displayWidth, indent).flatMap((line) => rowsOfLine(line, columns));
 }
@@ -277,8 +277,8 @@ export function lineChange(old: string, line: string): { readonly column: number
   const style = new Style();
   for (const part of styledParts(kept)) if (part.startsWith("\x1b")) style.apply(part);
   const clear = same === old.length ? "" : "\x1b[K";
-  // Lines end without a color, so the rest is cleared without one. First: behind the last column of the screen
-  // there is no place for the cursor, and clearing would erase the character there.
+  // Lines end without a color, so the rest is cleared without one. First: behind the last column of the
+  // screen there is no place for the cursor, and clearing would erase the character there.
   return { column: displayWidth(kept), text: clear + style.begin + line.slice(same) };
 }
 
