@@ -1,11 +1,7 @@
-import type { Chunk, FinishReason, Usage } from "../../../core/mod.ts";
+import type { FinishReason } from "../../../core/mod.ts";
 import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
-import { ThinkTags } from "../../think_tags.ts";
-import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
-import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
-import type { ReplyReader } from "../../wire/http_stream.ts";
-import { type Channel, SpokenText } from "../../wire/spoken_text.ts";
-import { readUsage } from "../../wire/usage.ts";
+import type { CallDelta } from "../../tool_calls.ts";
+import { readUsage, type ReplyContext, WireReply } from "../../wire/reply.ts";
 
 /** The parts of a stream event, or of a whole completion, that are read. */
 interface WireEvent {
@@ -52,35 +48,16 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 /** Finish reasons by which a server says that it gave up. */
 const GAVE_UP = new Set(["insufficient_system_resource", "network_error", "abort", "error"]);
 
-/** Reads one reply of chat completions. */
-export function readReply(context: ReplyContext, thinkTags: boolean): ReplyReader {
-  return new CollectedReply("openai", context, new Collector(context, thinkTags), /tool_call/);
-}
-
-class Collector implements ReplyCollector {
-  readonly calls = new ToolCallCollector();
-  readonly #context: ReplyContext;
+/** One reply of chat completions. */
+export class CompletionReply extends WireReply {
   readonly #tags: ThinkTags | undefined;
-  readonly #spoken = new SpokenText();
-  #silent = true;
-  usage: Usage | undefined;
-  finish: FinishReason | undefined;
 
   constructor(context: ReplyContext, thinkTags: boolean) {
-    this.#context = context;
+    super("openai", context, /tool_call/);
     this.#tags = thinkTags ? new ThinkTags() : undefined;
   }
 
-  get empty(): boolean {
-    return this.#silent && this.calls.size === 0;
-  }
-
-  get finished(): boolean {
-    return this.finish !== undefined;
-  }
-
-  /** Reads one event. Throws a ProviderFailure when it reports an error. */
-  add(event: unknown): void {
+  protected override add(event: unknown): void {
     if (typeof event !== "object" || event === null) return;
     const { choices, usage, x_groq, error } = event as WireEvent;
     const choice = choices?.[0];
@@ -92,17 +69,8 @@ class Collector implements ReplyCollector {
     if (!choice && choices === undefined && isErrorObject(event)) throw this.#reported(event);
   }
 
-  take(): readonly Chunk[] {
-    return this.#spoken.take();
-  }
-
-  end(): readonly Chunk[] {
-    const rest = this.#tags?.done === false ? this.#tags.end() : undefined;
-    if (rest) {
-      this.#append("reasoning", rest.reasoning);
-      this.#append("text", rest.text);
-    }
-    return this.#spoken.end();
+  protected override flush(): void {
+    if (this.#tags?.done === false) this.#split(this.#tags.end());
   }
 
   #choice(choice: WireChoice): void {
@@ -114,7 +82,7 @@ class Collector implements ReplyCollector {
     if (GAVE_UP.has(reason)) {
       throw reportedFailure(
         { status: undefined, text: `server_error: finish reason ${reason}` },
-        this.#context.endpoint,
+        this.context.endpoint,
       );
     }
     this.finish = FINISH[reason.toLowerCase()] ?? "unknown";
@@ -122,12 +90,11 @@ class Collector implements ReplyCollector {
 
   #delta(delta: WireDelta): void {
     const reasoning = delta.reasoning_content ?? delta.reasoning;
-    if (typeof reasoning === "string" && reasoning !== "") this.#append("reasoning", reasoning);
+    if (typeof reasoning === "string") this.spoken.append("reasoning", reasoning);
     const content = delta.content ?? delta.refusal;
-    if (typeof content === "string") {
-      if (content !== "") this.#text(content);
-    } else if (Array.isArray(content)) this.#parts(content);
-    if (delta.tool_calls) { for (const call of delta.tool_calls) if (call) this.#call(call); }
+    if (typeof content === "string") this.#text(content);
+    else if (Array.isArray(content)) this.#parts(content);
+    for (const call of delta.tool_calls ?? []) if (call) this.#call(call);
     if (delta.function_call) this.#call({ index: 0, function: delta.function_call });
   }
 
@@ -135,37 +102,34 @@ class Collector implements ReplyCollector {
     const known = this.calls.size;
     this.calls.add(delta);
     const name = delta.function?.name;
-    if (this.calls.size > known && typeof name === "string") this.#context.onCall?.(name);
+    if (this.calls.size > known && typeof name === "string") this.context.onCall?.(name);
   }
 
-  /** Content as a list of parts, each text or thinking. */
+  /** Reads content as a list of parts, each text or thinking. */
   #parts(parts: readonly unknown[]): void {
     for (const part of parts as readonly { type?: unknown; text?: unknown; thinking?: unknown }[]) {
       if (typeof part?.text === "string") this.#text(part.text);
-      if (Array.isArray(part?.thinking)) {
-        for (const thought of part.thinking) {
-          if (typeof thought?.text === "string") this.#append("reasoning", thought.text);
-        }
+      for (const thought of Array.isArray(part?.thinking) ? part.thinking : []) {
+        if (typeof thought?.text === "string") this.spoken.append("reasoning", thought.text);
       }
     }
   }
 
   #text(text: string): void {
-    if (this.#tags === undefined || this.#tags.done) return this.#append("text", text);
-    const told = this.#tags.push(text);
-    this.#append("reasoning", told.reasoning);
-    this.#append("text", told.text);
+    if (text === "") return;
+    if (this.#tags === undefined || this.#tags.done) this.spoken.append("text", text);
+    else this.#split(this.#tags.push(text));
   }
 
-  #append(channel: Channel, text: string): void {
-    if (text !== "") this.#silent = false;
-    this.#spoken.append(channel, text);
+  #split({ reasoning, text }: ReasoningSplit): void {
+    this.spoken.append("reasoning", reasoning);
+    this.spoken.append("text", text);
   }
 
   #reported(error: unknown): ProviderFailure {
     const fields = typeof error === "object" ? error as Record<string, unknown> : {};
     const text = typeof error === "string" ? error : JSON.stringify({ error });
-    return reportedFailure({ status: statusIn(fields), text }, this.#context.endpoint);
+    return reportedFailure({ status: statusIn(fields), text }, this.context.endpoint);
   }
 }
 
@@ -174,4 +138,85 @@ function isErrorObject(event: object): boolean {
   const { object, type, message, code, detail } = event as Record<string, unknown>;
   return object === "error" || type === "error" ||
     (typeof message === "string" && code !== undefined) || typeof detail === "string";
+}
+
+const OPEN = /^\s*<(think|thinking)>/;
+const LONGEST_OPEN = "<thinking>";
+
+interface ReasoningSplit {
+  readonly reasoning: string;
+  readonly text: string;
+}
+
+/**
+ * Tells `<think>…</think>` at the start of a reply from the answer, across any split of the text.
+ * Tags after the first visible character are left alone: there they are what the answer is about.
+ */
+class ThinkTags {
+  #state: "start" | "inside" | "done" = "start";
+  #held = "";
+  #close = "";
+
+  /** True when text may be passed on as it is from here on. */
+  get done(): boolean {
+    return this.#state === "done";
+  }
+
+  push(piece: string): ReasoningSplit {
+    this.#held += piece;
+    let reasoning = "";
+    while (true) {
+      if (this.#state === "done") return { reasoning, text: this.#take(this.#held.length) };
+      if (this.#state === "start") {
+        if (!this.#opened()) return { reasoning, text: this.done ? this.#take(this.#held.length) : "" };
+      } else {
+        const end = this.#held.indexOf(this.#close);
+        if (end < 0) {
+          return { reasoning: reasoning + this.#take(this.#held.length - this.#heldBack()), text: "" };
+        }
+        reasoning += this.#take(end);
+        this.#take(this.#close.length);
+        this.#state = "start";
+      }
+    }
+  }
+
+  /** Returns what is still held back when the reply ends. */
+  end(): ReasoningSplit {
+    const rest = this.#take(this.#held.length);
+    if (this.#state === "inside") return { reasoning: rest, text: "" };
+    return { reasoning: "", text: rest.trim() === "" ? "" : rest };
+  }
+
+  /** Looks for an opening tag; false when more text is needed or there is none, which ends the search. */
+  #opened(): boolean {
+    const tag = OPEN.exec(this.#held);
+    if (tag) {
+      this.#take(tag[0].length);
+      this.#close = `</${tag[1]}>`;
+      this.#state = "inside";
+      return true;
+    }
+    const seen = this.#held.trimStart();
+    const undecided = seen === "" || LONGEST_OPEN.startsWith(seen) || "<think>".startsWith(seen);
+    if (undecided) return false;
+    this.#state = "done";
+    // Blank lines between the closing tag and the answer belong to neither.
+    if (this.#close !== "") this.#held = seen;
+    return false;
+  }
+
+  /** Length of the tail that may be the beginning of the closing tag. */
+  #heldBack(): number {
+    for (let n = Math.min(this.#close.length - 1, this.#held.length); n > 0; n--) {
+      if (this.#close.startsWith(this.#held.slice(-n))) return n;
+    }
+    return 0;
+  }
+
+  #take(length: number): string {
+    const taken = this.#held.slice(0, length);
+    this.#held = this.#held.slice(length);
+    return taken;
+  }
 }
