@@ -17,7 +17,7 @@ async function loadExample() {
     return await import("../../plugins/example/main.ts");
   } catch (error) {
     throw new ReasonixError(`Cannot load the plugin: ${errorMessage(error)}`, {
-      remedy: "keep reasonix.example.js beside reasonix.js",
+      remedy: "keep reasonix.mcp.js next to reasonix.js",
     });
   }
 }

@@ -3,15 +3,15 @@
  * those of a project are read in place and become layers like those of our own file, so that they restrict
  * immediately, and grant once the user trusts them.
  */
+import type { Scope } from "./plan.ts";
+import { JsonFile } from "../load/jsonc.ts";
+import { checkLayer, type Layer } from "../load/layer.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import type { TomlTable } from "../schema/json_schema.ts";
 import { join } from "../../path/lexical.ts";
 import { isFault, lintRule, readRule } from "../../rule/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { checkLayer, type Layer } from "../load/layer.ts";
-import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import type { TomlTable } from "../schema/json_schema.ts";
-import { JsonFile } from "../load/jsonc.ts";
-import type { Scope } from "./plan.ts";
 
 /** The weaker first. */
 const FILES = [".claude/settings.json", ".claude/settings.local.json"] as const;

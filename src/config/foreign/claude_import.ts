@@ -1,11 +1,11 @@
-import { slashed } from "../../path/lexical.ts";
 import { mcpJsonFile } from "../config_paths.ts";
+import { claudeRule, readSettingsHooks, type RuleListName } from "./claude.ts";
+import type { ForeignDocument } from "./document.ts";
 import { readOauth } from "../plugins/mcp_json.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import { claudeRule, readSettingsHooks, type RuleListName } from "./claude.ts";
-import type { ForeignDocument } from "./document.ts";
+import { slashed } from "../../path/lexical.ts";
 
 /** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
 export async function planClaude(

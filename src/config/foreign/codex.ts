@@ -1,8 +1,8 @@
-import type { ProviderTable } from "../edit/provider.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { vendorEntry, VENDORS } from "../vendors.ts";
+import type { ProviderTable } from "../edit/edit.ts";
 import type { ForeignDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
 
 /** Settings with a plan, and their types. */
 const SETTINGS = {

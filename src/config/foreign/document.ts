@@ -1,10 +1,3 @@
-import { errorMessage, type SourceLocation } from "../../core/mod.ts";
-import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
-import { type Layer, parseToml, placeOf } from "../load/layer.ts";
-import { parseFrontmatter } from "../../util/frontmatter.ts";
-import { parseJson } from "../../util/json.ts";
-import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import {
   type AgentName,
   type ForeignServer,
@@ -13,6 +6,13 @@ import {
   type Scope,
   takeServer,
 } from "./plan.ts";
+import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
+import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { errorMessage, type SourceLocation } from "../../core/mod.ts";
+import { parseFrontmatter } from "../../util/frontmatter.ts";
+import { parseJson } from "../../util/json.ts";
 
 /** A file of another agent. */
 export interface ForeignFile {

@@ -1,9 +1,9 @@
-import { ReasonixError } from "../../core/mod.ts";
-import { join } from "../../path/lexical.ts";
-import { exists, isDirectory, isFile } from "../../path/probe.ts";
 import { type EnvLookup, isInside, reasonixHome, resolvePath, userConfigFile } from "../config_paths.ts";
 import type { ForeignFile } from "./document.ts";
 import type { AgentName, Scope } from "./plan.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { join } from "../../path/lexical.ts";
+import { exists, isDirectory, isFile } from "../../path/probe.ts";
 
 export interface Surroundings {
   readonly cwd: string;

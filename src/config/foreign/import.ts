@@ -1,14 +1,14 @@
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
-import type { ConfigProblem } from "../problem.ts";
 import { planClaude } from "./claude_import.ts";
 import { planCodex } from "./codex.ts";
 import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
-import { lazyDotenv, readText } from "../load/read_text.ts";
-import { planOpencode } from "./opencode.ts";
 import type { Surroundings } from "./foreign_files.ts";
+import { planOpencode } from "./opencode.ts";
 import { type AgentName, type FoundKey, ImportPlan, type Left, serversOf } from "./plan.ts";
 import { planReasonix } from "./reasonix.ts";
 import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
+import { lazyDotenv, readText } from "../load/layer.ts";
+import type { ConfigProblem } from "../problem.ts";
 
 export { writeConfig } from "../edit/edit.ts";
 export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./foreign_files.ts";

@@ -1,9 +1,9 @@
-import type { SourceLocation } from "../../core/mod.ts";
-import { createRedactor } from "../../util/redact.ts";
-import type { ProviderTable } from "../edit/provider.ts";
+import type { ProviderTable } from "../edit/edit.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import type { SourceLocation } from "../../core/mod.ts";
+import { createRedactor } from "../../util/redact.ts";
 
 export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
 

@@ -1,5 +1,6 @@
-import { lazyDotenv } from "../load/read_text.ts";
-import { parentOf } from "../../path/lexical.ts";
+import type { ForeignDocument } from "./document.ts";
+import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
+import { lazyDotenv } from "../load/layer.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import {
   childSchema,
@@ -8,8 +9,7 @@ import {
   type JsonSchema,
   type TomlTable,
 } from "../schema/json_schema.ts";
-import type { ForeignDocument } from "./document.ts";
-import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
+import { parentOf } from "../../path/lexical.ts";
 
 /** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
 export function planReasonix(documents: readonly ForeignDocument[]): void {

@@ -1,13 +1,11 @@
+import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
+import type { Change, ImportPlan, Left, Step } from "./plan.ts";
+import { checkLayer, readProjectText } from "../load/layer.ts";
+import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { formatLocation } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson } from "../../util/json.ts";
-import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
-import { checkLayer } from "../load/layer.ts";
-import { readProjectText } from "../load/read_text.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
-import type { Change, ImportPlan, Left, Step } from "./plan.ts";
 
 /** The result of a step: it is written, is present already, or is overridden by our file. */
 export interface Outcome extends Step {

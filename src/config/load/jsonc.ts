@@ -1,7 +1,7 @@
 import type { ParseError } from "jsonc-parser";
-import type { SourceLocation } from "../../core/mod.ts";
+import { readProjectText, readText } from "./layer.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
-import { readProjectText, readText } from "./read_text.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 
 /** 1-based line and column. */
 export interface TextPosition {

@@ -1,25 +1,25 @@
+import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
+import type { ClaudeSettings } from "../foreign/claude.ts";
 import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
-import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
 import {
   keyNamesOf,
   LayerResolver,
+  type LeftOutServer,
   mergeLayers,
   type ProjectProvider,
   providersOf,
   type ResolveOptions,
 } from "./resolve.ts";
-import { join } from "../../path/lexical.ts";
-import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { readSavedRules } from "../project/saved_rules.ts";
-import type { LeftOutServer } from "../plugins/left_out.ts";
-import type { TrustItem } from "../../trust/mod.ts";
-import type { ClaudeSettings } from "../foreign/claude.ts";
-import { exists, isDirectory } from "../../path/probe.ts";
-import type { Config, ConfigInput } from "../schema/schema.ts";
+import type { KeySources } from "../query/models.ts";
+import type { Config, ConfigInput } from "../schema/config_types.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { join } from "../../path/lexical.ts";
+import { exists, isDirectory } from "../../path/probe.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 
 export interface LoadOptions extends ResolveOptions {
   /** Reasonix home; found through `env` when absent. */

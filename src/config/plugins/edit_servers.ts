@@ -1,12 +1,11 @@
-import { ReasonixError } from "../../core/mod.ts";
-import { canonicalJson, isRecord } from "../../util/json.ts";
-import { rewriteConfig, writeConfig } from "../edit/edit.ts";
-import type { ProviderTable } from "../edit/provider.ts";
+import { type ProviderTable, rewriteConfig, writeConfig } from "../edit/edit.ts";
 import { type ForeignServer, ImportPlan, takeServer, variableName } from "../foreign/plan.ts";
 import { parseJsonc } from "../load/jsonc.ts";
-import { readText } from "../load/read_text.ts";
+import { readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { canonicalJson, isRecord } from "../../util/json.ts";
 
 export { writeConfig };
 

@@ -2,14 +2,14 @@
  * The servers of a `.mcp.json`, in the form that Claude Code reads. They become a layer of `[[plugins]]`, so
  * that trust, variables and merging are those of our own files.
  */
+import { JsonFile } from "../load/jsonc.ts";
+import { type Layer, placeOf } from "../load/layer.ts";
+import { type LeftOutServer, pluginsOf } from "../load/resolve.ts";
+import type { ConfigProblem, KeyPath } from "../problem.ts";
+import type { TomlTable } from "../schema/json_schema.ts";
 import { formatLocation, type SourceLocation } from "../../core/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { JsonFile } from "../load/jsonc.ts";
-import { type Layer, placeOf } from "../load/layer.ts";
-import type { ConfigProblem, KeyPath } from "../problem.ts";
-import type { TomlTable } from "../schema/json_schema.ts";
-import { type LeftOutServer, pluginsOf } from "./left_out.ts";
 
 const KEY = "mcpServers";
 

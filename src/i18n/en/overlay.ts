@@ -26,6 +26,9 @@ export const texts = {
     directoryYes: "Yes, files and commands may change what is in it",
     escape: "Run it again, without the sandbox?",
     escapeOnline: "It needs a network. Run it again?",
+    escapeDirectory: "It writes outside the workspace. Run it again?",
+    directorySession: (directory: string) =>
+      `Yes, and let files and commands write in ${directory} in this session`,
     escapeWhy: (evidence: string) => `The sandbox may have stopped it; its output says: ${evidence}`,
     escapeMeans: "Outside the sandbox it can do anything that you can. It starts over.",
     files: (count: string, more: boolean) => more ? `at least ${count} files` : `${count} files`,

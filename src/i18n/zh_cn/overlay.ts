@@ -27,6 +27,8 @@ export const texts: typeof en = {
     directoryYes: "允许，文件工具和命令都可以改动其中的内容",
     escape: "不用沙箱，再运行一次？",
     escapeOnline: "它需要网络，再运行一次？",
+    escapeDirectory: "它要写入工作区之外的目录，再运行一次？",
+    directorySession: (directory) => `允许，并在本次会话内让文件工具和命令写入 ${directory}`,
     escapeWhy: (evidence) => `可能是沙箱拦住了它；它的输出是：${evidence}`,
     escapeMeans: "在沙箱之外，它能做你能做的一切；命令会从头运行。",
     files: (count, more) => more ? `至少 ${count} 个文件` : `${count} 个文件`,

@@ -25,10 +25,10 @@ const FILE: { readonly [name: string]: RegExp } = {
 };
 
 const NETWORK =
-  /could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|nodename nor servname|network is unreachable|no address associated with hostname|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|failed to lookup address|getaddrinfo|no such host|cannot assign requested address|blocked by \[sandbox\] network_hosts/i;
+  /could not resolve (?:host|proxy)|unable to resolve host|temporary failure in name resolution|name or service not known|nodename nor servname|network is unreachable|no address associated with hostname|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|failed to lookup address|getaddrinfo|no such host|cannot assign requested address|blocked by \[sandbox\] network_hosts/i;
 
 const HOST =
-  /(?:could not resolve host:?|\b(?:EAI_AGAIN|ENOTFOUND)|\blookup(?: address)?|host=)[ '"]*((?:[\w-]+\.)+[a-z][\w-]*)/i;
+  /(?:could not resolve host:?|unable to resolve host address|\b(?:EAI_AGAIN|ENOTFOUND)|\blookup(?: address)?|host=|connection to)[ '"‘]*((?:[\w-]+\.)+[a-z][\w-]*)/i;
 
 const SETUP = /^(?:bwrap|sandbox-exec): /;
 

@@ -187,7 +187,12 @@ function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
     : network
     ? approval.offline
     : approval.once;
-  const yes: Answer = { label: once, key: "y", value: { allow: true, scope: "once" } };
+  const yes: Answer[] = escape?.enforced
+    ? []
+    : [{ label: once, key: "y", value: { allow: true, scope: "once" } }];
+  const opened: Answer[] = escape && directory !== undefined
+    ? [{ label: approval.directorySession(directory), key: "d", value: { allow: true, scope: "session" } }]
+    : [];
   const online: Answer[] = network
     ? [{
       label: approval.online(network.hosts.join(", ")),
@@ -202,8 +207,8 @@ function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
     ...(scopes.includes("always") ? forAlways(request, style) : []),
   ];
   return [
-    ...(escape ? [...online, yes] : [yes, ...online]),
-    ...(scopes.includes("session") ? [forSession(request, approval)] : []),
+    ...(escape ? [...online, ...opened, ...yes] : [...yes, ...online]),
+    ...(scopes.includes("session") && !escape ? [forSession(request, approval)] : []),
     ...(lasting.length > 0 ? [{ label: approval.lasting, key: "a", entries: lasting }] : []),
     {
       label: approval.deny,
@@ -355,7 +360,8 @@ function titleOf(
 ): string {
   // What the jail and the findings say is told below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
-  if (escape) return whose + (escape.network ? approval.escapeOnline : approval.escape);
+  if (escape?.network) return whose + approval.escapeOnline;
+  if (escape) return whose + (directory === undefined ? approval.escape : approval.escapeDirectory);
   if (directory !== undefined) return whose + approval.directory;
   if (destructive) return whose + approval.destructive;
   const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
@@ -392,7 +398,7 @@ class RequestView {
       ...this.#findings(columns),
       ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
       ...(escape ? words(approval.escapeWhy(escape.evidence)) : []),
-      ...(escape && !escape.network ? words(approval.escapeMeans) : []),
+      ...(escape && !escape.network && !escape.enforced ? words(approval.escapeMeans) : []),
     ];
   }
 
