@@ -17,7 +17,6 @@ export const LAYERS: Readonly<Record<string, number>> = {
   permission: 2,
   sandbox: 2,
   session: 2,
-  hook: 3,
   mcp: 3,
   lsp: 3,
   memory: 3,

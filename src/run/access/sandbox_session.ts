@@ -27,9 +27,8 @@ import {
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
-import type { RunPaths } from "../run_paths.ts";
-import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
-import { secretsOf } from "./secrets.ts";
+import type { RunPaths } from "../run_options.ts";
+import { containerOf, deniedGlobs, linkedSettings, type Remark, secretsOf } from "./access_scope.ts";
 
 export interface SandboxSessionDeps {
   readonly paths: RunPaths;
