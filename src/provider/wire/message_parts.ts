@@ -23,7 +23,7 @@ export function bodyTail(fields: Fields): string {
   return text === "{}" ? "" : `,${text.slice(1, -1)}`;
 }
 
-/** The choice of tools as OpenAI's wires name it: a request that forbids calls wins over the user's fields. */
+/** The choice of tools on OpenAI's wires: a request that forbids calls wins over the fields of the user. */
 export function toolChoice({ prefix, toolChoice }: ModelRequest, entry: ProviderEntry): unknown {
   const asked = prefix.tools.length > 0 && entry.compat.tool_choice ? toolChoice : undefined;
   return asked === "none" ? asked : extraFields(entry).tool_choice ?? asked;

@@ -1,6 +1,6 @@
 import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
-import { MessageReply } from "./reply.ts";
+import { MessageReply } from "./messages_reply.ts";
 import {
   Bodies,
   isThinkingRefused,
@@ -9,7 +9,7 @@ import {
   type Thinking,
   thinkingOf,
   UNASKED,
-} from "./request.ts";
+} from "./messages_request.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { extraFields } from "../../wire/message_parts.ts";

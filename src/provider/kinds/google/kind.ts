@@ -5,8 +5,8 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { GeneratedReply, understood } from "./reply.ts";
-import { Contents, generationOf, RefusedFields } from "./request.ts";
+import { GeneratedReply, understood } from "./gemini_reply.ts";
+import { Contents, generationOf, RefusedFields } from "./gemini_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${

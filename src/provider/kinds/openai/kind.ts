@@ -3,8 +3,8 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { CompletionReply } from "./reply.ts";
-import { AlternatingMessages, ChatMessages } from "./request.ts";
+import { CompletionReply } from "./chat_reply.ts";
+import { AlternatingMessages, ChatMessages } from "./chat_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${

@@ -9,7 +9,7 @@ import { Fingerprint } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
 import { type Adaptation, streamingProvider } from "../../wire/streaming_provider.ts";
-import { ResponseReply } from "./reply.ts";
+import { ResponseReply } from "./responses_reply.ts";
 import {
   head,
   InputItems,
@@ -18,7 +18,7 @@ import {
   tail,
   type WireTools,
   wireTools,
-} from "./request.ts";
+} from "./responses_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assertEquals } from "../../../support/assert.ts";
-import { EventReader } from "../../../../src/provider/wire/reply.ts";
+import { EventReader } from "../../../../src/provider/wire/wire_reply.ts";
 import { SEED } from "../../../support/seed.ts";
 
 /** What a reader makes of a stream that comes in these pieces. */

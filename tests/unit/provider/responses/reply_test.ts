@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Chunk } from "../../../../src/core/mod.ts";
 import { ProviderFailure } from "../../../../src/provider/errors.ts";
-import { ResponseReply } from "../../../../src/provider/kinds/responses/reply.ts";
+import { ResponseReply } from "../../../../src/provider/kinds/responses/responses_reply.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 
 type Json = Record<string, unknown>;

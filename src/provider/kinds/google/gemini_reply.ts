@@ -11,10 +11,10 @@ import {
 } from "../../errors.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { addCounts, type ReplyContext, WireReply } from "../../wire/reply.ts";
-import { KIND, toolNamed } from "./request.ts";
+import { addCounts, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
+import { KIND, toolNamed } from "./gemini_request.ts";
 
-/** Fields of parts that bring nothing of their own; a part with another field is kept as it came. */
+/** Fields that are read here; a part with any other field is kept as it came. */
 const KNOWN_FIELDS = new Set(["text", "thought", "thoughtSignature", "functionCall", "partMetadata"]);
 
 /** One reply of `streamGenerateContent` to a request with these tools. */

@@ -45,7 +45,7 @@ export abstract class WireReply implements ReplyReader {
     this.#events = new EventReader((event) => this.add(event), callMark);
   }
 
-  /** Reads an event, or a reply in one piece. Throws a ProviderFailure for an error that the server reports. */
+  /** Reads an event, or a whole reply. Throws a ProviderFailure for an error that the server reports. */
   protected abstract add(event: unknown): void;
 
   /**
@@ -236,7 +236,7 @@ function parseData(data: string): readonly unknown[] | undefined {
 export type Channel = "text" | "reasoning";
 
 /** Joins the pieces of a reply's text into chunks that can be shown, whole characters only. */
-export class SpokenText {
+class SpokenText {
   /** True until there was any text. */
   isSilent = true;
   #channel: Channel = "text";

@@ -4,8 +4,8 @@ import { nameOf, type ProviderFailure, quote, reportedFailure, statusIn } from "
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
-import { addCounts, type Channel, type ReplyContext, WireReply } from "../../wire/reply.ts";
-import { KIND, type ReplyPart } from "./request.ts";
+import { addCounts, type Channel, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
+import { KIND, type ReplyPart } from "./messages_request.ts";
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",

@@ -203,7 +203,7 @@ function callItem(call: ToolCall, written = call.arguments): Fields {
 }
 
 /** The answer to an item that asks. */
-export function answerItem({ callId, content }: ToolMessage): Fields {
+function answerItem({ callId, content }: ToolMessage): Fields {
   const approve = content === APPROVED;
   return {
     type: "mcp_approval_response",
@@ -337,7 +337,7 @@ export function tail(
  * A server in the list of tools. Its calls wait for an answer unless all of its tools may run unasked: what
  * may not is only known here.
  */
-export function remoteTool(
+function remoteTool(
   { name, url, headers, enabledTools, disabledTools, unasked }: RemoteServer,
 ): Fields {
   // What is switched off cannot be said on this wire: a call of it is refused when it asks.

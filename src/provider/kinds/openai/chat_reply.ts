@@ -1,7 +1,7 @@
 import type { FinishReason } from "../../../core/mod.ts";
 import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
 import type { CallDelta } from "../../tool_calls.ts";
-import { readUsage, type ReplyContext, WireReply } from "../../wire/reply.ts";
+import { readUsage, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
 
 /** The parts of a stream event, or of a whole completion, that are read. */
 interface WireEvent {
