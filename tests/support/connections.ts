@@ -23,12 +23,11 @@ export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> 
   "src/mcp/oauth/sign_in.ts": "functions",
   "src/mcp/transport/http.ts": "functions",
   "src/provider/create_provider.ts": "functions",
-  "src/provider/kinds/anthropic/count_tokens.ts": "functions",
   "src/provider/local/local_servers.ts": "functions",
   "src/provider/managed/managed_server.ts": "functions",
   "src/provider/network/command_key.ts": "functions",
   "src/provider/network/http_client.ts": "functions",
   "src/provider/wire/http_stream.ts": "program",
-  "src/provider/wire/model_list.ts": "functions",
+  "src/provider/wire/queries.ts": "functions",
   "src/util/network/fetch.ts": "all",
 };

@@ -6,23 +6,35 @@ import type {
   Prefix,
   ToolCall,
   ToolMessage,
+  ToolSchema,
   UserMessage,
 } from "../../../core/mod.ts";
-import { type BodyOptions, head, tail } from "./request.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
+import type { KindOptions } from "../../kind.ts";
+import { thinkingBudget } from "../../model/model_info.ts";
 import type { ModelRequest } from "../../provider.ts";
-import { dataUrl, IMAGES_ABOVE, visibleText, wireArguments, wireName } from "../../wire/message_parts.ts";
+import {
+  bodyHead,
+  bodyTail,
+  dataUrl,
+  extraFields,
+  type Fields,
+  IMAGES_ABOVE,
+  toolChoice,
+  visibleText,
+  wireArguments,
+  wireName,
+} from "../../wire/message_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
-import { safeText } from "../../../util/json.ts";
 
-type Compat = ProviderEntry["compat"];
-
-export interface WireMessage {
+type BodyOptions = Pick<KindOptions, "entry" | "model" | "effort">;
+interface WireMessage {
   readonly role: string;
   readonly content: string | readonly unknown[] | null;
 }
 
 interface WireStyle {
-  readonly compat: Compat;
+  readonly compat: ProviderEntry["compat"];
   readonly vision: boolean;
 }
 
@@ -90,7 +102,7 @@ function userMessage(message: UserMessage, style: WireStyle): WireMessage {
   return { role: "user", content: [...parts, ...message.images.map(imagePart)] };
 }
 
-function toolMessage(message: ToolMessage, style: WireStyle): WireMessage & Record<string, unknown> {
+function toolMessage(message: ToolMessage, style: WireStyle): WireMessage & Fields {
   return {
     role: "tool",
     tool_call_id: message.callId,
@@ -101,8 +113,8 @@ function toolMessage(message: ToolMessage, style: WireStyle): WireMessage & Reco
 
 function assistantMessage(
   message: AssistantMessage,
-  compat: Compat,
-): WireMessage & Record<string, unknown> {
+  compat: ProviderEntry["compat"],
+): WireMessage & Fields {
   const calls = message.calls ?? [];
   const content = safeText(message.content);
   const field = compat.reasoning_field;
@@ -124,9 +136,9 @@ function wireCall(call: ToolCall): unknown {
   };
 }
 
-/** Stands where the template wants the user to have spoken. */
+/** Sent where the template wants a message of the user. */
 const GO_ON: WireMessage = { role: "user", content: "Continue." };
-/** Stands between results of tools and what the user says right after them. */
+/** Sent between results of tools and a message of the user right behind them. */
 const READ: WireMessage = { role: "assistant", content: "(read)" };
 
 /**
@@ -191,4 +203,72 @@ function joined(first: WireMessage, second: WireMessage): WireMessage {
 function partsOf(content: WireMessage["content"]): readonly unknown[] {
   if (typeof content !== "string") return content ?? [];
   return content === "" ? [] : [{ type: "text", text: content }];
+}
+
+/** Everything before the messages: the same bytes for a whole conversation. */
+function head(options: BodyOptions, tools: readonly ToolSchema[]): string {
+  const { entry, model } = options;
+  const { compat } = entry;
+  const extra = extraFields(entry);
+  // They belong to the single request.
+  for (const name of [compat.max_tokens_field, "tool_choice", "messages"]) delete extra[name];
+  const declared = tools.map(({ name, description, parameters }) => ({
+    type: "function",
+    function: { name, description, parameters },
+  }));
+  const all = Array.isArray(extra.tools) ? [...declared, ...extra.tools] : declared;
+  delete extra.tools;
+  const fields: Fields = {
+    model: model.id,
+    stream: true,
+    ...(compat.stream_usage ? { stream_options: { include_usage: true } } : {}),
+    temperature: entry.temperature,
+    top_p: entry.top_p,
+    seed: entry.seed,
+    ...extra,
+    ...effortFields(options, extra),
+    ...(all.length > 0 ? { tools: all, parallel_tool_calls: compat.parallel_tool_calls } : {}),
+  };
+  return bodyHead(fields, "messages");
+}
+
+/** Fields that differ from request to request. */
+function tail({ entry, model }: BodyOptions, request: ModelRequest): string {
+  const field = entry.compat.max_tokens_field;
+  return bodyTail({
+    [field]: request.maxOutputTokens ?? extraFields(entry)[field] ?? model.maxOutputTokens,
+    tool_choice: toolChoice(request, entry),
+  });
+}
+
+/** Returns the fields that ask for an effort: its name, and where a vendor has one the switch of thinking. */
+function effortFields({ entry: { compat }, model, effort }: BodyOptions, extra: Fields): Fields {
+  if (effort === undefined || effort === "") return {};
+  const { levels } = model.reasoning ?? {};
+  switch (compat.thinking_field) {
+    case "thinking": {
+      const isSwitch = model.reasoning?.toggle === true;
+      const isNamed = levels === undefined ? !isSwitch : levels.includes(effort);
+      const type = effort === "none" ? "disabled" : "enabled";
+      return {
+        ...(isSwitch ? { thinking: { ...(isRecord(extra.thinking) ? extra.thinking : {}), type } } : {}),
+        ...(isNamed ? levelField(compat.effort_field, effort, extra) : {}),
+      };
+    }
+    case "enable_thinking": {
+      if (levels?.includes(effort)) return levelField(compat.effort_field, effort, extra);
+      const budget = model.reasoning?.budget && thinkingBudget(effort, model.reasoning.budget);
+      return {
+        enable_thinking: effort !== "none",
+        ...(budget ? { thinking_budget: budget } : {}),
+      };
+    }
+    default:
+      return levelField(compat.effort_field, effort, extra);
+  }
+}
+
+function levelField(name: string, effort: string, extra: Fields): Fields {
+  if (name === "reasoning_effort") return { reasoning_effort: effort };
+  return { reasoning: { ...(isRecord(extra.reasoning) ? extra.reasoning : {}), effort } };
 }

@@ -1,16 +1,11 @@
-import type { Chunk, FinishReason, ToolCall, ToolSchema, Usage } from "../../../core/mod.ts";
-import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
-import { KIND } from "./items.ts";
-import { askedName, ASKS, remoteCallOf } from "./remote_calls.ts";
-import type { RemoteServers } from "../../remote/remote_server.ts";
-import { ToolCallCollector } from "../../tool_calls.ts";
-import { CollectedReply, type ReplyCollector, type ReplyContext } from "../../wire/collected_reply.ts";
-import type { ReplyReader } from "../../wire/http_stream.ts";
-import type { Fields } from "../../wire/message_parts.ts";
-import { withoutNulls } from "../../wire/schema/strict.ts";
-import { type Channel, SpokenText } from "../../wire/spoken_text.ts";
-import { readUsage } from "../../wire/usage.ts";
+import type { Chunk, FinishReason, ToolCall, ToolSchema } from "../../../core/mod.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
+import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts";
+import { remoteCallChunk, type RemoteServers } from "../../remote/remote_server.ts";
+import type { Fields } from "../../wire/message_parts.ts";
+import { type Channel, readUsage, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
+import { withoutNulls } from "../../wire/schema/strict.ts";
+import { ASKS, KIND } from "./responses_request.ts";
 
 /** The facts of its request that a reply of this wire needs in addition. */
 export interface ResponseContext extends ReplyContext {
@@ -21,11 +16,6 @@ export interface ResponseContext extends ReplyContext {
   readonly remote?: RemoteServers | undefined;
 }
 
-/** Reads one response of this wire, streamed or not. */
-export function readResponse(context: ResponseContext): ReplyReader {
-  return new CollectedReply(KIND, context, new ResponseCollector(context), /function_call/);
-}
-
 function callId({ fields }: OutputItem): unknown {
   return fields.call_id || fields.id;
 }
@@ -33,6 +23,24 @@ function callId({ fields }: OutputItem): unknown {
 function callDelta(item: OutputItem, index: number, remote: RemoteServers | undefined) {
   const name = item.type === ASKS ? askedName(item.fields, remote) : item.fields.name;
   return { index, id: callId(item), function: { name, arguments: item.written } };
+}
+
+/** The tool that an item asks for, under the name that rules know; empty where it names none. */
+function askedName({ server_label: server, name }: Fields, remote: RemoteServers | undefined): string {
+  if (typeof name !== "string" || name === "") return "";
+  const label = String(server ?? "");
+  // A server that the request does not have is never allowed: no tool of that name is there.
+  return remote ? remote.toolName(label, name) : `${label}.${name}`;
+}
+
+/** The notice about an item that the server has handled itself. */
+function remoteCalls(item: Fields): readonly Chunk[] {
+  const { type, server_label: server, name, output, error } = item;
+  const failed = error !== undefined && error !== null && error !== "";
+  if (type !== "mcp_call" && !(type === "mcp_list_tools" && failed)) return [];
+  const tool = type === "mcp_call" ? name : "";
+  const call = { server, tool, arguments: item.arguments, output: failed ? error : output, failed };
+  return [remoteCallChunk(call)];
 }
 
 /** One text at most, then calls as they were written: what is sent for a message without a part, too. */
@@ -68,47 +76,30 @@ const KNOWN_STATUS: Readonly<Record<string, number>> = {
   vector_store_timeout: 504,
 };
 
-class ResponseCollector implements ReplyCollector {
-  readonly calls = new ToolCallCollector();
+/** One response, streamed or in one piece. */
+export class ResponseReply extends WireReply {
+  protected override readonly countsFirst = true;
+  readonly #facts: ResponseContext;
   readonly #output: OutputItems;
-  readonly #context: ResponseContext;
-  readonly #spoken = new SpokenText();
-  readonly #told = new WeakSet<object>();
-  #silent = true;
-  readonly countsFirst = true;
-  usage: Usage | undefined;
-  finish: FinishReason | undefined;
   /** The id that the server gave the reply. */
   #id: string | undefined;
 
   constructor(context: ResponseContext) {
-    this.#context = context;
-    this.#output = new OutputItems((channel, text) => {
-      this.#silent = false;
-      this.#spoken.append(channel, text);
-    });
+    super(KIND, context, /function_call/);
+    this.#facts = context;
+    this.#output = new OutputItems(
+      (channel, text) => this.spoken.append(channel, text),
+      (item) => this.remoteCalls.push(...remoteCalls(item)),
+    );
   }
 
-  get empty(): boolean {
-    return this.#silent && this.#output.calls.length === 0;
+  protected override settle(): undefined {
+    this.#output.calls.forEach((item, index) => this.calls.add(callDelta(item, index, this.#facts.remote)));
   }
 
-  get finished(): boolean {
-    return this.finish !== undefined;
-  }
-
-  /** Nothing follows the event that ends a response. */
-  get stopped(): boolean {
-    return this.finish !== undefined && this.usage !== undefined;
-  }
-
-  settle(): undefined {
-    this.#output.calls.forEach((item, index) => this.calls.add(callDelta(item, index, this.#context.remote)));
-  }
-
-  /** The part is left out where text and calls in their usual order say it all. */
-  kept(written: readonly ToolCall[]) {
-    const { strictTools, storedAfter: after } = this.#context;
+  /** The data of the part is undefined where text and calls in their usual order say it all. */
+  protected override kept(written: readonly ToolCall[]) {
+    const { strictTools, storedAfter: after } = this.#facts;
     const calls = written.map((call) => {
       const tool = strictTools.get(call.name);
       return tool ? { ...call, arguments: withoutNulls(call.arguments, tool.parameters) } : call;
@@ -126,13 +117,12 @@ class ResponseCollector implements ReplyCollector {
       return [{ type: item.type, ...(was === is || was === undefined ? {} : { arguments: was }) }];
     });
     const sameIds = named.every((item, at) => calls[at]?.id === callId(item));
-    const stores = after !== undefined && this.#id !== undefined && this.finished && sameIds;
+    const stores = after !== undefined && this.#id !== undefined && this.finish !== undefined && sameIds;
     const stored = stores ? { stored: { id: this.#id, after } } : {};
     return { calls, data: stores || !isPlain(items) ? { items, ...stored } : undefined };
   }
 
-  /** Reads one event, or a whole response. Throws a ProviderFailure when it reports an error. */
-  add(event: unknown): void {
+  protected override add(event: unknown): void {
     if (!isRecord(event)) return;
     const { type } = event;
     const text = typeof type === "string" ? TEXT_EVENTS[type] : undefined;
@@ -164,23 +154,6 @@ class ResponseCollector implements ReplyCollector {
     }
   }
 
-  take(): readonly Chunk[] {
-    return [...this.#spoken.take(), ...this.#newRemoteCalls()];
-  }
-
-  end(): readonly Chunk[] {
-    return [...this.#spoken.end(), ...this.#newRemoteCalls()];
-  }
-
-  /** Calls that the server has made itself and that were not told yet. */
-  #newRemoteCalls(): readonly Chunk[] {
-    const made = this.#output.list.filter((item) => item.done && !this.#told.has(item));
-    return made.flatMap((item) => {
-      this.#told.add(item);
-      return remoteCallOf(item.fields) ?? [];
-    });
-  }
-
   #text(event: Fields, type: string, field: string): void {
     if (typeof event.delta !== "string") return;
     const at = event.summary_index ?? event.content_index ?? 0;
@@ -190,13 +163,13 @@ class ResponseCollector implements ReplyCollector {
 
   #added(item: Fields, index: unknown): void {
     this.#output.announce(item, index);
-    if (item.type === "function_call" && typeof item.name === "string") this.#context.onCall?.(item.name);
+    if (item.type === "function_call" && typeof item.name === "string") this.context.onCall?.(item.name);
   }
 
   #done(item: Fields, index: unknown): void {
     const known = this.#output.calls.length;
     this.#output.finish(item, index);
-    if (this.#output.calls.length > known && typeof item.name === "string") this.#context.onCall?.(item.name);
+    if (this.#output.calls.length > known && typeof item.name === "string") this.context.onCall?.(item.name);
   }
 
   /** The response object as it stands: at the beginning of a stream empty, at its end whole. */
@@ -212,12 +185,14 @@ class ResponseCollector implements ReplyCollector {
     if (status === "completed") this.finish = "stop";
     if (status === "incomplete") this.finish = cutReason(response.incomplete_details);
     if (status === undefined && Array.isArray(output)) this.finish = "stop";
+    // Nothing follows the event that ends a response.
+    this.stopped = this.finish !== undefined && this.usage !== undefined;
   }
 
   #reported(error: Fields): ProviderFailure {
     const code = typeof error.code === "string" ? error.code : "";
     const status = statusIn(error) ?? KNOWN_STATUS[code] ?? (REFUSED.test(code) ? 400 : undefined);
-    return reportedFailure({ status, text: JSON.stringify({ error }) }, this.#context.endpoint);
+    return reportedFailure({ status, text: JSON.stringify({ error }) }, this.context.endpoint);
   }
 }
 
@@ -251,9 +226,6 @@ interface OutputItem {
   written: string;
 }
 
-/** Says a text that has just come. */
-type Say = (channel: Channel, text: string) => void;
-
 /**
  * The items of one reply. Servers send them in pieces, whole when they are done, and all of them again with
  * the end of the reply; some leave out one or two of these. What came first is said, what comes again only
@@ -261,11 +233,14 @@ type Say = (channel: Channel, text: string) => void;
  */
 class OutputItems {
   readonly list: OutputItem[] = [];
-  readonly #say: Say;
-  readonly #saidIn = new Set<Channel>();
+  readonly #say: (channel: Channel, text: string) => void;
+  readonly #onDone: (item: Fields) => void;
+  readonly #spoken = new Set<Channel>();
 
-  constructor(say: Say) {
+  /** `say` gets each text that has just come, `onDone` the fields of each item that is whole. */
+  constructor(say: (channel: Channel, text: string) => void, onDone: (item: Fields) => void) {
     this.#say = say;
+    this.#onDone = onDone;
   }
 
   get calls(): readonly OutputItem[] {
@@ -339,6 +314,7 @@ class OutputItems {
   #complete(item: OutputItem, whole: Fields): void {
     // A server that repeats an item may leave out what is long.
     item.fields = { ...item.fields, ...present(whole) };
+    if (!item.done) this.#onDone(item.fields);
     item.done = true;
     const given = item.fields.arguments;
     if (typeof given === "string" && given.length > item.written.length) item.written = given;
@@ -355,8 +331,8 @@ class OutputItems {
     // Parts of a text are one text; items and the parts of a summary stand apart.
     const parts = field === undefined ? item.pieces[0] : undefined;
     if (parts) return parts;
-    if (this.#saidIn.has(channel)) this.#say(channel, SEPARATOR);
-    this.#saidIn.add(channel);
+    if (this.#spoken.has(channel)) this.#say(channel, SEPARATOR);
+    this.#spoken.add(channel);
     const piece: Piece = { name, field, said: "" };
     item.pieces.push(piece);
     return piece;
