@@ -1,7 +1,7 @@
 /**
- * The settings of Claude Code: its permission rules and its hooks in our words. Those of a project are read in
- * place and become layers like those of our own file, so that they restrict immediately, and grant once the
- * user trusts them; `config import` copies those of the user.
+ * The settings of Claude Code: its permission rules and hooks in our words. Those of a project are read in
+ * place and become layers like those of our own file: they restrict immediately, and grant once the user
+ * trusts them. `config import` copies those of the user.
  */
 import { mcpJsonFile } from "../config_paths.ts";
 import type { SourceDocument } from "./document.ts";
@@ -255,7 +255,7 @@ const COMMON = ["Bash", "Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "G
 const RENAMED = /^(?:Agent|NotebookRead|PowerShell|Task)$/;
 
 /**
- * Reports whether a rule names a tool of Claude Code that does not exist here, so that it restricts and allows
+ * Reports whether a rule names a tool of Claude Code that does not exist here: it restricts and allows
  * nothing.
  */
 function isUnknownTool(rule: string): boolean {

@@ -172,7 +172,7 @@ function mapTexts(values: unknown, map: (value: string, name: string) => string)
   );
 }
 
-/** An MCP server of another agent: an entry of `[[plugins]]` in our words, with its secrets and without a name. */
+/** An MCP server of another agent as an entry of `[[plugins]]`, with its secrets and without a name. */
 export interface ServerDescription {
   readonly entry: TomlTable;
   /** Parts without a counterpart. */

@@ -165,7 +165,7 @@ export class LayerBuilder {
     table[last] = [...list, item];
   }
 
-  /** The layer; what has no origin is located at `start`. `names` maps the keys of items to those of the file. */
+  /** The layer; parts without an origin are at `start`. `names` maps keys of items to those of the file. */
   layer(start: KeyPath, names: Readonly<Record<string, string>> = {}): Layer {
     const { source, file } = this.#json;
     return {
