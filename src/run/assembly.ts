@@ -19,12 +19,12 @@ import {
 } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { SavedMemory } from "../tool/mod.ts";
-import type { Remark } from "./access/access_scope.ts";
+import type { Warning } from "./access/access_scope.ts";
 import type { Modes } from "./access/gate.ts";
 import { mentioned, resolveInput } from "./context/turn_input.ts";
 import type { TurnInput } from "./run_options.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
-import { remarks } from "./run_base.ts";
+import { runWarnings } from "./run_base.ts";
 import type { Features, InternalRequest, InternalResult } from "./run_options.ts";
 import type { RunSession } from "./session/session.ts";
 import type { RunContext } from "./tools/run_tools.ts";
@@ -43,13 +43,13 @@ interface TurnRunDeps extends RunContext {
 /** Runs the turns of a session: one for each input of the user, and those that follow by themselves. */
 class TurnRunner {
   readonly #parts: TurnRunDeps;
-  readonly #warnings: Remark[];
+  readonly #warnings: Warning[];
   /** What the model was not told yet of what the user had saved. */
   readonly #facts: string[] = [];
 
   constructor(parts: TurnRunDeps) {
     this.#parts = parts;
-    this.#warnings = [...remarks(parts), ...modelWarnings(parts.provider, parts.remote)];
+    this.#warnings = [...runWarnings(parts), ...modelWarnings(parts.provider, parts.remote)];
   }
 
   /** Tells the model with the next turn. */

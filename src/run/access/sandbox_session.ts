@@ -28,7 +28,7 @@ import {
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_options.ts";
-import { containerOf, deniedGlobs, linkedSettings, type Remark, secretsOf } from "./access_scope.ts";
+import { containerOf, deniedGlobs, linkedSettings, secretsOf, type Warning } from "./access_scope.ts";
 
 export interface SandboxSessionDeps {
   readonly paths: RunPaths;
@@ -47,7 +47,7 @@ export interface SandboxSessionDeps {
   /** Hears what is confined, and which host was refused. */
   readonly tell?: (
     text: string,
-    more?: Partial<Omit<Remark, "text"> & Pick<NewEventOf<"notice">, "level">>,
+    more?: Partial<Omit<Warning, "text"> & Pick<NewEventOf<"notice">, "level">>,
   ) => void;
   /** The gate can ask a person. */
   readonly attended?: boolean;
@@ -390,7 +390,7 @@ export class SandboxSession {
   }
 
   /** What commands of the moment can and cannot do. */
-  async confinement(): Promise<Required<Pick<Remark, "text" | "confinement">>> {
+  async confinement(): Promise<Required<Pick<Warning, "text" | "confinement">>> {
     const { paths: { cwd } } = this.#sources;
     const jail = await this.open();
     const confinement = (this.#filesStay ? jail.readOnly() : jail).confinement(cwd);

@@ -9,12 +9,12 @@ import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "
 import type { LoadedConfig } from "../../config/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
+import type { ModelInfo, Provider } from "../../provider/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import { findSession, loadEvents } from "../../session/mod.ts";
 import { userText } from "../../util/user_text.ts";
 import type { RunPaths, TurnInput } from "../run_options.ts";
-import { type AdmitImages, takesImages } from "../images/admission.ts";
+import type { AdmitImages } from "../run_features.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
@@ -188,4 +188,9 @@ function readOf(path: string): PreparedCall {
     subjects: [],
     runsIn: "main",
   };
+}
+
+/** Reports whether the model reads images, or `vision_model` describes them. */
+export function takesImages({ vision }: ModelInfo, { config }: Pick<LoadedConfig, "config">): boolean {
+  return vision || config.vision_model !== "";
 }

@@ -7,7 +7,7 @@ import type { ToolRegistry } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { Modes } from "../access/gate.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
-import type { RunPlugins } from "../mcp/run_plugins.ts";
+import type { RunPlugins } from "../run_features.ts";
 import type { RunPaths } from "../run_options.ts";
 import { offerLateTools } from "../tools/offered_tools.ts";
 import type { TurnExtensions } from "../turn_extensions.ts";

@@ -5,15 +5,8 @@ import type { ModelInfo, Provider } from "../../provider/mod.ts";
 import { descriptionKey } from "../../session/mod.ts";
 import { COMMON_IMAGES, fitImage, type ImageLimits, SAFE_IMAGES } from "../../util/image/fit_image.ts";
 import { grouped } from "../../view/mod.ts";
-import { providerOf } from "../provider.ts";
+import { type AdmitImages, type AdmittedImages, providerOf } from "../../run/mod.ts";
 import prompt from "./describe.md" with { type: "text" };
-
-/** Images that may enter the conversation, and what is said of them and of the others. */
-export interface Admitted {
-  readonly images: readonly ImagePart[];
-  /** For the model, one line or block for each image of which there is something to say. */
-  readonly notes: readonly string[];
-}
 
 /** What comes of one image; without an image it is left out. */
 interface Outcome {
@@ -21,11 +14,40 @@ interface Outcome {
   readonly note?: string;
 }
 
+/** Admits the images of a run one after the other, since calls that run together fill the same request. */
+export function imageAdmission(parts: AdmissionDeps): AdmitImages {
+  const { recorder } = parts;
+  let last: Promise<unknown> = Promise.resolve();
+  /** Admitted, and not yet in a message. */
+  const waiting = new Set<ImagePart>();
+  let watches = false;
+  const watch = () => {
+    if (watches) return;
+    watches = true;
+    recorder.subscribe((event) => {
+      if (event.type === "turn.end") waiting.clear();
+      if (event.type !== "tool.end" && event.type !== "message.user") return;
+      for (const image of event.images ?? []) waiting.delete(image);
+    });
+  };
+  return async (images, model, signal) => {
+    if (images.length === 0) return { images, notes: [] };
+    watch();
+    const admitted = last.then(async () => {
+      const result = await new ImageIntake(parts, model, [...waiting]).admit(images, signal);
+      for (const image of result.images) waiting.add(image);
+      return result;
+    });
+    last = admitted.catch(() => {});
+    return await admitted;
+  };
+}
+
 /**
  * Takes images into a conversation: makes them fit what the model takes, has them described for a model that
  * takes none, and says what was left out and why.
  */
-export class ImageIntake {
+class ImageIntake {
   readonly #parts: AdmissionDeps;
   readonly #limits: ImageLimits;
   readonly #describer: ImageDescriber | undefined;
@@ -47,7 +69,7 @@ export class ImageIntake {
   }
 
   /** Never rejects. What was stopped by the signal is left undescribed. */
-  async admit(given: readonly ImagePart[], signal: AbortSignal): Promise<Admitted> {
+  async admit(given: readonly ImagePart[], signal: AbortSignal): Promise<AdmittedImages> {
     const images: ImagePart[] = [];
     const notes: string[] = [];
     for (const [index, each] of given.entries()) {
@@ -108,7 +130,7 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
 }
@@ -123,7 +145,7 @@ interface Heard {
 const MAX_TOKENS = 4_000;
 
 /** Has images described by `vision_model`: each once in a session, and what it costs is counted there. */
-export class ImageDescriber {
+class ImageDescriber {
   readonly #parts: AdmissionDeps;
   readonly #reference: string;
 

@@ -1,28 +1,16 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, type PreparedCall, ReasonixError, type Saying } from "../../core/mod.ts";
-import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../../lsp/mod.ts";
-import type { Jail } from "../../sandbox/mod.ts";
+import { type EditChecks, type LanguageServers, loadLsp, loadNameTools, type Names } from "../../lsp/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
   loadServerProcess,
   loadSymbolEdits,
-  type ProcessGuard,
   type ServerProcess,
+  type Tool,
   type ToolResult,
 } from "../../tool/mod.ts";
 import { findProgram } from "../../util/process.ts";
-import { buildWorkspace, type RunScope } from "../access/access_scope.ts";
-import type { RunPaths } from "../run_options.ts";
-
-export interface LspDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly recorder: Recorder;
-  readonly scope: RunScope;
-  readonly guard: ProcessGuard | undefined;
-  readonly openJail: () => Promise<Jail>;
-}
+import { buildWorkspace, type LanguageDeps, type RunPaths, type ScopedDeps } from "../../run/mod.ts";
 
 /** Time that the result of an edit waits for what a language server says of it. */
 const BUDGET_MS = 500;
@@ -34,10 +22,10 @@ export class RunLsp {
   readonly servers: LanguageServers;
   readonly checks: EditChecks;
   readonly names: Names;
-  readonly #parts: LspDeps;
+  readonly #parts: LanguageDeps;
 
   private constructor(
-    parts: LspDeps,
+    parts: LanguageDeps,
     { servers, checks, names }: Pick<RunLsp, "servers" | "checks" | "names">,
   ) {
     this.#parts = parts;
@@ -46,7 +34,7 @@ export class RunLsp {
     this.checks = checks;
   }
 
-  static async open(parts: LspDeps): Promise<RunLsp> {
+  static async open(parts: LanguageDeps): Promise<RunLsp> {
     const { EditChecks, Names } = await loadLsp();
     const servers = await openLanguageServers(parts);
     const { cwd } = parts.paths;
@@ -110,7 +98,10 @@ function shownIn(cwd: string, path: string): string {
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** A source file as far as the run may read it. */
-async function readText({ workspace }: RunScope, path: string): Promise<{ path: string; text: string }> {
+async function readText(
+  { workspace }: LanguageDeps["scope"],
+  path: string,
+): Promise<{ path: string; text: string }> {
   const real = await workspace.read(path);
   const info = await Deno.stat(real).catch(() => undefined);
   if (workspace.hidden(real) || !info?.isFile || info.size > MAX_BYTES) {
@@ -127,7 +118,7 @@ async function readText({ workspace }: RunScope, path: string): Promise<{ path: 
  * The servers of the configuration, none started. Programs in directories that can be written to do not
  * count.
  */
-async function openLanguageServers(parts: LspDeps): Promise<LanguageServers> {
+async function openLanguageServers(parts: LanguageDeps): Promise<LanguageServers> {
   const { paths, loaded: { config }, scope, recorder } = parts;
   const { LanguageServers, serverSpecs } = await loadLsp();
   return new LanguageServers({
@@ -152,6 +143,16 @@ function programFinder(
   return (name) => findProgram(name, env("PATH") ?? "", [cwd, ...roots]);
 }
 
+/** The tools about names: all of them, or `delete_symbol` where a language server is installed. */
+export async function languageTools({ paths, loaded }: ScopedDeps): Promise<readonly Tool[]> {
+  if (loaded.config.lsp.tools) {
+    const [{ NAME_TOOLS }, { SYMBOL_EDITS }] = await Promise.all([loadNameTools(), loadSymbolEdits()]);
+    return [...NAME_TOOLS, ...SYMBOL_EDITS];
+  }
+  const rows = await languageServerRows(paths, loaded);
+  return rows.some(({ program }) => program !== undefined) ? [(await loadSymbolEdits()).DELETE_SYMBOL] : [];
+}
+
 /** A known language server, and its program where that is installed. */
 export interface LanguageServerRow {
   readonly name: string;
@@ -173,7 +174,7 @@ export async function languageServerRows(
 }
 
 async function startJailed(
-  { paths, scope, guard, openJail }: LspDeps,
+  { paths, scope, guard, openJail }: LanguageDeps,
   { name, root }: { readonly name: string; readonly root: string },
   { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {

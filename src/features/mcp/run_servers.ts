@@ -6,7 +6,7 @@ import {
   lookUpSecret,
   userConfigFile,
 } from "../../config/mod.ts";
-import { appendIfChanged, changeTools, type Recorder } from "../../control/mod.ts";
+import { appendIfChanged, changeTools } from "../../control/mod.ts";
 import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import {
@@ -23,35 +23,26 @@ import {
   type ServerChange,
   serverSpecs,
 } from "../../mcp/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
 import { matchPattern, RuleSet, toPattern } from "../../rule/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
-import type { Asker, ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { openInBrowser } from "../../util/network/browser.ts";
 import { after } from "../../util/timer.ts";
-import { configuredRules } from "../access/gate.ts";
-import { secretsOf } from "../access/access_scope.ts";
-import type { RunPaths } from "../run_options.ts";
-import type { RemotePlugins } from "./remote_plugins.ts";
+import {
+  configuredRules,
+  type PluginDeps as RunPluginDeps,
+  type RunPlugins as RunPluginsPort,
+  secretsOf,
+} from "../../run/mod.ts";
 
 /** Answers to what servers ask in a run. */
-export interface RunQuestions extends McpQuestions {
+interface RunQuestions extends McpQuestions {
   /** Says that a tool is believed for this session only: why, or what could be written. */
   readonly notSaved: (tool: string, server: string, why: string) => Promise<string>;
 }
 
-export interface PluginDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly recorder: Recorder;
-  readonly registry: ToolRegistry;
-  readonly guard: ProcessGuard | undefined;
+interface PluginDeps extends RunPluginDeps {
   readonly questions: RunQuestions;
-  /** Those that the model's provider speaks to. */
-  readonly remote?: RemotePlugins | undefined;
-  /** False: nothing is waited for, and servers start soon by themselves. */
-  readonly wait: boolean;
 }
 
 /** Time after which a front end that waits for nobody has drawn itself. */
@@ -115,7 +106,7 @@ export function workspaceRoot(cwd: string): McpRoot {
 }
 
 /** The plugins of a run: when they start, and when what they offer reaches the model. */
-export class RunPlugins {
+export class RunPlugins implements RunPluginsPort {
   readonly servers: McpServers;
   readonly #parts: PluginDeps;
   /** Changes that came before there was a session to record them in. */
@@ -156,13 +147,14 @@ export class RunPlugins {
   };
 
   /** Offers what is known of the configured servers. Nothing is started. */
-  static async open(parts: PluginDeps): Promise<RunPlugins> {
+  static async open(deps: RunPluginDeps): Promise<RunPlugins> {
+    const parts = { ...deps, questions: serverQuestions(deps) };
     const plugins: RunPlugins = new RunPlugins(
       parts,
       await openServers(parts, (change) => plugins.#changed(change)),
     );
     parts.registry.setPluginTools(plugins.servers.tools());
-    if (!parts.wait) after(SOON_MS, () => plugins.warm());
+    if (deps.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
     return plugins;
   }
 
@@ -171,13 +163,13 @@ export class RunPlugins {
    * long as the configuration says.
    */
   async settle(): Promise<void> {
-    const { recorder, registry, loaded: { config }, wait } = this.#parts;
+    const { recorder, registry, loaded: { config }, options: { waitForPlugins = true } } = this.#parts;
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const event of early) await recorder.record(event);
     const met = this.servers.unknown();
     const seconds = config.tools.mcp_startup_wait_seconds;
-    if (wait && met.length > 0 && seconds > 0) await this.#await(met, seconds);
+    if (waitForPlugins && met.length > 0 && seconds > 0) await this.#await(met, seconds);
     // What has come by now is no change of what the model was told.
     if (this.#late !== undefined) registry.setPluginTools(this.servers.tools());
     this.#late = undefined;
@@ -261,16 +253,8 @@ export class RunPlugins {
   }
 }
 
-export interface QuestionDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly recorder: Recorder;
-  readonly provider: Provider;
-  readonly asker: Asker | undefined;
-}
-
 /** What the servers of a run may ask: its directory, the person, and the session's model. */
-export function serverQuestions({ paths, loaded, recorder, provider, asker }: QuestionDeps): RunQuestions {
+function serverQuestions({ paths, loaded, recorder, provider, asker }: RunPluginDeps): RunQuestions {
   const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
   const desk = {
     asker,
