@@ -217,7 +217,7 @@ class Review {
     await conversation.record({ type: "message.user", content, origin: "continue" });
   }
 
-  /** What else has a say in whether the turn may end. */
+  /** Lets extensions decide whether the turn may end. */
   async #others(answer: string, signal: AbortSignal): Promise<Stop | undefined> {
     const { reviewAnswer, conversation } = this.#parts;
     const found = await reviewAnswer?.(answer, signal);

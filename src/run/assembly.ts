@@ -30,13 +30,12 @@ import type { RunSession } from "./session/session.ts";
 import type { RunContext } from "./tools/run_tools.ts";
 import type { TurnExtensions } from "./turn_extensions.ts";
 
-/** What turns are made with. */
 interface TurnRunDeps extends RunContext {
   readonly controller: Controller;
   /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
   readonly window: number | undefined;
-  /** How servers give what goes into a message. */
+  /** The intake of content from MCP servers. */
   readonly attachments: { readonly vision: boolean; readonly directory: string };
 }
 
@@ -44,7 +43,7 @@ interface TurnRunDeps extends RunContext {
 class TurnRunner {
   readonly #parts: TurnRunDeps;
   readonly #warnings: Warning[];
-  /** What the model was not told yet of what the user had saved. */
+  /** Facts that the user saved, for the next turn. */
   readonly #facts: string[] = [];
 
   constructor(parts: TurnRunDeps) {
@@ -138,7 +137,7 @@ function throwIfStopped(signal: AbortSignal | undefined): void {
   throw new ReasonixError("Stopped before the turn began", { exit });
 }
 
-/** What turns have taken that followed from one another. */
+/** Sums up a turn and the turns that follow it automatically. */
 class TurnTotal {
   readonly #currency: string | undefined;
   #spending: Spending = NO_SPENDING;
@@ -186,7 +185,7 @@ interface AssemblyDeps extends RunContext, Features {
   readonly beforeTurn: () => Promise<void>;
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
-  /** What a turn needs beyond its conversation; nothing that acts between steps. */
+  /** The dependencies of a turn, except what acts between steps. */
   readonly turn: ControlledDeps;
 }
 
@@ -209,7 +208,7 @@ export interface SessionStart {
  */
 export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
-  /** How far the agent may go, for a person to change between calls. */
+  /** Approval and permission mode, which a person may change between calls. */
   readonly modes: Modes;
   readonly paths: AssemblyDeps["paths"];
   readonly workspace: AssemblyDeps["workspace"];
@@ -269,7 +268,7 @@ export class Assembly implements AsyncDisposable {
     return this.#parts.plugins?.servers;
   }
 
-  /** How servers give what goes into a message. */
+  /** The intake of content from MCP servers. */
   get attachments(): { readonly vision: boolean; readonly directory: string } {
     return { vision: this.#parts.tools.images.vision, directory: `${this.session.paths.dir}/outputs` };
   }

@@ -37,7 +37,6 @@ export interface FallbackOptions {
   readonly now?: () => number;
 }
 
-/** What a change of the model is declared to. */
 export interface FallbackDeps {
   readonly recorder: Recorder;
   readonly inputs: Pick<PromptInputs, "systemOf">;

@@ -92,7 +92,7 @@ async function configuredModel(
   return { provider, choice };
 }
 
-/** What a model of the configuration is made from in this run. */
+/** The options of a configured model in this run. */
 function createOptions(
   { paths, loaded, effort, onReply }: AssemblyOptions,
   { entry, model }: ModelChoice,
@@ -161,7 +161,7 @@ function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): Provid
   };
 }
 
-/** What a flag asks for is a level or a word of the vendor's own; files are checked when they are read. */
+/** Checks the effort of a flag: a level or a word of the vendor. Files are checked when they are read. */
 function checkEffort(effort: string | undefined, { efforts }: ProviderEntry): void {
   const levels = effortLevels(efforts);
   if (effort === undefined || effort === "" || levels.includes(effort)) return;

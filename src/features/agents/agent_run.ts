@@ -119,13 +119,12 @@ export class Slots {
 const MAX_SUMMARY = 400;
 const MAX_PROGRESS = 160;
 
-/** What the one that began a task sees of it. */
 export interface AgentRunDeps {
   readonly id: string;
   readonly agent: string;
   readonly task: AgentTask;
   readonly child: Assembly;
-  /** What goes along with the words of the task. */
+  /** Attachments of the task. */
   readonly input?: Pick<TurnInput, "references" | "images">;
   /** Receives everything that happens in its session. */
   readonly sink?: EventSink;
@@ -138,7 +137,7 @@ export interface AgentRunDeps {
   readonly spend: (amount: number) => void;
   /** Nothing is left to spend. */
   readonly overspent: () => boolean;
-  /** What the model should know beside the answer. */
+  /** Notes for the model in addition to the answer. */
   readonly notes: readonly string[];
   /** Called when it has ended; what else the model should know. */
   readonly end?: (signal: AbortSignal) => Promise<readonly string[]>;
@@ -172,7 +171,7 @@ export class AgentRun {
     this.ended = this.#run();
   }
 
-  /** What was spent since it began. */
+  /** Spending since the beginning. */
   get spending(): Spending {
     const { usage, costs, unpriced } = this.#parts.child.controller.recorder.state;
     const before = this.#before;
@@ -194,12 +193,12 @@ export class AgentRun {
     return this.#end ?? this.#report("running");
   }
 
-  /** How its turn ended; undefined when it never began, and while it goes on. */
+  /** The outcome of the turn; undefined before and while it runs. */
   get outcome(): TurnOutcome | undefined {
     return this.#outcome;
   }
 
-  /** Whether the one that began it knows how it ended. */
+  /** The caller knows the outcome. */
   get isSeen(): boolean {
     return this.#seen;
   }
@@ -210,7 +209,7 @@ export class AgentRun {
     return this.report;
   }
 
-  /** What tells its events from those of others. */
+  /** The fields that identify its events. */
   get #names() {
     const { id, agent, task: { callId, background } } = this.#parts;
     return { id, agent, ...(callId === undefined ? {} : { callId }), ...(background ? { background } : {}) };
@@ -277,7 +276,7 @@ export class AgentRun {
     }
   }
 
-  /** What a person is asked by the agent takes no time of the call that waits for it. */
+  /** Stops the clock of the waiting call while a person answers the agent. */
   #asks(state: EventOf<"turn.state">["to"]): void {
     const { record, task: { callId, background } } = this.#parts;
     const asking = state === "awaiting_approval" || state === "awaiting_answer";
@@ -388,7 +387,7 @@ const OWN_TOOLS: ReadonlySet<string> = new Set([
 ]);
 const TASK_TOOLS: ReadonlySet<string> = new Set(["task", "read_only_task", "task_output", "task_stop"]);
 
-/** What holds for an agent as it does for the run; the rest is about the user's own session. */
+/** The options that agents inherit; the others are about the user's session. */
 const INHERITED = ["approvalMode", "onAsk", "trustProject", "ignoreUntrusted", "gate", "hooks"] as const;
 
 function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHERITED[number]> {

@@ -38,7 +38,7 @@ class SubagentManager implements RunAgents {
   readonly #tasks = new Map<string, AgentRun>();
   /** Those that have not ended. */
   readonly #working = new Set<AgentRun>();
-  /** What those that have not ended have spent. */
+  /** Cost of the runs that have not ended. */
   #spending = 0;
 
   constructor(run: RunContext, assemble: Assemble) {
@@ -238,7 +238,7 @@ async function ended(run: AgentRun, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** What the model is told of a task in the background that has ended. */
+/** The message to the model about a background task that ended. */
 function updateText({ id, agent, state, problem }: AgentReport): string {
   const how = state === "ok" ? "is done" : `did not finish: ${problem ?? state}`;
   return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
@@ -275,7 +275,6 @@ function internalTask(
   return { agent, readOnly, system, unattended: true, ...(provider ? { provider } : {}) };
 }
 
-/** What comes back of a run that has ended. */
 function internalResult(
   run: AgentRun,
   events: readonly Event[],

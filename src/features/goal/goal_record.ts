@@ -1,7 +1,7 @@
 import type { Event, EventOf, Saying, Sayings } from "../../core/mod.ts";
 import type { GoalRecord } from "../../run/mod.ts";
 
-/** What people are told of a goal, in English and as codes for other languages. */
+/** A notice about a goal, in English and as codes for other languages. */
 export interface GoalUpdate {
   readonly text: string;
   readonly said: Sayings;
@@ -147,7 +147,6 @@ export interface CheckResult {
 
 /** Everything that a decision about the next turn depends on. */
 export interface TurnFacts {
-  /** How the turn ended. */
   readonly reason: "done" | "failed" | "blocked" | "limit" | "provider" | "interrupted" | "terminated";
   readonly limit?: "steps" | "time" | "cost" | "repairs" | undefined;
   readonly detail?: string | undefined;
@@ -155,7 +154,7 @@ export interface TurnFacts {
   readonly report?:
     | { readonly status: "progress" | "blocked" | "complete"; readonly note: string }
     | undefined;
-  /** What the calls of the turn did: something new, only read something new, or neither. */
+  /** The most that calls of the turn did: a new effect, reading something new, or neither. */
   readonly effect: "effect" | "read" | "none";
   /** The checks, where the model said that the goal is reached. */
   readonly checks: readonly CheckResult[];
@@ -309,7 +308,7 @@ export function takenUp(record: GoalRecord): GoalRecord {
 const MAX_OBJECTIVE = 4000;
 const MAX_CHECK_OUTPUT = 6000;
 
-/** What a research goal has been told to keep, for its block. */
+/** The research record of a goal, for its block. */
 export interface ResearchStatus {
   /** Relative to the working directory. */
   readonly directory: string;

@@ -18,7 +18,7 @@ const SIGNALS = [
   /性能|优化|基准测试|提速|降低.{0,12}(?:延迟|耗时|内存|成本)/,
 ];
 
-/** Whether the objective of a goal looks like research, debugging or optimisation of some length. */
+/** Reports whether an objective looks like long research, debugging or optimization. */
 export function looksLikeResearch(objective: string): boolean {
   const kinds = SIGNALS.filter((pattern) => pattern.test(objective)).length;
   return kinds >= 2 || (kinds === 1 && objective.length >= 200) || demandsResearch(objective);
@@ -51,7 +51,7 @@ const RECORD =
   /\b(?:keep|write|maintain)\b.{0,30}\b(?:log|record|journal|notes|report)\b|\b(?:log|record|document) (?:every|each|all)\b|\bfinal report\b|记录(?:每|所有|下)|研究(?:报告|记录|日志)|(?:写|撰写|给出|输出).{0,8}报告/i;
 
 /**
- * Whether an ordinary prompt asks for autonomous research in so many words: all four of going on by itself,
+ * Reports whether an ordinary prompt asks for autonomous research: all four of continuing automatically,
  * hypotheses, experiments and a record, or the protocol by its name. Single words such as "optimize",
  * "research", "long term" or "verify" never suffice.
  */

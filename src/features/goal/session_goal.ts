@@ -146,7 +146,7 @@ function goalLimits({ goal, agent }: Config): GoalLimits {
   };
 }
 
-/** What a goal leaves for its next turn. */
+/** The part of the limits that is left for the next turn. */
 function remaining({ durationMs, cost }: GoalLimits, { leg }: GoalRecord): Limits {
   return {
     ...(durationMs > 0 ? { timeMs: Math.max(1, durationMs - leg.durationMs) } : {}),

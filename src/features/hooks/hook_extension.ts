@@ -40,7 +40,7 @@ interface HookedAgent {
 
 interface HookSources {
   readonly configured: readonly ConfiguredHook[];
-  /** Where the project is; an agent may work somewhere else. */
+  /** The directories of the project; an agent may work in others. */
   readonly paths: RunPaths;
   /** Absent: as they are now. */
   readonly contents?: TrustedContents;
@@ -196,7 +196,7 @@ function occasion(call: PreparedCall, { run: { paths: { cwd } } }: RunHooks) {
   };
 }
 
-/** So often hooks can keep a turn from ending. */
+/** At most this many times hooks can keep a turn from ending. */
 const MOST_ENDS = 5;
 /** Time without a new message after which the user seems to be elsewhere. */
 const IDLE_MS = 60_000;
@@ -211,7 +211,7 @@ class HookExtension implements TurnExtension {
   /** Somebody is there to be told that the agent waits. */
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
-  /** What the hooks of the start said has reached the model. */
+  /** The model has received the output of the start hooks. */
   #said = false;
   /** Ends that hooks did not let pass since the last prompt. */
   #kept = 0;

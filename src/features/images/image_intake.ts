@@ -8,7 +8,7 @@ import { grouped } from "../../view/mod.ts";
 import { type AdmitImages, type AdmittedImages, providerOf } from "../../run/mod.ts";
 import prompt from "./describe.md" with { type: "text" };
 
-/** What comes of one image; without an image it is left out. */
+/** One image as the model gets it; without `image` it is left out. */
 interface Outcome {
   readonly image?: ImagePart;
   readonly note?: string;

@@ -54,7 +54,7 @@ export class RunLsp {
     this.checks.before(real.filter((path) => path !== undefined));
   }
 
-  /** What the result of an edit should say of new errors. */
+  /** Returns the text about new errors for the result of an edit. */
   async after(changes: readonly FileChange[], signal: AbortSignal): Promise<string | undefined> {
     if (!this.#parts.loaded.config.lsp.enabled) return undefined;
     const files = changes.flatMap(({ path, from, change }) => [

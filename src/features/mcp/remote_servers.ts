@@ -85,7 +85,7 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
     if (JSON.stringify(judged) !== JSON.stringify(this.#servers)) this.#servers = judged;
   }
 
-  /** What people have to know of them with this model. */
+  /** Warnings about servers that this model cannot or may not use. */
   warnings({ model, remoteMode }: Provider): readonly Warning[] {
     const id = `${model.provider}/${model.id}`;
     const mode = (model.toolMode ?? "official") === "official" ? remoteMode : undefined;

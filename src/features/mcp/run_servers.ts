@@ -253,7 +253,7 @@ export class RunPlugins implements RunPluginsPort {
   }
 }
 
-/** What the servers of a run may ask: its directory, the person, and the session's model. */
+/** Answers questions of servers: the directory of the run, the person, and the session's model. */
 function serverQuestions({ paths, loaded, recorder, provider, asker }: RunPluginDeps): RunQuestions {
   const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
   const desk = {

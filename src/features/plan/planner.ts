@@ -180,8 +180,8 @@ function handOff(plan: string, model: string, isProposal: boolean): string {
 }
 
 /**
- * What was said in the latest turns, for the planner, which sees nothing of them; `heard` are those that it
- * knows already. Undefined where there is none.
+ * The latest turns, for the planner, which does not see them; `heard` are those that it knows already.
+ * Undefined where there is none.
  */
 function sinceThen(turns: SessionState["turns"], heard = 0): string | undefined {
   const news = turns.slice(Math.max(heard, turns.length - MOST_TURNS)).map(({ prompt, answer = "" }) =>

@@ -59,7 +59,7 @@ function plainStep(text: string): string {
   return characters.length > MAX_LENGTH ? `${characters.slice(0, MAX_LENGTH - 1).join("")}…` : plain;
 }
 
-/** What is asked, not done: such a text never begins with a plan. */
+/** Recognizes questions, for which no plan is made. */
 const QUESTION =
   /^(?:what|why|how (?:do|does|is|are|can|much|many)|where|which|who|when|is|are|does|do|can you (?:explain|tell)|explain|describe|show|list|find|tell|summari[sz]e)\b|^(?:什么|为什么|怎么|如何|哪|谁|是否|解释|说明|介绍|列出|查找|总结)|[?？]\s*$/i;
 

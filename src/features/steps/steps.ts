@@ -56,7 +56,9 @@ class Turns implements TurnExtension {
     return Promise.resolve(status === undefined ? input : { ...input, reminder: status });
   }
 
-  /** What the model is told behind the message of a turn; others may lead to more turns than there are. */
+  /**
+   * The status after the message of a turn; undefined where other extensions caused more turns than planned.
+   */
   get status(): string | undefined {
     return this.#turn > this.#most || !this.#tells
       ? undefined

@@ -21,7 +21,6 @@ import {
   VerifyTrust,
 } from "./verify_commands.ts";
 
-/** What a runner can be told about the changed files. */
 interface RelatedInput {
   /** Its arguments as they are. */
   readonly rest: string;
@@ -31,7 +30,7 @@ interface RelatedInput {
 }
 
 interface Runner {
-  /** What its command line begins with; the rest must be options alone. */
+  /** Matches the beginning of its command line; the rest must be options. */
   readonly begins: RegExp;
   /** The part of the tests that the files can break, as a command line; undefined: it cannot be told. */
   readonly narrow: (input: RelatedInput) => string | undefined;
@@ -292,7 +291,7 @@ export class Verifier implements Verification {
     return { reason: "failed", detail, said };
   }
 
-  /** What the model is told. */
+  /** The message to the model. */
   #report(failed: readonly VerifyResult[], changed: readonly string[]): string {
     const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : "";
     const parts = failed.map((result) =>
@@ -331,7 +330,7 @@ interface VerifyRoundDeps {
 interface VerifyRound {
   readonly round: number;
   readonly changed: readonly string[];
-  /** What the turn could have broken is tested before the whole. */
+  /** Tests that the changes affect run before all tests. */
   readonly narrow: boolean;
 }
 

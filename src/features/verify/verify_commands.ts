@@ -18,17 +18,16 @@ export interface VerifyCommand {
   readonly defined?: Definition;
 }
 
-/** Where a file of the project says what such a command runs. */
+/** A definition of a command in a file of the project. */
 interface Definition {
   /** From the working directory. */
   readonly file: string;
-  /** What runs, as it is written there; the command itself where the file only says which tool there is. */
+  /** The text of the definition; the command itself where the file only names a tool. */
   readonly text: string;
   /** All of the file decides what runs. */
   readonly whole?: boolean;
 }
 
-/** What became of a command line. */
 export interface VerifyResult extends Pick<EventOf<"verification">, "outcome" | "exitCode"> {
   readonly line: string;
   /** The end of what it printed, or why it was not run. */

@@ -86,7 +86,7 @@ export type Warning = Omit<NewEventOf<"notice">, "type" | "level" | "code">;
 
 /** The reach of the commands and file tools of a run. */
 export interface AccessScope {
-  /** What rules count from, and what the destructive-command check protects everything outside of. */
+  /** The root of relative rules; the destructive-command check protects everything outside. */
   readonly rooted: Workspace;
   /** The reach of file tools; the same, or more. */
   readonly workspace: Workspace;
@@ -178,7 +178,7 @@ export function containerOf({ backend, image, container }: Config["sandbox"]): C
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly forecast: ExpectedSandbox;
-  /** What the user is told before the first request: of it, and of what the project brings in vain. */
+  /** Notices before the first request, such as about repository content without effect. */
   readonly notices: readonly Warning[];
 }
 

@@ -42,10 +42,10 @@ type ModalGate =
     >
   >;
 
-/** How user and model work together: turn by turn, on a plan first, or on a goal until it is reached. */
+/** Collaboration turn by turn, on a plan first, or on a goal until it is reached. */
 export type CollaborationMode = "normal" | "plan" | "goal";
 
-/** What the model is told of a mode. */
+/** The message to the model about each mode. */
 const TOLD: Readonly<Record<PermissionMode, string>> = {
   "read-only":
     "Read-only mode is on: only tools and commands that read may run until the user leaves this mode.",
@@ -104,7 +104,6 @@ export class Modes {
     }
   }
 
-  /** How far approvals are given without a person. */
   get approval(): ApprovalMode {
     return this.#approval;
   }
@@ -150,7 +149,7 @@ export class Modes {
     this.#gate.revokeForSession?.(rule);
   }
 
-  /** Whether a person typed the command that runs now: then the typing is the approval. */
+  /** The command that runs now was typed by the user, which approves it. */
   set ownCommand(own: boolean) {
     this.#ownCommand = own;
     this.#apply();
@@ -245,7 +244,7 @@ export class Modes {
     if (this.#untold) await this.tell();
   }
 
-  /** What the model was told last; where it was told nothing, the mode in which its first turn was made. */
+  /** The last message about a mode; without one, the message about the mode of the first turn. */
   #told(): string {
     const { messages, state: { firstMode = USUAL } } = this.#recorder;
     const isAboutMode = ({ role, content }: Message) => role === "user" && content.startsWith(TAG);

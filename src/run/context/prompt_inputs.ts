@@ -109,7 +109,7 @@ export interface PromptInputs {
   readonly toolMode: ToolMode;
 }
 
-/** What a system prompt depends on of its model. */
+/** The properties of a model that the system prompt depends on. */
 export interface SystemModel extends PromptedModel {
   readonly toolMode?: ToolMode;
 }

@@ -70,7 +70,7 @@ export async function resolveInput(input: TurnInput, parts: TurnInputDeps): Prom
   };
 }
 
-/** Where `@agent:NAME` and `@session:ID` are looked up. */
+/** The sources of `@agent:NAME` and `@session:ID`. */
 export interface MentionDeps {
   readonly paths: RunPaths;
   readonly inputs: PromptInputs;

@@ -271,7 +271,6 @@ function toolSettings(
   };
 }
 
-/** How images get into the conversation. */
 interface ImageSources {
   /** Looks at the images of a message. */
   readonly admit: AdmitImages;

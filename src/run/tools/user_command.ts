@@ -15,11 +15,10 @@ export interface UserCommand {
   readonly timeoutSeconds: number;
 }
 
-/** How such a command ended. */
 export interface UserCommandResult {
   readonly outcome: "passed" | "failed" | "timeout";
   readonly exitCode?: number;
-  /** What it printed, bounded, with how it ended where that was not well. */
+  /** The bounded output, with the reason of a failure. */
   readonly text: string;
   readonly durationMs: number;
 }
