@@ -1,13 +1,13 @@
 import { type EnvLookup, isInside, reasonixHome, resolvePath, userConfigFile } from "../config_paths.ts";
-import type { ForeignFile } from "./document.ts";
+import type { SourceFile } from "./document.ts";
 import type { AgentName, Scope } from "./plan.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import { exists, isDirectory, isFile } from "../../path/probe.ts";
 
-export interface Surroundings {
+export interface ImportContext {
   readonly cwd: string;
-  /** Our own home. */
+  /** The Reasonix home. */
   readonly home: string;
   readonly env: EnvLookup;
 }
@@ -19,24 +19,23 @@ export const AGENTS: readonly { readonly name: AgentName; readonly label: string
   { name: "reasonix", label: "the Go Reasonix" },
 ];
 
-/** Lists where an agent keeps its settings, whether or not they are there: the user's first. */
-export function usualFiles(agent: AgentName, around: Surroundings): ForeignFile[] {
-  const { cwd, env } = around;
-  const at = (scope: Scope) => (path: string): ForeignFile => ({
+/** Lists the usual settings files of an agent, the user's first, whether or not they exist. */
+export function usualFiles(agent: AgentName, context: ImportContext): SourceFile[] {
+  const { cwd, env } = context;
+  const at = (scope: Scope) => (path: string): SourceFile => ({
     agent,
     scope,
     path: resolvePath(path, cwd, env),
   });
-  const [user, project] = PLACES[agent](around);
+  const [user, project] = LOCATIONS[agent](context);
   const files = [...user.map(at("user")), ...project.map(at("project"))];
   return files.filter(({ path }, index) => files.findIndex((other) => other.path === path) === index);
 }
 
-/** The same for files that are there; a link counts once, as what it leads to. */
-export function findFiles(agent: AgentName, around: Surroundings): ForeignFile[] {
-  const own = realOf(userConfigFile(around));
-  const seen = new Set([own, realOf(join(around.cwd, "reasonix.toml"))]);
-  return usualFiles(agent, around).filter(({ path }) => {
+/** Lists those that exist; a link counts once, as its target. */
+export function findFiles(agent: AgentName, context: ImportContext): SourceFile[] {
+  const seen = new Set([realOf(userConfigFile(context)), realOf(join(context.cwd, "reasonix.toml"))]);
+  return usualFiles(agent, context).filter(({ path }) => {
     const real = exists(path) ? realOf(path) : undefined;
     if (real === undefined || seen.has(real)) return false;
     seen.add(real);
@@ -44,9 +43,9 @@ export function findFiles(agent: AgentName, around: Surroundings): ForeignFile[]
   });
 }
 
-type Places = (around: Surroundings) => readonly [user: readonly string[], project: readonly string[]];
+type Locations = (context: ImportContext) => readonly [user: readonly string[], project: readonly string[]];
 
-const PLACES: Readonly<Record<AgentName, Places>> = {
+const LOCATIONS: Readonly<Record<AgentName, Locations>> = {
   claude: ({ env, cwd }) => {
     const chosen = env("CLAUDE_CONFIG_DIR");
     return [
@@ -128,14 +127,13 @@ function realOf(path: string): string {
 }
 
 /**
- * Returns the files that `from` means: itself, or those of a directory that have a usual name. What lies in
- * the project belongs to it.
+ * Returns the file `from`, or the files of a usual name in that directory. Files in the project belong to it.
  *
  * @throws {ReasonixError} (usage) when there is none, or when nothing tells whose it is
  */
-export function filesFrom(from: string, agent: AgentName | undefined, around: Surroundings): ForeignFile[] {
-  const path = resolvePath(from, around.cwd, around.env);
-  const scope = isInside(path, around.cwd) && !isInside(resolvePath("~/", "/", around.env), around.cwd)
+export function filesFrom(from: string, agent: AgentName | undefined, context: ImportContext): SourceFile[] {
+  const path = resolvePath(from, context.cwd, context.env);
+  const scope = isInside(path, context.cwd) && !isInside(resolvePath("~/", "/", context.env), context.cwd)
     ? "project"
     : "user";
   if (!exists(path)) throw unusable(from, "there is no such file", "name an existing file or directory");
@@ -156,7 +154,7 @@ export function filesFrom(from: string, agent: AgentName | undefined, around: Su
   );
 }
 
-/** Files of all agents, as they lie in a directory of settings or in a project. */
+/** Files of all agents in a directory of settings or in a project. */
 const NAMES = [
   "settings.json",
   "settings.local.json",
