@@ -22,8 +22,8 @@ export interface UserMessage {
 }
 
 /**
- * Content that one wire wants back byte for byte, and that is opaque to others: a signed thought, an encrypted
- * reasoning item, the signature of a call.
+ * Content that one wire wants back byte for byte, and that is opaque to others: a signed thought, an
+ * encrypted reasoning item, the signature of a call.
  */
 export interface ProviderPart {
   /** The provider kind that wrote it. */

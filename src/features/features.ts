@@ -22,44 +22,44 @@ interface Extension {
   /** Reports whether this run has any use for it; cheap. */
   readonly wanted: (run: RunContext) => boolean;
   /** Loads it and adds its turn extensions; records nothing, since nothing is open yet. */
-  readonly join: (run: RunContext, features: Features) => void | Promise<void>;
+  readonly attach: (run: RunContext, features: Features) => void | Promise<void>;
 }
 
-/** Every feature that may join a run, in the order in which it takes part in turns. */
+/** Every feature that may attach a run, in the order in which it takes part in turns. */
 const EXTENSIONS: readonly Extension[] = [
   {
     wanted: ({ options: { simple, parent, loaded: { config } } }) =>
       config.goal.autoresearch && !parent && !simple,
-    join: upgradePrompts,
+    attach: upgradePrompts,
   },
   // What another agent changes is tested with the turn that it works for.
-  { wanted: ({ options: { parent } }) => !parent, join: verifyTurns },
+  { wanted: ({ options: { parent } }) => !parent, attach: verifyTurns },
   {
     wanted: ({ options: { parent, loaded: { config } } }) => config.agent.memory_compiler.enabled && !parent,
-    join: compileMemory,
+    attach: compileMemory,
   },
   {
     wanted: ({ options: { permissionMode, loaded } }) =>
       permissionMode === "plan" || loaded.config.agent.auto_plan,
-    join: async (...run) => await (await import("./plan/session_plans.ts")).joinPlans(...run),
+    attach: async (...run) => await (await import("./plan/session_plans.ts")).attachPlans(...run),
   },
   {
     wanted: ({ options: { parent, loaded } }) => loaded.config.agent.auto_todo && !parent,
-    join: async (run) => (await import("./plan/session_plans.ts")).joinTodos(run),
+    attach: async (run) => (await import("./plan/session_plans.ts")).attachTodos(run),
   },
-  { wanted: ({ session }) => openGoal(session.state) !== undefined, join: resumeGoal },
+  { wanted: ({ session }) => openGoal(session.state) !== undefined, attach: resumeGoal },
   {
     // Agents have none that plans for them.
     wanted: ({ options: { parent, loaded } }) => loaded.config.agent.planner_model !== "" && !parent,
-    join: async (...run) => await (await import("./plan/planner.ts")).join(...run),
+    attach: async (...run) => await (await import("./plan/planner.ts")).attach(...run),
   },
   {
     wanted: ({ options: { steps = 1 } }) => steps > 1,
-    join: async (run) => (await import("./steps/steps.ts")).join(run),
+    attach: async (run) => (await import("./steps/steps.ts")).attach(run),
   },
   {
     wanted: ({ options }) => options.hooks !== undefined,
-    join: async (run) => (await import("./hooks/hook_extension.ts")).join(run),
+    attach: async (run) => (await import("./hooks/hook_extension.ts")).attach(run),
   },
 ];
 
@@ -163,10 +163,10 @@ export async function prepareFeatures(options: AssemblyOptions): Promise<Assembl
   return await (await import("./hooks/hook_extension.ts")).withHooks(options);
 }
 
-/** Lets every feature join that the run has a use for; the others are not loaded. */
+/** Lets every feature attach that the run has a use for; the others are not loaded. */
 export async function attachExtensions(run: RunContext, features: Features): Promise<void> {
-  for (const { wanted, join } of EXTENSIONS) {
-    if (wanted(run)) await join(run, features);
+  for (const { wanted, attach } of EXTENSIONS) {
+    if (wanted(run)) await attach(run, features);
   }
 }
 
@@ -178,7 +178,7 @@ export function featuresOf(
   return {
     plans: lazy(async () => new (await import("./plan/session_plans.ts")).SessionPlans(run)),
     goals: lazy(async () => new (await import("./goal/session_goal.ts")).SessionGoal(run)),
-    agents: lazy(async () => (await import("./agents/subagent_manager.ts")).openDesk(run, assemble)),
+    agents: lazy(async () => (await import("./agents/subagent_manager.ts")).openSubagents(run, assemble)),
   };
 }
 
@@ -235,7 +235,7 @@ function compileMemory({ paths, recorder, extensions }: RunContext): void {
       return undefined;
     },
     async before(input) {
-      if (exists(file)) await (await compiler()).tell(recorder);
+      if (exists(file)) await (await compiler()).notify(recorder);
       return input;
     },
     async after() {

@@ -149,7 +149,7 @@ export class AgentRun {
   readonly task: AgentTask;
   /** Resolves when it is done and everything that it started has ended; never rejects. */
   readonly ended: Promise<void>;
-  readonly #parts: AgentRunDeps;
+  readonly #deps: AgentRunDeps;
   readonly #stop = new AbortController();
   readonly #started = performance.now();
   readonly #before: Spending;
@@ -162,18 +162,18 @@ export class AgentRun {
   #brought: readonly string[] = [];
 
   /** Begins to work. */
-  constructor(parts: AgentRunDeps) {
-    this.#parts = parts;
-    this.id = parts.id;
-    this.task = parts.task;
-    const { usage, costs, unpriced } = parts.child.controller.recorder.state;
+  constructor(deps: AgentRunDeps) {
+    this.#deps = deps;
+    this.id = deps.id;
+    this.task = deps.task;
+    const { usage, costs, unpriced } = deps.child.controller.recorder.state;
     this.#before = { usage, costs, unpriced };
     this.ended = this.#run();
   }
 
   /** Spending since the beginning. */
   get spending(): Spending {
-    const { usage, costs, unpriced } = this.#parts.child.controller.recorder.state;
+    const { usage, costs, unpriced } = this.#deps.child.controller.recorder.state;
     const before = this.#before;
     const spent = (currency: string) => (costs[currency] ?? 0) - (before.costs[currency] ?? 0);
     return {
@@ -211,7 +211,7 @@ export class AgentRun {
 
   /** The fields that identify its events. */
   get #names() {
-    const { id, agent, task: { callId, background } } = this.#parts;
+    const { id, agent, task: { callId, background } } = this.#deps;
     return { id, agent, ...(callId === undefined ? {} : { callId }), ...(background ? { background } : {}) };
   }
 
@@ -220,7 +220,7 @@ export class AgentRun {
   }
 
   async #run(): Promise<void> {
-    const { child, slot } = this.#parts;
+    const { child, slot } = this.#deps;
     let release: (() => void) | undefined;
     try {
       release = await slot(this.#stop.signal);
@@ -229,16 +229,16 @@ export class AgentRun {
       this.#problem = problemOf(error);
     }
     await child[Symbol.asyncDispose]().catch((error) => this.#problem ??= errorMessage(error));
-    this.#brought = await this.#parts.end?.(this.#stop.signal) ?? [];
+    this.#brought = await this.#deps.end?.(this.#stop.signal) ?? [];
     this.#end = this.#report(this.#state());
     if (release) this.#recordEnd(this.#end);
     release?.();
   }
 
   async #work(): Promise<void> {
-    const { child, task } = this.#parts;
+    const { child, task } = this.#deps;
     const { session, provider: { model } } = child;
-    this.#parts.record({
+    this.#deps.record({
       type: "subagent.start",
       ...this.#names,
       session: session.id,
@@ -249,12 +249,12 @@ export class AgentRun {
     });
     const unsubscribe = child.controller.subscribe((event) => {
       this.#watch(event);
-      return this.#parts.sink?.(event);
+      return this.#deps.sink?.(event);
     });
     try {
       this.#outcome = await child.run(
         // Nothing in what another agent writes is a reference.
-        { ...this.#parts.input, text: task.prompt, literal: true },
+        { ...this.#deps.input, text: task.prompt, literal: true },
         this.#stop.signal,
       );
     } finally {
@@ -269,16 +269,16 @@ export class AgentRun {
       this.#progress(event.title ?? event.call.name);
     } else if (event.type === "subagent.progress") {
       this.#progress(`${event.agent}: ${event.text}`);
-    } else if (event.type === "message.start" && this.#parts.overspent()) {
+    } else if (event.type === "message.start" && this.#deps.overspent()) {
       this.stop(new StopReason("limit", "The cost limit of the turn is reached"));
     } else if ((event.type === "message.end" || event.type === "subagent.end") && event.cost) {
-      this.#parts.spend(event.cost.amount);
+      this.#deps.spend(event.cost.amount);
     }
   }
 
   /** Stops the clock of the waiting call while a person answers the agent. */
   #asks(state: EventOf<"turn.state">["to"]): void {
-    const { record, task: { callId, background } } = this.#parts;
+    const { record, task: { callId, background } } = this.#deps;
     const asking = state === "awaiting_approval" || state === "awaiting_answer";
     if (callId === undefined || background || asking === this.#asking) return;
     this.#asking = asking;
@@ -286,13 +286,13 @@ export class AgentRun {
   }
 
   #progress(what: string): void {
-    const { record } = this.#parts;
+    const { record } = this.#deps;
     const text = oneLine(what, MAX_PROGRESS);
     record({ type: "subagent.progress", ...this.#names, text, calls: this.#calls });
   }
 
   #recordEnd({ state, problem, answer, steps, durationMs }: AgentReport): void {
-    const { child, record } = this.#parts;
+    const { child, record } = this.#deps;
     const { provider: { model } } = child;
     const spending = this.spending;
     const cost = totalCost(spending, model.price?.currency);
@@ -319,7 +319,7 @@ export class AgentRun {
   }
 
   #report(state: AgentReport["state"]): AgentReport {
-    const { agent, child, notes } = this.#parts;
+    const { agent, child, notes } = this.#deps;
     const outcome = this.#outcome;
     const { signal } = this.#stop;
     const problem = signal.aborted

@@ -25,7 +25,7 @@ import {
 } from "./agent_run.ts";
 
 /** Opens the desk of a run, when its first task comes. */
-export function openDesk(run: RunContext, assemble: Assemble): RunAgents {
+export function openSubagents(run: RunContext, assemble: Assemble): RunAgents {
   return new SubagentManager(run, assemble);
 }
 
@@ -50,7 +50,7 @@ class SubagentManager implements RunAgents {
       interrupted: (reason) => this.#stopAll(reason),
       close: () => this.#close(),
       ...(options.waitForAgents
-        ? { after: (outcome: TurnOutcome, signal: AbortSignal) => this.#goOn(outcome, signal) }
+        ? { after: (outcome: TurnOutcome, signal: AbortSignal) => this.#continue(outcome, signal) }
         : {}),
     });
   }
@@ -159,12 +159,12 @@ class SubagentManager implements RunAgents {
     const { spending, task, report } = run;
     const { extensions } = this.#run;
     extensions.spend(spending);
-    if (task.background && !run.isSeen) extensions.tell(updateText(report));
+    if (task.background && !run.isSeen) extensions.notify(updateText(report));
     for (const amount of Object.values(spending.costs)) this.#spending -= amount;
   }
 
   /** At the end of a turn: what agents in the background have answered by then leads to another turn. */
-  async #goOn({ reason }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+  async #continue({ reason }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
     if (reason !== "done") return undefined;
     const { extensions, recorder, options } = this.#run;
     const seconds = options.loaded.config.agents.background_wait_seconds;
@@ -178,10 +178,10 @@ class SubagentManager implements RunAgents {
         "([agents] background_wait_seconds)";
       await recorder.record({ type: "notice", level: "warning", code: "agents", text });
     }
-    const news = extensions.drainUpdates();
-    return news.length === 0 || signal.aborted
+    const updates = extensions.drainUpdates();
+    return updates.length === 0 || signal.aborted
       ? undefined
-      : { text: news.join("\n\n"), origin: "continue", literal: true };
+      : { text: updates.join("\n\n"), origin: "continue", literal: true };
   }
 
   /** Money that the turn has left, less what other agents have spent meanwhile; absent: no limit. */

@@ -15,8 +15,8 @@ interface Outcome {
 }
 
 /** Admits the images of a run one after the other, since calls that run together fill the same request. */
-export function imageAdmission(parts: AdmissionDeps): AdmitImages {
-  const { recorder } = parts;
+export function imageAdmission(deps: AdmissionDeps): AdmitImages {
+  const { recorder } = deps;
   let last: Promise<unknown> = Promise.resolve();
   /** Admitted, and not yet in a message. */
   const waiting = new Set<ImagePart>();
@@ -34,7 +34,7 @@ export function imageAdmission(parts: AdmissionDeps): AdmitImages {
     if (images.length === 0) return { images, notes: [] };
     watch();
     const admitted = last.then(async () => {
-      const result = await new ImageIntake(parts, model, [...waiting]).admit(images, signal);
+      const result = await new ImageIntake(deps, model, [...waiting]).admit(images, signal);
       for (const image of result.images) waiting.add(image);
       return result;
     });
@@ -48,19 +48,19 @@ export function imageAdmission(parts: AdmissionDeps): AdmitImages {
  * takes none, and says what was left out and why.
  */
 class ImageIntake {
-  readonly #parts: AdmissionDeps;
+  readonly #deps: AdmissionDeps;
   readonly #limits: ImageLimits;
   readonly #describer: ImageDescriber | undefined;
   #count: number;
   #total: number;
 
   /** `waiting`: images that are not in the conversation yet, and will be. */
-  constructor(parts: AdmissionDeps, model: ModelInfo, waiting: readonly ImagePart[]) {
-    this.#parts = parts;
-    const blind = !model.vision && parts.loaded.config.vision_model !== "";
+  constructor(deps: AdmissionDeps, model: ModelInfo, waiting: readonly ImagePart[]) {
+    this.#deps = deps;
+    const blind = !model.vision && deps.loaded.config.vision_model !== "";
     this.#limits = model.vision ? model.images ?? COMMON_IMAGES : SAFE_IMAGES;
-    this.#describer = blind ? new ImageDescriber(parts) : undefined;
-    const said = parts.recorder.messages.flatMap((message) =>
+    this.#describer = blind ? new ImageDescriber(deps) : undefined;
+    const said = deps.recorder.messages.flatMap((message) =>
       message.role === "assistant" ? [] : message.images ?? []
     );
     const earlier = [...said, ...waiting];
@@ -117,7 +117,7 @@ class ImageIntake {
   async #leftOut(number: string, problem: string): Promise<Outcome> {
     const said: Sayings = [["imageLeftOut", number, problem]];
     const text = `${named(number)} was not attached: ${problem}`;
-    await this.#parts.recorder.record({ type: "notice", level: "warning", code: "image", text, said });
+    await this.#deps.recorder.record({ type: "notice", level: "warning", code: "image", text, said });
     return { note: `[${text}]` };
   }
 }
@@ -146,12 +146,12 @@ const MAX_TOKENS = 4_000;
 
 /** Has images described by `vision_model`: each once in a session, and what it costs is counted there. */
 class ImageDescriber {
-  readonly #parts: AdmissionDeps;
+  readonly #deps: AdmissionDeps;
   readonly #reference: string;
 
-  constructor(parts: AdmissionDeps) {
-    this.#parts = parts;
-    this.#reference = parts.loaded.config.vision_model;
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps;
+    this.#reference = deps.loaded.config.vision_model;
   }
 
   /**
@@ -165,13 +165,13 @@ class ImageDescriber {
       const problem = errorMessage(error);
       const said: Sayings = [["imageUndescribed", number, this.#reference, problem]];
       const text = `${named(number)} could not be described by ${this.#reference}: ${problem}`;
-      await this.#parts.recorder.record({ type: "notice", level: "warning", code: "image", text, said });
+      await this.#deps.recorder.record({ type: "notice", level: "warning", code: "image", text, said });
       return ` could not be described by ${this.#reference}: ${problem}`;
     }
   }
 
   async #described(image: ImagePart, number: string, signal: AbortSignal): Promise<string> {
-    const { recorder, loaded } = this.#parts;
+    const { recorder, loaded } = this.#deps;
     const { entry, model } = resolveModel(loaded.config, this.#reference);
     const name = `${entry.name}/${model}`;
     const hash = await sha256(Uint8Array.fromBase64(image.data));

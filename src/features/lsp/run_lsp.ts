@@ -22,41 +22,41 @@ export class RunLsp {
   readonly servers: LanguageServers;
   readonly checks: EditChecks;
   readonly names: Names;
-  readonly #parts: LanguageDeps;
+  readonly #deps: LanguageDeps;
 
   private constructor(
-    parts: LanguageDeps,
+    deps: LanguageDeps,
     { servers, checks, names }: Pick<RunLsp, "servers" | "checks" | "names">,
   ) {
-    this.#parts = parts;
+    this.#deps = deps;
     this.names = names;
     this.servers = servers;
     this.checks = checks;
   }
 
-  static async open(parts: LanguageDeps): Promise<RunLsp> {
+  static async open(deps: LanguageDeps): Promise<RunLsp> {
     const { EditChecks, Names } = await loadLsp();
-    const servers = await openLanguageServers(parts);
-    const { cwd } = parts.paths;
+    const servers = await openLanguageServers(deps);
+    const { cwd } = deps.paths;
     const shown = (path: string) => shownIn(cwd, path);
-    return new RunLsp(parts, {
+    return new RunLsp(deps, {
       servers,
       checks: new EditChecks({ servers, budgetMs: BUDGET_MS, shown }),
-      names: new Names({ servers, shown, read: (path) => readText(parts.scope, path) }),
+      names: new Names({ servers, shown, read: (path) => readText(deps.scope, path) }),
     });
   }
 
   /** An edit of these files begins; the paths are as the model wrote them. */
   async before(paths: readonly string[]): Promise<void> {
-    if (!this.#parts.loaded.config.lsp.enabled) return;
-    const { workspace } = this.#parts.scope;
+    if (!this.#deps.loaded.config.lsp.enabled) return;
+    const { workspace } = this.#deps.scope;
     const real = await Promise.all(paths.map((path) => workspace.write(path).catch(() => undefined)));
     this.checks.before(real.filter((path) => path !== undefined));
   }
 
   /** Returns the text about new errors for the result of an edit. */
   async after(changes: readonly FileChange[], signal: AbortSignal): Promise<string | undefined> {
-    if (!this.#parts.loaded.config.lsp.enabled) return undefined;
+    if (!this.#deps.loaded.config.lsp.enabled) return undefined;
     const files = changes.flatMap(({ path, from, change }) => [
       ...(from === undefined ? [] : [{ path: from, change: "deleted" } as const]),
       { path, change: change === "deleted" || change === "created" ? change : "changed" } as const,
@@ -69,7 +69,7 @@ export class RunLsp {
     { tool, args }: Pick<PreparedCall, "tool" | "args">,
     signal: AbortSignal,
   ): Promise<{ readonly patch: string } | { readonly problem: string }> {
-    const { cwd } = this.#parts.paths;
+    const { cwd } = this.#deps.paths;
     try {
       const place = { path: String(args.path), symbol: String(args.symbol) };
       const line = args.line === undefined ? undefined : Number(args.line);
@@ -118,15 +118,15 @@ async function readText(
  * The servers of the configuration, none started. Programs in directories that can be written to do not
  * count.
  */
-async function openLanguageServers(parts: LanguageDeps): Promise<LanguageServers> {
-  const { paths, loaded: { config }, scope, recorder } = parts;
+async function openLanguageServers(deps: LanguageDeps): Promise<LanguageServers> {
+  const { paths, loaded: { config }, scope, recorder } = deps;
   const { LanguageServers, serverSpecs } = await loadLsp();
   return new LanguageServers({
     specs: serverSpecs(config.lsp.servers),
     cwd: scope.rooted.roots.find((root) => paths.cwd.startsWith(`${root}/`)) ?? paths.cwd,
     userHome: paths.env("HOME"),
     find: programFinder(paths, scope.rooted.roots),
-    spawn: (server, argv, env) => startJailed(parts, server, { argv, env }),
+    spawn: (server, argv, env) => startJailed(deps, server, { argv, env }),
     givenUp(server, why) {
       const said: Saying = ["languageServerGone", server, why];
       const text = `The language server ${server} is not started again: ${why}`;

@@ -108,7 +108,7 @@ export function workspaceRoot(cwd: string): McpRoot {
 /** The plugins of a run: when they start, and when what they offer reaches the model. */
 export class RunPlugins implements RunPluginsPort {
   readonly servers: McpServers;
-  readonly #parts: PluginDeps;
+  readonly #deps: PluginDeps;
   /** Changes that came before there was a session to record them in. */
   #early: NewEvent[] | undefined = [];
   /** Tools may be others than the model was told: at once, or with the next turn. */
@@ -117,8 +117,8 @@ export class RunPlugins implements RunPluginsPort {
   /** The first request has gone out. */
   #isUnderWay = false;
 
-  private constructor(parts: PluginDeps, servers: McpServers) {
-    this.#parts = parts;
+  private constructor(deps: PluginDeps, servers: McpServers) {
+    this.#deps = deps;
     this.servers = servers;
   }
 
@@ -129,7 +129,7 @@ export class RunPlugins implements RunPluginsPort {
 
   /** Writes into the user's configuration that a tool is believed to be read-only, or says why not. */
   readonly saveTrust = async (tool: string): Promise<void> => {
-    const { paths, loaded, recorder, questions: { notSaved } } = this.#parts;
+    const { paths, loaded, recorder, questions: { notSaved } } = this.#deps;
     const offer = this.servers.offers().find(({ name }) => name === tool);
     if (!offer) return;
     const { server, info: { name } } = offer;
@@ -147,14 +147,14 @@ export class RunPlugins implements RunPluginsPort {
   };
 
   /** Offers what is known of the configured servers. Nothing is started. */
-  static async open(deps: RunPluginDeps): Promise<RunPlugins> {
-    const parts = { ...deps, questions: serverQuestions(deps) };
+  static async open(run: RunPluginDeps): Promise<RunPlugins> {
+    const deps = { ...run, questions: serverQuestions(run) };
     const plugins: RunPlugins = new RunPlugins(
-      parts,
-      await openServers(parts, (change) => plugins.#changed(change)),
+      deps,
+      await openServers(deps, (change) => plugins.#changed(change)),
     );
-    parts.registry.setPluginTools(plugins.servers.tools());
-    if (deps.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
+    deps.registry.setPluginTools(plugins.servers.tools());
+    if (run.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
     return plugins;
   }
 
@@ -163,7 +163,7 @@ export class RunPlugins implements RunPluginsPort {
    * long as the configuration says.
    */
   async settle(): Promise<void> {
-    const { recorder, registry, loaded: { config }, options: { waitForPlugins = true } } = this.#parts;
+    const { recorder, registry, loaded: { config }, options: { waitForPlugins = true } } = this.#deps;
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const event of early) await recorder.record(event);
@@ -176,7 +176,7 @@ export class RunPlugins implements RunPluginsPort {
   }
 
   async #await(met: ReturnType<McpServers["unknown"]>, seconds: number): Promise<void> {
-    const { recorder } = this.#parts;
+    const { recorder } = this.#deps;
     const names = met.map(({ spec }) => spec.name).join(", ");
     const starts: Sayings = [["serversStart", names, String(seconds)]];
     await recorder.record({
@@ -211,7 +211,7 @@ export class RunPlugins implements RunPluginsPort {
     if (this.#isUnderWay && !this.#warmed) this.warm();
     this.#isUnderWay = true;
     if (this.#late === "step") await this.#apply();
-    await this.#parts.remote?.judge();
+    await this.#deps.remote?.judge();
   }
 
   /** Before a turn: so do lists that changed. */
@@ -220,8 +220,10 @@ export class RunPlugins implements RunPluginsPort {
   }
 
   /** Reads what the user names as `@server:uri`; undefined for other words with a colon. */
-  resourceReader(desk: ContentIntake): (server: string, uri: string) => Promise<AttachedContent> | undefined {
-    return (server, uri) => this.servers.has(server) ? this.servers.read(server, uri, desk) : undefined;
+  resourceReader(
+    handler: ContentIntake,
+  ): (server: string, uri: string) => Promise<AttachedContent> | undefined {
+    return (server, uri) => this.servers.has(server) ? this.servers.read(server, uri, handler) : undefined;
   }
 
   async close(): Promise<void> {
@@ -229,7 +231,7 @@ export class RunPlugins implements RunPluginsPort {
   }
 
   async #apply(): Promise<void> {
-    const { registry, recorder } = this.#parts;
+    const { registry, recorder } = this.#deps;
     this.#late = undefined;
     registry.setPluginTools(this.servers.tools());
     await changeTools(recorder, registry.schemas());
@@ -249,27 +251,27 @@ export class RunPlugins implements RunPluginsPort {
       ...(durationMs === undefined ? {} : { durationMs }),
     };
     if (this.#early) this.#early.push(event);
-    else void this.#parts.recorder.record(event);
+    else void this.#deps.recorder.record(event);
   }
 }
 
 /** Answers questions of servers: the directory of the run, the person, and the session's model. */
 function serverQuestions({ paths, loaded, recorder, provider, asker }: RunPluginDeps): RunQuestions {
   const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
-  const desk = {
+  const handler = {
     asker,
     texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
     tell: (text: string, level: "info" | "warning" = "warning") =>
       void recorder.record({ type: "notice", level, code: "mcp", text }),
     open: (address: URL) => openInBrowser(address, [paths.cwd]),
   };
-  const elicit = lazy(async () => (await loadElicitation()).elicitation(desk));
+  const elicit = lazy(async () => (await loadElicitation()).elicitation(handler));
   const sampling = lazy(async () => {
     const { Sampling } = await loadSampling();
-    return new Sampling({ ...desk, provider, budget, record: (event) => recorder.record(event) });
+    return new Sampling({ ...handler, provider, budget, record: (event) => recorder.record(event) });
   });
   return {
-    notSaved: async (...facts) => (await desk.texts()).trustNotSaved(...facts),
+    notSaved: async (...facts) => (await handler.texts()).trustNotSaved(...facts),
     roots: () => [workspaceRoot(paths.cwd)],
     elicit: async (...question) => await (await elicit())(...question),
     ...(budget > 0 ? { sample: async (...question) => await (await sampling()).sample(...question) } : {}),

@@ -24,7 +24,7 @@ const GO_ON = "Go on with the task.";
 const FURTHER_TURN = "turn";
 
 /** Gives the model several turns for each task, without a person in between. */
-export function join({ modes, recorder, extensions, options: { steps = 1, loaded } }: RunContext): void {
+export function attach({ modes, recorder, extensions, options: { steps = 1, loaded } }: RunContext): void {
   const { status } = loaded.config.agent_mode;
   extensions.add(new Turns({ most: steps, status, waits: () => modes.planWaits }, recorder));
 }

@@ -146,10 +146,10 @@ interface RunTools {
 export const loadUserCommand = lazy(() => import("./user_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
-function buildTools(parts: ToolDeps, features: BaseFeatures): RunTools {
-  const { paths, loaded, scope, session, recorder, registry } = parts;
+function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
+  const { paths, loaded, scope, session, recorder, registry } = deps;
   const { workspace } = scope;
-  const services = buildServices(parts);
+  const services = buildServices(deps);
   const outputDir = `${session.paths.dir}/outputs`;
   const jail = new SandboxSession({
     paths,
@@ -157,15 +157,15 @@ function buildTools(parts: ToolDeps, features: BaseFeatures): RunTools {
     workspace,
     unconfined: scope.full,
     forecast: scope.forecast,
-    permissionMode: parts.options.permissionMode,
+    permissionMode: deps.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
     tell: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
-    attended: parts.attended,
-    describes: parts.attended && parts.options.parent === undefined,
+    attended: deps.attended,
+    describes: deps.attended && deps.options.parent === undefined,
   });
-  parts.extensions.add({ onEvent: jail.denialNotice });
+  deps.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
     workspace,
     outputDir,
@@ -174,16 +174,16 @@ function buildTools(parts: ToolDeps, features: BaseFeatures): RunTools {
   });
   const { guard } = services.shell ?? {};
   const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });
-  if (lsp) parts.extensions.add(lsp);
+  if (lsp) deps.extensions.add(lsp);
   const context: SharedContext = {
     cwd: paths.cwd,
     paths: workspace,
     seen: new MemoryFileReadTracker(),
     outputDir,
-    settings: toolSettings(loaded.config, parts),
+    settings: toolSettings(loaded.config, deps),
     services: { ...services, ...lsp?.services },
   };
-  const { execute } = parts.options.parent?.host ?? host;
+  const { execute } = deps.options.parent?.host ?? host;
   const calls = { registry, jail: jail.current, execute };
   const toolbox = new RegistryToolbox({ ...calls, context });
   return {
@@ -194,7 +194,7 @@ function buildTools(parts: ToolDeps, features: BaseFeatures): RunTools {
     },
     guard: services.shell?.guard,
     todos: services.todos,
-    host: parts.options.parent?.host ?? host,
+    host: deps.options.parent?.host ?? host,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
     openChecks: async () => await lsp?.warm(),
@@ -287,21 +287,21 @@ interface GuardedTools {
 }
 
 /** Builds the tools, then the gate that judges their calls, which their jail asks. */
-export async function openGuardedTools(parts: RunBase, features: BaseFeatures): Promise<GuardedTools> {
-  const { options, scope, recorder, skillRules } = parts;
+export async function openGuardedTools(deps: RunBase, features: BaseFeatures): Promise<GuardedTools> {
+  const { options, scope, recorder, skillRules } = deps;
   const attended = options.approver !== undefined && !options.gate;
-  const { model } = parts.provider;
+  const { model } = deps.provider;
   const textInLines = model.toolMode === "pseudo";
-  const vision = takesImages(model, parts.loaded);
-  const tools = buildTools({ ...parts, vision, textInLines, attended }, features);
-  const plugins = await features.plugins({ ...parts, guard: tools.guard });
+  const vision = takesImages(model, deps.loaded);
+  const tools = buildTools({ ...deps, vision, textInLines, attended }, features);
+  const plugins = await features.plugins({ ...deps, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });
   tools.judgedBy(gate);
-  await parts.remote?.connect(gate, parts.registry);
-  const images = { vision, admit: features.images(parts) };
+  await deps.remote?.connect(gate, deps.registry);
+  const images = { vision, admit: features.images(deps) };
   const toolbox: RunTools["toolbox"] = (ports) =>
-    withAdmission(tools.toolbox(ports), images.admit, parts.provider);
+    withAdmission(tools.toolbox(ports), images.admit, deps.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
 }
 

@@ -52,15 +52,15 @@ function userCommandCall(line: string): PreparedCall {
  */
 export async function refusalOf(
   command: string,
-  { gate, modes }: { readonly gate: Gate; readonly modes: Pick<Modes, "ownCommand"> },
+  { gate, modes }: { readonly gate: Gate; readonly modes: Pick<Modes, "userCommand"> },
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  modes.ownCommand = true;
+  modes.userCommand = true;
   try {
     const decision = await gate.check(userCommandCall(command), signal);
     return decision.decision === "allow" ? undefined : decision.reason ?? "refused by the permission rules";
   } finally {
-    modes.ownCommand = false;
+    modes.userCommand = false;
   }
 }
 
