@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import type { ToolContext } from "../tool.ts";
 import { isDirectory } from "../../path/probe.ts";
