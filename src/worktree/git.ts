@@ -267,8 +267,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the files that git sees by its rules, and those that were added against them. Where the repository
-   * of the work tree cannot be asked any more, the beginning still can.
+   * Returns the files that git sees by its rules, and those that were added against them. Where the
+   * repository of the work tree cannot be asked any more, the beginning still can.
    */
   async #files(env: Record<string, string>, signal?: AbortSignal): Promise<ListedFiles> {
     const listed = await listFiles(this.#git, this.#tree, { env: { ...this.#env, ...env }, signal });
