@@ -1,9 +1,10 @@
-import type { TurnOutcome } from "../../../../src/agent/mod.ts";
-import { type Assembly, type AssemblyOptions, loadDoneMark } from "../../../../src/assembly/mod.ts";
-import type { Config } from "../../../../src/config/mod.ts";
-import { type Event, ReasonixError } from "../../../../src/core/mod.ts";
-import type { Output, ShownTexts } from "../../../../src/frontend/mod.ts";
-import type { RunFlags } from "../../../run_flags.ts";
+import type { RunFlags } from "../../run_flags.ts";
+import type { TurnOutcome } from "../../../src/agent/mod.ts";
+import { type Assembly, type AssemblyOptions, loadDoneMark } from "../../../src/assembly/mod.ts";
+import type { Config } from "../../../src/config/mod.ts";
+import { type Event, type Message, ReasonixError } from "../../../src/core/mod.ts";
+import type { Output, ShownTexts } from "../../../src/frontend/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
 /** Several turns of a run as flags and settings want them, and what of the answers is printed. */
 export class AgentMode {
@@ -32,11 +33,10 @@ export class AgentMode {
   }
 
   /** Listens to a run that has several turns. */
-  async follow(assembly: Assembly, err: Output): Promise<void> {
+  follow(assembly: Assembly, err: Output): void {
     if (this.#steps < 2) return;
     assembly.controller.subscribe((event) => this.#event(event));
     if (!this.#dumps) return;
-    const { RequestDump } = await import("./dump.ts");
     const dump = new RequestDump(assembly, err);
     assembly.controller.subscribe((event) => dump.event(event));
   }
@@ -81,4 +81,56 @@ function payloads(body: string): string {
   if (!/^(?:data|event|id|:)/m.test(body) || /^\s*[{[]/.test(body)) return body.trim();
   const lines = body.split(/\r\n|\n|\r/).flatMap((line) => /^data: ?(.*)$/.exec(line)?.[1] ?? []);
   return lines.filter((line) => line !== "" && line !== "[DONE]").join("\n");
+}
+
+/**
+ * Writes what the provider gets before each turn: the system prompt once, then the messages that were not
+ * written yet. Answers that were shown already are only named.
+ */
+class RequestDump {
+  readonly #assembly: Assembly;
+  readonly #err: Output;
+  #system: string | undefined;
+  #messages: readonly Message[] = [];
+  #written = 0;
+
+  constructor(assembly: Assembly, err: Output) {
+    this.#assembly = assembly;
+    this.#err = err;
+  }
+
+  event(event: Event): void | Promise<void> {
+    if (event.type !== "message.start" || event.step !== 1) return;
+    const { provider, controller: { recorder } } = this.#assembly;
+    const { system } = provider.sentPrefix?.(recorder.prefix) ?? recorder.prefix;
+    const parts = system === this.#system ? [] : [section("system", system)];
+    this.#system = system;
+    // A compaction makes another conversation.
+    if (this.#messages !== recorder.messages || recorder.messages.length < this.#written) this.#written = 0;
+    this.#messages = recorder.messages;
+    parts.push(...this.#messages.slice(this.#written).map(described));
+    this.#written = this.#messages.length;
+    return this.#err.write(terminalSafe(`${parts.join("\n")}\n`));
+  }
+}
+
+function section(title: string, text: string): string {
+  return `--- ${title} ---\n${text.trimEnd()}`;
+}
+
+function described(message: Message): string {
+  switch (message.role) {
+    case "assistant": {
+      const calls = message.calls ?? [];
+      const lines = calls.map(({ name, arguments: args }) => `${name} ${args}`);
+      return section(
+        "assistant",
+        [...(message.content === "" ? [] : ["(shown above)"]), ...lines].join("\n"),
+      );
+    }
+    case "tool":
+      return section(`result of ${message.callId}`, message.content);
+    default:
+      return section(message.role, message.content);
+  }
 }

@@ -1,12 +1,12 @@
-import type { AssemblyOptions, PlanReviewer } from "../../../../src/assembly/mod.ts";
-import { ReasonixError } from "../../../../src/core/mod.ts";
-import { FRONTENDS, Output } from "../../../../src/frontend/mod.ts";
-import { loadTexts } from "../../../../src/i18n/mod.ts";
-import { terminalSafe } from "../../../../src/util/terminal_text.ts";
-import { LineReader } from "../../../terminal/line_reader.ts";
-import type { Speech } from "../../../terminal/language.ts";
-import type { RunFlags } from "../../../run_flags.ts";
-import { LinePerson } from "../line_person.ts";
+import { LinePerson } from "./line_person.ts";
+import type { RunFlags } from "../../run_flags.ts";
+import type { Speech } from "../../terminal/language.ts";
+import { LineReader } from "../../terminal/line_reader.ts";
+import type { AssemblyOptions, PlanReviewer } from "../../../src/assembly/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { FRONTENDS, Output } from "../../../src/frontend/mod.ts";
+import { loadTexts } from "../../../src/i18n/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
 /**
  * Who decides about the plans of a run that may have some: the person at the terminal, else the flag that

@@ -1,9 +1,8 @@
-import type { Assembly, GoalRequest, TurnInput } from "../../../../src/assembly/mod.ts";
-import { EXIT, type ExitName, ReasonixError } from "../../../../src/core/mod.ts";
-import type { RunResult } from "../../../../src/frontend/mod.ts";
-import { openGoal } from "../../../../src/session/mod.ts";
-import type { RunFlags } from "../../../run_flags.ts";
-import { type InputReporter, readTask, type Task } from "../../../terminal/stdin.ts";
+import type { RunFlags } from "../../run_flags.ts";
+import { type InputReporter, readTask, type Task } from "../../terminal/stdin.ts";
+import type { Assembly, GoalRequest, TurnInput } from "../../../src/assembly/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { openGoal } from "../../../src/session/mod.ts";
 
 type GoalFlags = Pick<RunFlags, "goal" | "check" | "maxGoalTurns" | "research" | "simple">;
 
@@ -21,24 +20,6 @@ function requireGoalFlags({ goal, check = [], maxGoalTurns, research, simple }: 
 
 function unfit(why: string, remedy: string): ReasonixError {
   return new ReasonixError(`Cannot begin: ${why}`, { exit: "usage", remedy });
-}
-
-/** The result of a run with a goal: whether that was reached decides, where its last turn went well. */
-export function withGoal(result: RunResult, session: string): RunResult {
-  const { goal } = result;
-  if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
-  const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit, said = [] } = goal;
-  const saysHow = said.some(([code]) => code === "goalGoesOn");
-  return {
-    ...result,
-    exit,
-    exitCode: EXIT[exit],
-    detail: goal.news ?? `Goal ${goal.state}`,
-    ...(goal.said ? { said } : {}),
-    ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    ...(saysHow ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
-  };
 }
 
 /**

@@ -1,8 +1,8 @@
-import type { ToolCall } from "../../../../src/core/mod.ts";
-import { argumentsOf } from "../../../../src/frontend/mod.ts";
-import type { AssemblyOptions } from "../../../../src/assembly/mod.ts";
-import { canonicalJson, isRecord } from "../../../../src/util/json.ts";
-import type { ControlChannel } from "./control_channel.ts";
+import type { AssemblyOptions } from "../../assembly/mod.ts";
+import type { ToolCall } from "../../core/mod.ts";
+import { argumentsOf } from "../result.ts";
+import type { ControlChannel } from "./channel.ts";
+import { canonicalJson, isRecord } from "../../util/json.ts";
 
 type Approver = NonNullable<AssemblyOptions["approver"]>;
 type PlanReviewer = NonNullable<AssemblyOptions["planReviewer"]>;

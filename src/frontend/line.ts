@@ -1,9 +1,9 @@
-import type { Assembly } from "../../../src/assembly/mod.ts";
-import type { LineOptions, LineOutcome, SlashCommand } from "../../../src/command/mod.ts";
-import { lazy } from "../../../src/util/lazy.ts";
+import type { Assembly } from "../assembly/mod.ts";
+import type { LineOptions, LineOutcome, SlashCommand } from "../command/mod.ts";
+import { lazy } from "../util/lazy.ts";
 
 /** Few runs begin with a slash; the others do not pay for commands. */
-const loadCommands = lazy(() => import("../../../src/command/mod.ts"));
+const loadCommands = lazy(() => import("../command/mod.ts"));
 
 /** Carries out what a run was given, where it is a command; other lines are text for the model. */
 export async function executeLine(

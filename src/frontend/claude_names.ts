@@ -1,6 +1,6 @@
-import type { RunOptions } from "../../../src/assembly/mod.ts";
-import type { PermissionMode } from "../../../src/permission/mod.ts";
-import { BUILTINS, toolsNamed } from "../../../src/tool/mod.ts";
+import type { RunOptions } from "../assembly/mod.ts";
+import type { ShownState } from "../mcp/mod.ts";
+import type { PermissionMode } from "../permission/mod.ts";
 
 /** Permission modes of Claude Code: what they mean here. All keep the jail. */
 export const CLAUDE_MODES = {
@@ -30,10 +30,14 @@ export function claudeMode(mode: PermissionMode | ClaudeMode = "workspace-write"
   return isClaudeMode(mode) ? mode : CLAUDE_NAMES[mode];
 }
 
-/** The built-in tools that a list of `--tools` leaves out; "default" leaves out none. */
-export function toolsLeftOut(list: string): readonly string[] {
-  const named = list.split(/[\s,]+/).filter((name) => name !== "");
-  if (named.includes("default")) return [];
-  const wanted = named.flatMap(toolsNamed);
-  return BUILTINS.map(({ name }) => name).filter((name) => !wanted.includes(name));
-}
+/** States of MCP servers by the names that SDKs of Claude Code know. */
+export const SDK_SERVER_STATES: Readonly<Record<ShownState, string>> = {
+  "disabled": "disabled",
+  "idle": "pending",
+  "starting": "pending",
+  "ready": "connected",
+  "failed": "failed",
+  "needs-auth": "needs-auth",
+  "stopped": "failed",
+  "provider": "connected",
+};
