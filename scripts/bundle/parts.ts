@@ -28,7 +28,7 @@ const PROVIDERS = "/src/provider/kinds/";
  * Stay in the program with all that they import: commands that run where files may be missing, in the jail or
  * to look for what is wrong.
  */
-const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/doctor.ts", "/cli/commands/install/"];
+const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/doctor.ts", "/cli/commands/install.ts"];
 
 /**
  * Stay in the program with all that they load: a program that came from an address starts its worker

@@ -123,7 +123,7 @@ Deno.test("chunks get into parts by the paths of their modules, except what a st
     "google.js": "src/provider/kinds/google/kind.ts",
     "sandbox.js": "cli/commands/sandbox.ts",
     "doctor.js": "cli/commands/doctor.ts",
-    "install.js": "cli/commands/install/install.ts",
+    "install.js": "cli/commands/install.ts",
     "worker.js": "src/run/tools/worker.ts",
     "process.js": "src/tool/host/worker_process.ts",
   };

@@ -83,7 +83,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
     parts: /^src\/features\/mod\.ts$/,
     entries: "directories",
   },
-  { directory: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
+  { directory: "cli/commands", list: "cli/app.ts", entries: "both" },
 ];
 
 /** Reports whether a file is the list of an extension point, or a part of it. */

@@ -16,7 +16,7 @@ export const OPENERS: Readonly<Record<string, string>> = {
  * since they are a part of each of these.
  */
 export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
-  "cli/commands/models/refresh.ts": "program",
+  "cli/commands/models.ts": "program",
   "src/command/doctor/online.ts": "program",
   "src/mcp/oauth/http_access.ts": "functions",
   "src/mcp/oauth/sign_in.ts": "functions",

@@ -15,71 +15,12 @@ import {
   unattended,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import type { OutputFormat, SHOWN_TEXTS } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
-import type { PermissionMode } from "../../../src/permission/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
-import type { GoalFlags } from "./goal/goal.ts";
-import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
+import { CLAUDE_MODES, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
+import type { RunFlags } from "../../run_flags.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
-
-/** Flags of `reasonix run` for many tasks. */
-export interface BatchFlags {
-  /** File of tasks, each for a run of its own. */
-  readonly tasks?: string;
-  readonly jobs?: number;
-  /** Each task of the file gets a git work tree. */
-  readonly worktree?: boolean;
-  readonly results?: string;
-  /** Tasks of the file that were finished before are done once more. */
-  readonly fresh?: boolean;
-}
-
-/** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
-export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode">, GoalFlags, BatchFlags {
-  readonly permissionMode?: PermissionMode | ClaudeMode;
-  readonly inputFormat?: "text" | "stream-json";
-  /** The one that asks: `stdio` is the SDK at the other end of the line. */
-  readonly permissionPromptTool?: string;
-  readonly maxTurns?: number;
-  readonly maxBudgetUsd?: number;
-  readonly forkSession?: boolean;
-  readonly systemPrompt?: string;
-  readonly systemPromptFile?: string;
-  /** JSON Schema of the answer: its text, or a file. */
-  readonly jsonSchema?: string;
-  readonly tools?: string;
-  readonly model?: string;
-  /** A model that is used where a provider has it, as lines for Claude Code name one. */
-  readonly preferModel?: string;
-  readonly preset?: string;
-  readonly maxSteps?: number;
-  readonly timeLimit?: number;
-  readonly maxCost?: number;
-  readonly outputFormat: OutputFormat;
-  readonly allowedTools?: readonly string[];
-  readonly disallowedTools?: readonly string[];
-  readonly writes?: "allow" | "dry-run" | "deny";
-  readonly addDir?: readonly string[];
-  readonly dir?: string;
-  readonly metrics?: string;
-  /** Files and directories that go with the message. */
-  readonly file?: readonly string[];
-  readonly showThinking?: boolean;
-  readonly noColor?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly stream?: boolean;
-  /** Begins in plan mode; then the plan is carried out. */
-  readonly planThenRun?: boolean;
-  readonly autoPlan?: boolean;
-  readonly includePartialMessages?: boolean;
-  /** What of the model's texts goes to standard output. */
-  readonly output?: (typeof SHOWN_TEXTS)[number];
-  /** The provider's last reply in place of the answer. */
-  readonly raw?: boolean;
-}
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {

@@ -7,7 +7,7 @@ import { inLanguage, Speech } from "../../terminal/language.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
 import { type CliContext, errorText, exitCodeOf } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
-import { type ChatFlags, startOf } from "./chat_flags.ts";
+import { type ChatFlags, startOf } from "../../run_flags.ts";
 import { claudeMode } from "./claude_names.ts";
 import { LineCommands } from "./line_commands.ts";
 import { LinePerson } from "./line_person.ts";

@@ -3,7 +3,7 @@ import { displayOf } from "../../terminal/display.ts";
 import type { Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { claudeMode } from "./claude_names.ts";
-import type { RunFlags } from "./config.ts";
+import type { RunFlags } from "../../run_flags.ts";
 
 export interface PrinterDeps {
   readonly out: Output;

@@ -9,13 +9,9 @@ import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import type { AgentMode } from "./agent_mode/agent_mode.ts";
-import {
-  answerSchemaOf,
-  loadNonInteractiveConfig,
-  requireTasks,
-  type RunFlags,
-  runOptions,
-} from "./config.ts";
+import { answerSchemaOf, loadNonInteractiveConfig, requireTasks, runOptions } from "./config.ts";
+import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
+import { argument, command } from "../../command.ts";
 import { commandNames, executeLine } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
@@ -33,7 +29,7 @@ const loadFiles = lazy(() => import("./attached_files.ts"));
 const loadGoal = lazy(() => import("./goal/goal.ts"));
 
 /** `reasonix run`: one task, one turn, one result. */
-export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
+async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
   if (flags.tasks !== undefined) {
     const { runBatch } = await import("./batch/batch.ts");
     return await runBatch(this, flags, words);
@@ -186,3 +182,14 @@ async function resultOfTask(
   const outcome = await assembly.run({ ...line.input, references }, signal);
   return await resultOf(await mode?.outcome(outcome) ?? outcome, assembly, parts);
 }
+
+export const runCommand = command({
+  description: "Do one task and exit. The answer goes to standard output, progress to standard\n" +
+    "error. A file, pipe or socket on standard input is context of the task, or the\n" +
+    "task itself when there is none or when it is -.\n" +
+    "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
+  flags: RUN_FLAGS,
+  aliases: { c: "continue", f: "file", j: "jobs", m: "model", q: "quiet", r: "resume" },
+  rest: argument("What to do; - reads standard input", "task", "task"),
+  run,
+});

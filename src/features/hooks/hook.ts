@@ -141,8 +141,8 @@ export function hookToolNames({ call, tool, family }: HookedCall): readonly stri
   const names = [tool, call.name, ...theirs];
   if (family === "Bash") names.push("Bash");
   const changesFiles = family === "Edit" &&
-    !["edit_file", "multi_edit", "write_file", "notebook_edit"].includes(tool);
-  if (family === "Edit" && tool !== "write_file" && tool !== "notebook_edit") names.push("Edit");
+    !["edit_file", "multi_edit", "write_file"].includes(tool);
+  if (family === "Edit" && tool !== "write_file") names.push("Edit");
   if (changesFiles) names.push("Write");
   return [...new Set(names)];
 }
@@ -153,7 +153,6 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Edit: { path: "file_path" },
   Grep: { include: "glob" },
   MultiEdit: { path: "file_path" },
-  NotebookEdit: { path: "notebook_path", cell: "cell_id" },
   Read: { path: "file_path" },
   Skill: { name: "skill" },
   Write: { path: "file_path" },

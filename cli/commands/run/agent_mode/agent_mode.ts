@@ -3,7 +3,7 @@ import { type Assembly, type AssemblyOptions, loadDoneMark } from "../../../../s
 import type { Config } from "../../../../src/config/mod.ts";
 import { type Event, ReasonixError } from "../../../../src/core/mod.ts";
 import type { Output, ShownTexts } from "../../../../src/frontend/mod.ts";
-import type { RunFlags } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 
 /** Several turns of a run as flags and settings want them, and what of the answers is printed. */
 export class AgentMode {

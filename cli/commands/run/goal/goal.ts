@@ -2,18 +2,10 @@ import type { Assembly, GoalRequest, TurnInput } from "../../../../src/assembly/
 import { EXIT, type ExitName, ReasonixError } from "../../../../src/core/mod.ts";
 import type { RunResult } from "../../../../src/frontend/mod.ts";
 import { openGoal } from "../../../../src/session/mod.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import { type InputReporter, readTask, type Task } from "../../../terminal/stdin.ts";
 
-/** Flags of a run that works towards a goal. */
-export interface GoalFlags {
-  /** The objective; the task beside it is the first message. */
-  readonly goal?: string;
-  /** Commands that must exit with 0. */
-  readonly check?: readonly string[];
-  readonly maxGoalTurns?: number;
-  readonly research?: boolean;
-  readonly simple?: boolean;
-}
+type GoalFlags = Pick<RunFlags, "goal" | "check" | "maxGoalTurns" | "research" | "simple">;
 
 /** Throws a ReasonixError (usage) for flags that do not go together. */
 function requireGoalFlags({ goal, check = [], maxGoalTurns, research, simple }: GoalFlags): void {
@@ -49,22 +41,16 @@ export function withGoal(result: RunResult, session: string): RunResult {
   };
 }
 
-/** Flags that decide where the task comes from. */
-interface TaskFlags extends GoalFlags {
-  readonly continue?: boolean;
-  readonly resume?: string;
-}
-
 /**
  * Reads the task of a run. Whether a session has a goal to go on with without one is only known once it is
  * open: then `assembly` is asked for.
  */
 export class TaskReader {
-  readonly #flags: TaskFlags;
+  readonly #flags: Partial<RunFlags>;
   readonly #words: readonly string[];
   readonly #reporter: InputReporter;
 
-  constructor(flags: TaskFlags, words: readonly string[], reporter: InputReporter) {
+  constructor(flags: Partial<RunFlags>, words: readonly string[], reporter: InputReporter) {
     this.#flags = flags;
     this.#words = words;
     this.#reporter = reporter;

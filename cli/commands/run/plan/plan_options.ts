@@ -5,7 +5,7 @@ import { loadTexts } from "../../../../src/i18n/mod.ts";
 import { terminalSafe } from "../../../../src/util/terminal_text.ts";
 import { LineReader } from "../../../terminal/line_reader.ts";
 import type { Speech } from "../../../terminal/language.ts";
-import type { RunFlags } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import { LinePerson } from "../line_person.ts";
 
 /**

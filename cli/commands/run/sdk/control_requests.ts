@@ -3,7 +3,7 @@ import { ReasonixError } from "../../../../src/core/mod.ts";
 import { VERSION } from "../../../../src/util/version.ts";
 import { claudeMode, isClaudeMode } from "../claude_names.ts";
 import { commandList } from "../line.ts";
-import type { RunFlags } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import type { Fields, RequestHandlers } from "./control_channel.ts";
 import { serverRequests } from "./server_requests.ts";
 

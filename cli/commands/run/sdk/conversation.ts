@@ -6,7 +6,8 @@ import type { Output, Printer, RunResult } from "../../../../src/frontend/mod.ts
 import type { CliContext } from "../../../terminal/process.ts";
 import { runPaths } from "../../../terminal/working_directory.ts";
 import { claudeMode } from "../claude_names.ts";
-import { answerSchemaOf, loadNonInteractiveConfig, type RunFlags, runOptions } from "../config.ts";
+import { answerSchemaOf, loadNonInteractiveConfig, runOptions } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import { commandNames, executeLine } from "../line.ts";
 import { Metrics } from "../metrics.ts";
 import { failedResult, redacted, reportResult, resultOf } from "../result.ts";

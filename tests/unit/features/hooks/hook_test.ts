@@ -88,7 +88,7 @@ Deno.test("tools answer to their own names and Claude Code's; whatever changes f
   assertEquals(hookToolName("task"), "Task");
   assertEquals(hookToolName("mcp__a__b"), "mcp__a__b");
   assert(hookToolNames(edit).includes("Edit") && !hookToolNames(edit).includes("Write"));
-  for (const tool of ["apply_patch", "move_file", "delete_range"]) {
+  for (const tool of ["apply_patch", "move_file", "lsp_rename"]) {
     const names = hookToolNames({ ...patch, tool });
     assert(names.includes("Edit") && names.includes("Write") && names.includes(tool), tool);
   }

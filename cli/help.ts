@@ -1,6 +1,5 @@
-import { type Application, type Command, type CommandContext, type RouteMap } from "@stricli/core";
-import type { ChatFlags } from "../commands/run/chat_flags.ts";
-import type { RunFlags } from "../commands/run/config.ts";
+import type { Application, Command, CommandContext, RouteMap } from "@stricli/core";
+import type { ChatFlags, RunFlags } from "./run_flags.ts";
 
 /** The flags of `run` and `chat` by what they are about; what stands nowhere here comes last. */
 const GROUPS: readonly (readonly [title: string, flags: readonly (keyof RunFlags | keyof ChatFlags)[]])[] = [

@@ -1,12 +1,13 @@
-import { type HookRow, loadHookList, loadTrustedConfig } from "../../../src/assembly/mod.ts";
-import { EXIT, formatLocation } from "../../../src/core/mod.ts";
-import { oneLine } from "../../../src/util/terminal_text.ts";
-import { forReader } from "../../terminal/narrow.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
+import { argument, type CommandGroup, entry, type FlagsOf, JSON_FLAG, option } from "../command.ts";
+import { forReader } from "../terminal/narrow.ts";
+import type { CliContext } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
+import { type HookRow, loadHookList, loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { EXIT, formatLocation } from "../../src/core/mod.ts";
+import { oneLine } from "../../src/util/terminal_text.ts";
 
 /** The hooks of this directory with place and trust, in the order in which their answers count. */
-export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
+async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const rows = await (await loadHookList()).hookRows(loaded, paths);
@@ -41,14 +42,18 @@ function lines({ event, matcher, command, place, source, state, why, ...rest }: 
   ];
 }
 
-interface TestFlags {
-  readonly tool?: string;
-  readonly input?: string;
-  readonly json?: boolean;
-}
+const TEST_FLAGS = {
+  tool: option("Tool of the made-up call, such as Edit (default: Bash)", "tool"),
+  input: option("JSON: its arguments, or fields of the event", "json"),
+  json: JSON_FLAG,
+};
 
 /** Runs the hooks of an event with a made-up input and shows what they decide. */
-export async function test(this: CliContext, { tool, input, json }: TestFlags, event: string): Promise<void> {
+async function test(
+  this: CliContext,
+  { tool, input, json }: FlagsOf<typeof TEST_FLAGS>,
+  event: string,
+): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const { tryHooks } = await loadHookList();
@@ -85,3 +90,14 @@ function decided(
     ...contexts.map((text) => `tells the model: ${text}`),
   ];
 }
+
+export const hooksCommands: CommandGroup = {
+  commands: {
+    list: entry("List the hooks of this directory", { flags: { json: JSON_FLAG }, run: list }),
+    test: entry("Run the hooks of an event with a made-up input", {
+      flags: TEST_FLAGS,
+      args: [argument("Event, such as PreToolUse", "event")],
+      run: test,
+    }),
+  },
+};

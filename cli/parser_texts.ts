@@ -9,9 +9,9 @@ import {
   UnsatisfiedFlagError,
   UnsatisfiedPositionalError,
 } from "@stricli/core";
-import { ReasonixError } from "../../src/core/mod.ts";
-import { suggestNames } from "../../src/util/suggest.ts";
-import { errorText } from "../terminal/process.ts";
+import { errorText } from "./terminal/process.ts";
+import { ReasonixError } from "../src/core/mod.ts";
+import { suggestNames } from "../src/util/suggest.ts";
 
 /** What people type who know another agent, and what it is called here. */
 const COMMANDS: Readonly<Record<string, string>> = {
