@@ -17,11 +17,7 @@ import {
   sessionPaths,
   type SessionState,
 } from "../../../../src/session/mod.ts";
-import {
-  loadProcesses,
-  type ProcessGuard,
-  type SpawnPlan,
-} from "../../../../src/tool/mod.ts";
+import { loadProcesses, type ProcessGuard, type SpawnPlan } from "../../../../src/tool/mod.ts";
 import { writeFileAtomic } from "../../../../src/util/atomic_write.ts";
 import { isRecord, parseJson } from "../../../../src/util/json.ts";
 import { LineSplitter } from "../../../../src/util/lines.ts";
@@ -212,7 +208,8 @@ async function runChild(
     stdin: "piped",
     lasting: true,
     onOutput: (chunk) => lines.push(chunk).forEach(takeLine),
-    onErrorOutput: (chunk) => errors = (errors + remarks.decode(chunk, { stream: true })).slice(-MAX_ERROR_OUTPUT),
+    onErrorOutput: (chunk) =>
+      errors = (errors + remarks.decode(chunk, { stream: true })).slice(-MAX_ERROR_OUTPUT),
   });
   const stop = () => void process.kill(STOP_MS);
   signal.addEventListener("abort", stop, { once: true });
