@@ -1,6 +1,6 @@
 import type { ConfiguredHook, LoadedConfig } from "../../config/mod.ts";
 import { errorMessage, type NewEventOf, type Saying } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { type RunPaths, secretsOf } from "../../run/mod.ts";

@@ -1,5 +1,5 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
-import { contains } from "../../../path/contains.ts";
+import { contains } from "../../../path/lexical.ts";
 import { isDirectory, isFile } from "../../../path/probe.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
 import { describeJob, jobText } from "../../shell/jobs/job_tools.ts";

@@ -1,4 +1,4 @@
-import { contains } from "../../../path/contains.ts";
+import { contains } from "../../../path/lexical.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { parentOf, writesDenied } from "../../file/commit.ts";
 import { osReason } from "../../file/os_reason.ts";
