@@ -4,7 +4,7 @@ import { MissingProgramError, UndeliveredError } from "../failures.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { isFile } from "../../path/probe.ts";
-import { loadServerProcess, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
+import { loadProcesses, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
@@ -277,13 +277,13 @@ export async function serverSpawner(
   spec: McpServerSpec,
   context: SpawnContext,
 ): Promise<() => ServerProcess> {
-  const { startServer } = await loadServerProcess();
+  const { ServerProcess } = await loadProcesses();
   const base = await context.environment();
   return () => {
     const env = { ...base, ...spec.env };
     const plan = { command: programOf(spec, env.PATH ?? ""), args: spec.args, env };
     try {
-      return startServer(plan, { cwd: spec.cwd, guard: context.guard });
+      return new ServerProcess(plan, { cwd: spec.cwd, guard: context.guard });
     } catch (error) {
       throw new ReasonixError(
         `Cannot start ${spec.command}: ${error instanceof Error ? error.message : error}`,
