@@ -3,7 +3,7 @@ import { errorMessage, type PreparedCall, ReasonixError, type Saying } from "../
 import { type EditChecks, type LanguageServers, loadLsp, loadNameTools, type Names } from "../../lsp/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
-  loadServerProcess,
+  loadProcesses,
   loadSymbolEdits,
   type ServerProcess,
   type Tool,
@@ -178,10 +178,10 @@ async function startJailed(
   { name, root }: { readonly name: string; readonly root: string },
   { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {
-  const [jail, { startServer }] = await Promise.all([openJail(), loadServerProcess()]);
+  const [jail, { ServerProcess }] = await Promise.all([openJail(), loadProcesses()]);
   if (!jail.confined && !scope.full) throw new ReasonixError("There is no jail for language servers");
   const own = `${projectDir(cacheDirectory(paths), root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
   await Deno.mkdir(own, { recursive: true, mode: 0o700 });
   const plan = jail.onlyLooking(own).wrap(argv, { cwd: root });
-  return startServer({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });
+  return new ServerProcess({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });
 }
