@@ -11,7 +11,7 @@ interface RuleSet {
 /** Names whose presence in a directory changes what is ignored below it. */
 const TELLING = new Set([".ignore", ".gitignore", ".git", ".reasonixignore"]);
 
-/** Reports whether a directory with this entry needs a scope of its own. */
+/** Reports whether a directory with this entry needs its own scope. */
 export function isTelling(name: string): boolean {
   return TELLING.has(name);
 }

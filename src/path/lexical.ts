@@ -9,7 +9,7 @@ const WINDOWS = Deno.build.os === "windows";
 /** The base of a written path. */
 export interface PathBase {
   readonly cwd: string;
-  /** The directory that a leading `~` stands for; without it `~` is an ordinary name. */
+  /** The directory that a leading `~` means; without it `~` is an ordinary name. */
   readonly home?: string | undefined;
   readonly windows?: boolean;
 }
@@ -102,7 +102,7 @@ export function join(directory: string, name: string): string {
   return directory.endsWith("/") ? directory + name : `${directory}/${name}`;
 }
 
-/** The directory that a path lies in; a root lies in itself. */
+/** The directory that contains a path; a root contains itself. */
 export function parentOf(path: string): string {
   const cut = path.lastIndexOf("/");
   if (cut <= 0 || (cut === 2 && DRIVE.test(path))) return path.slice(0, cut + 1);
@@ -146,7 +146,7 @@ interface ContainsOptions {
   readonly fold?: boolean;
 }
 
-/** Reports whether `path` is `directory` itself or lies in it. */
+/** Reports whether `path` is `directory` itself or is in it. */
 export function contains(directory: string, path: string, { fold = false }: ContainsOptions = {}): boolean {
   const [outer, inner] = fold
     ? [foldPath(slashed(directory)), foldPath(slashed(path))]

@@ -26,14 +26,14 @@ function hash(text: string): string {
 }
 
 /**
- * The directory of the work trees that agents get of their own: `<home>/worktrees/<id>/tree/<name>`. Of all
+ * The directory of the work trees of agents: `<home>/worktrees/<id>/tree/<name>`. Of all
  * that is in the Reasonix home only these belong to agents; what describes a work tree lies beside `tree`.
  */
 export function worktreesDir(home: string): string {
   return `${home.replace(/[\\/]+$/, "")}/worktrees`;
 }
 
-/** The identifier of the work tree that a path lies in, or undefined. Both paths are real. */
+/** The identifier of the work tree that contains a path, or undefined. Both paths are real. */
 export function worktreeIdOf(home: string, path: string): string | undefined {
   const [id, kind, name] = relativeTo(path, worktreesDir(home))?.split("/") ?? [];
   return id && kind === "tree" && name ? id : undefined;

@@ -8,8 +8,8 @@ import { contains, foldPath, relativeTo } from "./lexical.ts";
 import { compileGlobs, expandBraces, type GlobForm, type GlobTest } from "./glob.ts";
 
 /**
- * The place where a pattern counts from: any directory; the home directory and the top of a writable
- * directory; the home directory; the home directory, except in a project that lies there.
+ * The base of a pattern: any directory; the home directory and the top of a writable
+ * directory; the home directory; the home directory, except in a project that is there.
  */
 export type ProtectedScope = "anywhere" | "root" | "home" | "programs";
 
@@ -110,7 +110,7 @@ function table(): readonly CompiledRow[] {
   return compiled ??= PROTECTED_PATHS.map(compile);
 }
 
-/** The rows of one scope in one test: nearly every path is none of them, and one look tells. */
+/** The rows of one scope in one test: nearly every path matches none of them. */
 interface CompiledScope {
   readonly path: GlobTest;
   /** The directories above what the patterns name. */
@@ -223,7 +223,7 @@ export function isSystemDirectory(directory: string, home: string | undefined): 
     (home !== undefined && contains(directory, home));
 }
 
-/** The patterns of these scopes, beside those of Git, without braces and `/**`. */
+/** The patterns of these scopes, except those of Git, without braces and `/**`. */
 export function protectedForms(scopes: readonly ProtectedScope[]): string[] {
   return table().filter((row) => row.kind !== "git" && scopes.includes(row.scope)).flatMap(({ forms }) =>
     forms
@@ -231,7 +231,7 @@ export function protectedForms(scopes: readonly ProtectedScope[]): string[] {
 }
 
 /**
- * The protected paths below a directory that may exist, beside those of Git, which depend on where it keeps
+ * The protected paths below a directory that may exist, except those of Git, which depend on where it keeps
  * them. One look at the directory is cheaper than thirty failing looks at its entries.
  */
 export function protectedCandidates(directory: string, scopes: readonly ProtectedScope[]): string[] {

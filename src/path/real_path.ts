@@ -5,7 +5,7 @@ import { baseName, join, normalize, parentOf, slashed, splitPath } from "./lexic
 const MAX_LINKS = 40;
 /** Longer paths name nothing: kernels refuse them. */
 const MAX_LENGTH = 4096;
-/** Elsewhere a name may have other spellings, which only the system can tell. */
+/** Elsewhere a name may have other spellings, which only the system knows. */
 const ONE_SPELLING = Deno.build.os === "linux";
 
 /** A path without links; `missing`: nothing is there, nor below. */
@@ -87,7 +87,7 @@ export function existingRealPath(path: string): string | undefined {
  * Contract: `path` is absolute; throws a `ReasonixError` when the way there cannot be looked at.
  */
 export function realPath(path: string): string {
-  // Whatever is in the way, the walk meets it again and can tell a missing end from a refusal.
+  // Whatever is in the way, the walk meets it again and distinguishes a missing end from a refusal.
   const existing = existingRealPath(path);
   if (existing !== undefined) return existing;
   try {

@@ -14,7 +14,7 @@ export function imageType(path: string): string | undefined {
   return IMAGE_TYPES[path.split(".").pop()?.toLowerCase() ?? ""];
 }
 
-/** Punctuation of Chinese and Japanese, which stands in a sentence without a blank. */
+/** Punctuation of Chinese and Japanese, which is used without a blank. */
 const CJK_MARKS = "，。；：！？、）】」』》（【「『《";
 /** What a reference can begin behind; `@path` in the middle of a word is none. */
 const BEFORE = `[\\s("'\`[{,;:${CJK_MARKS}\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af]`;

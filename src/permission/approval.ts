@@ -32,7 +32,7 @@ export type Suggested = Pick<
 
 interface QuestionOptions {
   /** Where nobody can be asked, what only a person may allow is refused. */
-  readonly attended: boolean;
+  readonly interactive: boolean;
   /** Rules that an answer could save. */
   readonly suggested: Suggested;
   /** Says whether "always" can be offered for a tool's claim to be read-only. */
@@ -49,7 +49,7 @@ export function questionOf(
   evaluation: Evaluation,
   options: QuestionOptions,
 ): Decision | ApprovalRequest {
-  if (kind === "destructive") return destructiveQuestion(evaluation, options.attended);
+  if (kind === "destructive") return destructiveQuestion(evaluation, options.interactive);
   if (kind === "trust") return trustQuestion(evaluation, options);
   const question = plainQuestion(evaluation, options.suggested);
   return options.hook?.word === "ask" ? hookQuestion(question, options.hook) : question;
@@ -64,11 +64,11 @@ function hookQuestion(
 }
 
 /** Asks once, each time, about a destructive command. */
-function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
+function destructiveQuestion(evaluation: Evaluation, interactive: boolean): Decision | ApprovalRequest {
   const { call: { call, tool }, subject, report } = evaluation;
   const destructive = report?.destructive ?? [];
   const reason = destructive.map((finding) => finding.reason).join("; ");
-  if (attended) {
+  if (interactive) {
     return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive, personOnly: true };
   }
   return {
@@ -86,10 +86,11 @@ function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decisio
  */
 function trustQuestion(
   { call: { call, tool } }: Evaluation,
-  { attended, savesTrust, inPlan, suggested: { projectRule } }: QuestionOptions,
+  { interactive, savesTrust, inPlan, suggested: { projectRule } }: QuestionOptions,
 ): Decision | ApprovalRequest {
-  if (!attended) {
-    const reason = `blocked: plan mode does not trust ${tool} to be read-only, and this run asks nobody; ` +
+  if (!interactive) {
+    const reason =
+      `blocked: plan mode does not trust ${tool} to be read-only, and this run is non-interactive; ` +
       `list it in trusted_read_only_tools to let it run`;
     return { decision: "deny", source: "trust", reason };
   }
@@ -168,8 +169,8 @@ export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evalua
 }
 
 /**
- * What a call does beside its command or its paths, such as where the command starts where that is not `cwd`;
- * a line each.
+ * The arguments of a call besides its command or its paths, one a line, such as the directory of the command
+ * where that is not `cwd`.
  */
 export function restOf({ call, directory }: Evaluation, cwd: string): string {
   const { args, command, reads, writes = [] } = call;
@@ -181,28 +182,28 @@ export function restOf({ call, directory }: Evaluation, cwd: string): string {
   return rest.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join("\n");
 }
 
-type Desk = Pick<GateOptions, "approver" | "record">;
+type ApprovalDeps = Pick<GateOptions, "approver" | "record">;
 
 /**
  * Puts a question to the person and records question and answer. `granted` runs before an allowance is
  * recorded.
  */
 export async function askPerson(
-  desk: Desk,
+  deps: ApprovalDeps,
   request: ApprovalRequest,
   signal: AbortSignal,
   granted: (answer: ApprovalAnswer) => Promise<void>,
 ): Promise<Decision> {
-  if (!desk.approver) throw new Error("Cannot ask without an approver");
+  if (!deps.approver) throw new Error("Cannot ask without an approver");
   const { callId, tool, subject, reason, rule } = request;
   const event: DecisionEvent = { type: "approval.request", callId, tool, subject, reason };
-  await desk.record(rule === undefined ? event : { ...event, rule });
-  const answer = await answerOf(desk.approver, request, signal);
+  await deps.record(rule === undefined ? event : { ...event, rule });
+  const answer = await answerOf(deps.approver, request, signal);
   if (answer?.allow) await granted(answer);
   const decision: Decision = answer?.allow
     ? { decision: "allow", source: answer.by ?? "user", ...openedNetwork(request, answer) }
     : refusal(answer, subject, signal);
-  await recordDecision(desk, callId, decision);
+  await recordDecision(deps, callId, decision);
   return decision;
 }
 
@@ -249,32 +250,34 @@ function refusal(answer: ApprovalAnswer | undefined, subject: string, signal: Ab
   };
 }
 
-export function recordDecision(desk: Desk, callId: string, decision: Decision): void | Promise<void> {
+export function recordDecision(deps: ApprovalDeps, callId: string, decision: Decision): void | Promise<void> {
   const { stop: _stop, asked: _asked, ...fields } = decision;
-  return desk.record({ type: "approval.decision", callId, ...fields });
+  return deps.record({ type: "approval.decision", callId, ...fields });
 }
 
 /** A question beyond the call itself, such as running it without the jail. Only a person answers it. */
 export async function confirmOnce(
-  desk: Desk,
+  deps: ApprovalDeps,
   question: Confirmation & Pick<ApprovalRequest, "callId" | "tool" | "network" | "savesHosts">,
   signal: AbortSignal,
   granted: (answer: ApprovalAnswer) => Promise<void>,
 ): Promise<Decision> {
   const { source, ...request } = question;
-  if (desk.approver) {
+  if (deps.approver) {
     const { escape, directory } = request;
     const opens = escape !== undefined && directory !== undefined;
     return await askPerson(
-      desk,
+      deps,
       { ...request, scopes: opens ? ["once", "session"] : ["once"] },
       signal,
       granted,
     );
   }
-  const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
+  const reason = `blocked: ${
+    quoteForMessage(request.subject)
+  } ${request.reason}, and this run is non-interactive`;
   const decision: Decision = { decision: "deny", source, reason };
-  await recordDecision(desk, request.callId, decision);
+  await recordDecision(deps, request.callId, decision);
   return decision;
 }
 
@@ -301,12 +304,12 @@ export interface SuggestedRules {
  */
 export function suggestRules(
   call: ProposedCall,
-  places: PathContext,
+  pathContext: PathContext,
   proves: (rule: string) => boolean,
 ): SuggestedRules {
-  const exact = exactRule(call, places);
+  const exact = exactRule(call, pathContext);
   if (exact === undefined || !proves(exact)) return {};
-  const relative = relativeRule(call, places);
+  const relative = relativeRule(call, pathContext);
   const projectRule = relative !== undefined && proves(relative) ? relative : exact;
   const words = call.report?.prefix;
   const prefix = words === undefined ? undefined : `Bash(${words.join(" ")}:*)`;
@@ -320,7 +323,7 @@ export function suggestRules(
 /** A longer rule is nothing that a person reads before it is saved. */
 const MAX_RULE = 2000;
 
-function exactRule({ call, subject }: ProposedCall, places: PathContext): string | undefined {
+function exactRule({ call, subject }: ProposedCall, pathContext: PathContext): string | undefined {
   const { tool, family, server } = call;
   if (subject.length > MAX_RULE) return undefined;
   if (server !== undefined) return /[()*?\\]/.test(subject) ? undefined : `${tool}(${subject})`;
@@ -332,18 +335,20 @@ function exactRule({ call, subject }: ProposedCall, places: PathContext): string
   }
   if (family !== "Edit" && family !== "Read") return tool;
   // The rule is saved for all projects: a relative path would mean a file of each of them.
-  const real = realFile(call, places);
+  const real = realFile(call, pathContext);
   return real === undefined ? undefined : `${family}(${escapeGlob(real)})`;
 }
 
 /** A rule for a file of the project by its path there; undefined for anything else. */
-function relativeRule({ call }: ProposedCall, places: PathContext): string | undefined {
+function relativeRule({ call }: ProposedCall, pathContext: PathContext): string | undefined {
   const { family } = call;
   if (family !== "Edit" && family !== "Read") return undefined;
-  const real = realFile(call, places);
-  const root = places.realPath(places.cwd);
+  const real = realFile(call, pathContext);
+  const root = pathContext.realPath(pathContext.cwd);
   // Relative rules count from the workspace as well, where that is another directory.
-  if (real === undefined || places.realPath(places.roots[0] ?? places.cwd) !== root) return undefined;
+  if (real === undefined || pathContext.realPath(pathContext.roots[0] ?? pathContext.cwd) !== root) {
+    return undefined;
+  }
   const inside = real.startsWith(`${root.replace(/\/$/, "")}/`)
     ? real.slice(root.length).replace(/^\//, "")
     : "";
@@ -352,11 +357,14 @@ function relativeRule({ call }: ProposedCall, places: PathContext): string | und
 }
 
 /** The only file of a call; undefined where there are several, or a rule could not name it. */
-function realFile({ family, reads, writes = [] }: PreparedCall, places: PathContext): string | undefined {
+function realFile(
+  { family, reads, writes = [] }: PreparedCall,
+  pathContext: PathContext,
+): string | undefined {
   const paths = family === "Edit" ? writes : reads;
   const [path] = paths;
   if (path === undefined || paths.length !== 1) return undefined;
-  const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
+  const real = pathContext.realPath(absolutePath(path, { cwd: pathContext.cwd, home: pathContext.home }));
   return /[()]/.test(real) ? undefined : real;
 }
 
@@ -386,7 +394,7 @@ export function refuseRule(
     : { code: "wider", widest: prefixRule ?? rule };
 }
 
-/** A rule that names no tool of its own, every call of a family, or every program, allows more. */
+/** A rule that names no specific tool, every call of a family, or every program, allows more. */
 function isWithin(
   parsed: Rule,
   { tool, family }: PreparedCall,

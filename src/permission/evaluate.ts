@@ -12,7 +12,7 @@ import {
   type Ruling,
   type ToolRules,
 } from "../rule/mod.ts";
-import type { CommandJudge, CommandReport, X } from "./command/judge.ts";
+import type { CommandJudge, CommandReport, JudgeContext } from "./command/judge.ts";
 import type { GateOptions } from "./types.ts";
 
 /** Everything known about one call before anybody is asked. */
@@ -21,7 +21,7 @@ export interface Evaluation {
   readonly subject: string;
   readonly ruling: Ruling;
   readonly report?: CommandReport;
-  /** The place where a command runs. */
+  /** The directory in which a command runs. */
   readonly directory?: string;
 }
 
@@ -68,7 +68,7 @@ export class Evaluator {
   readonly #written = new WrittenFiles();
   /** Real paths of one evaluation: looked up once, never kept for the next call. */
   readonly #real = new RealPathCache();
-  #places: PathContext;
+  #pathContext: PathContext;
   #paths: PathMatcher;
   #judge: CommandJudge | undefined;
   #loading: Promise<CommandJudge> | undefined;
@@ -80,7 +80,7 @@ export class Evaluator {
     this.#options = options;
     this.#online = online;
     this.rules = new RuleSet(options.policy, options.temporaryRules);
-    this.#places = {
+    this.#pathContext = {
       cwd: options.cwd,
       home: options.home,
       roots: options.roots,
@@ -88,27 +88,27 @@ export class Evaluator {
       realPath: (path) => this.#real.of(path),
       ignoreCase: options.ignoreCase ?? (Deno.build.os === "darwin" || Deno.build.os === "windows"),
     };
-    this.#paths = createPathMatcher(this.#places);
+    this.#paths = createPathMatcher(this.#pathContext);
   }
 
-  get places(): PathContext {
-    return this.#places;
+  get pathContext(): PathContext {
+    return this.#pathContext;
   }
 
   set cwd(cwd: string) {
-    this.#places = { ...this.#places, cwd };
-    this.#paths = createPathMatcher(this.#places);
+    this.#pathContext = { ...this.#pathContext, cwd };
+    this.#paths = createPathMatcher(this.#pathContext);
   }
 
   async warm(): Promise<void> {
     const judge = await this.#load();
     // A line that is here already is judged sooner without.
-    if (!this.#used) judge.warm(this.#scene({ deny: [], ask: [], allow: [] }, this.#places.cwd));
+    if (!this.#used) judge.warm(this.#context({ deny: [], ask: [], allow: [] }, this.#pathContext.cwd));
     this.#used = true;
   }
 
-  /** The judgement of an edit that nobody makes. */
-  rehearseEdit(): Evaluation {
+  /** Judges an edit that is not made, so that the next one is fast. */
+  warmUpEdit(): Evaluation {
     return this.#evaluateTool(SOME_EDIT);
   }
 
@@ -116,7 +116,7 @@ export class Evaluator {
     this.#loading ??= import("./command/judge.ts").then(async (module) => {
       this.unconfined = await this.#options.unconfined?.();
       const online = this.#online;
-      const { privateDirectories = [], network = true } = await this.#options.surroundings?.() ?? {};
+      const { privateDirectories = [], network = true } = await this.#options.commandEnvironment?.() ?? {};
       return module.createCommandJudge(this.#options, {
         privateDirectories,
         get network() {
@@ -142,7 +142,7 @@ export class Evaluator {
       ...this.#options,
       policy: { ...policy, allow: [...policy.allow, { text: rule }] },
     });
-    trial.cwd = this.#places.cwd;
+    trial.cwd = this.#pathContext.cwd;
     const found = this.#judge && report
       ? trial.#evaluateCommand(call, this.#judge)
       : trial.#evaluateTool(call);
@@ -157,7 +157,7 @@ export class Evaluator {
 
   /** Reports whether a call writes outside of the directories that may be written to. */
   writesOutside({ writes = [] }: PreparedCall): boolean {
-    const { roots } = this.#places;
+    const { roots } = this.#pathContext;
     return writes.some((path) => {
       const { real } = this.#paths.forms(path);
       return !roots.some((root) => contains(root, real));
@@ -187,7 +187,7 @@ export class Evaluator {
   #protected({ writes = [] }: PreparedCall, ruled: Ruling | undefined): Ruling | undefined {
     for (const path of writes) {
       const names = Object.values(this.#paths.forms(path));
-      const what = protectedPath(names, this.#places) ?? protectedHolder(names, this.#places);
+      const what = protectedPath(names, this.#pathContext) ?? protectedHolder(names, this.#pathContext);
       if (what) {
         return { ...ruled, outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what], kind: what };
       }
@@ -199,21 +199,21 @@ export class Evaluator {
     this.#real.forget();
     const subject = subjectOf(call);
     const directory = this.#directory(call.command?.directory);
-    const report = judge.judge(subject, this.#scene(this.rules.for(ruledCall(call)), directory));
+    const report = judge.judge(subject, this.#context(this.rules.for(ruledCall(call)), directory));
     return { call, subject, ruling: report.ruling, report, directory };
   }
 
-  #scene(rules: ToolRules, directory: string): X {
+  #context(rules: ToolRules, directory: string): JudgeContext {
     const paths = this.#paths;
     const wrote = (path: string) => this.#written.has(path, paths);
-    return { ruleSet: this.rules, rules, paths, places: this.#places, directory, wrote };
+    return { ruleSet: this.rules, rules, paths, pathContext: this.#pathContext, directory, wrote };
   }
 
-  /** Tells where a command starts: where it is told to, else where the last one left off. */
+  /** The directory in which a command starts: the given one, else that of the last command. */
   #directory(named: string | undefined): string {
-    const { cwd, home } = this.#places;
+    const { cwd, home } = this.#pathContext;
     if (named !== undefined) return normalize(absolutePath(named, { cwd, home }));
-    return this.#options.shellFolder?.() ?? cwd;
+    return this.#options.shellDirectory?.() ?? cwd;
   }
 }
 

@@ -28,7 +28,7 @@ import type {
   PermissionMode,
 } from "./types.ts";
 
-/** Modes that bind whoever works for a session, the strictest first. */
+/** Modes that also bind the agents of a session, the strictest first. */
 const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];
 const UNQUOTED: Failure = {
   content: "error: The call would fail as things are; read the file and send a call that fits it",
@@ -72,7 +72,7 @@ class SessionGate implements PermissionGate {
     this.#approvalMode = mode;
   }
 
-  /** The stricter one of its own and of the one above. */
+  /** The stricter of this gate's mode and the mode of the gate above. */
   get permissionMode(): PermissionMode {
     const modes = [this.#options.above?.permissionMode, this.#permissionMode];
     return STRICT.find((mode) => modes.includes(mode)) ?? this.#permissionMode;
@@ -95,7 +95,7 @@ class SessionGate implements PermissionGate {
   }
 
   get cwd(): string {
-    return this.#evaluator.places.cwd;
+    return this.#evaluator.pathContext.cwd;
   }
 
   set cwd(cwd: string) {
@@ -117,7 +117,7 @@ class SessionGate implements PermissionGate {
   async warm(family: "Bash" | "Edit"): Promise<void> {
     if (family === "Bash") return await this.#evaluator.warm();
     this.#takeGrants();
-    this.#decide(this.#evaluator.rehearseEdit(), false);
+    this.#decide(this.#evaluator.warmUpEdit(), false);
   }
 
   check(given: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
@@ -147,7 +147,7 @@ class SessionGate implements PermissionGate {
       this.permissionMode !== "plan" && !this.#evaluator.isRuled(call);
   }
 
-  #context(attended: boolean): DecisionContext {
+  #context(interactive: boolean): DecisionContext {
     const { policy: { mode }, onAsk, filesStay } = this.#options;
     const { approvalMode, permissionMode, approvedPlan } = this;
     const { unconfined } = this.#evaluator;
@@ -157,18 +157,18 @@ class SessionGate implements PermissionGate {
       approvedPlan,
       mode,
       onAsk,
-      attended,
+      interactive,
       granted: this.grants.exact,
       ...(filesStay === undefined ? {} : { filesStay }),
       ...(unconfined === undefined ? {} : { unconfined }),
     };
   }
 
-  #decide(evaluation: Evaluation, attended: boolean, hook?: HookWord): Decision | ApprovalRequest {
-    const outcome = resolveDecision(evaluation, { ...this.#context(attended), ...(hook ? { hook } : {}) });
+  #decide(evaluation: Evaluation, interactive: boolean, hook?: HookWord): Decision | ApprovalRequest {
+    const outcome = resolveDecision(evaluation, { ...this.#context(interactive), ...(hook ? { hook } : {}) });
     if (typeof outcome === "object") return outcome;
     return questionOf(outcome, evaluation, {
-      attended,
+      interactive,
       hook,
       suggested: this.#options.saveRule && outcome !== "destructive" ? this.#suggest(evaluation) : {},
       savesTrust: this.#options.saveTrust !== undefined,
@@ -178,7 +178,7 @@ class SessionGate implements PermissionGate {
 
   #suggest(evaluation: Evaluation): Suggested {
     const proves = (rule: string) => this.#evaluator.allowedBy(rule, evaluation);
-    const { projectRule, ...suggested } = suggestRules(evaluation, this.#evaluator.places, proves);
+    const { projectRule, ...suggested } = suggestRules(evaluation, this.#evaluator.pathContext, proves);
     const { rule } = suggested;
     if (rule === undefined) return {};
     const { savedIn, saveProjectRule } = this.#options;

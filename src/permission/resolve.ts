@@ -10,7 +10,7 @@ export interface DecisionContext {
   readonly approvedPlan: boolean;
   readonly mode: "ask" | "allow" | "deny";
   readonly onAsk: GateOptions["onAsk"];
-  readonly attended: boolean;
+  readonly interactive: boolean;
   /** Files stay as they are in every mode. */
   readonly filesStay?: boolean;
   /** The reason why there is no jail. */
@@ -21,7 +21,7 @@ export interface DecisionContext {
 }
 
 /**
- * What a person has to be asked about: a destructive command, whether a tool only reads, or the call as such.
+ * The subject of an approval: a destructive command, a tool's claim to only read, or the call itself.
  */
 export type QuestionKind = "destructive" | "trust" | "plain";
 
@@ -70,7 +70,7 @@ const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
 /** What an ask rule would do. */
 function askedByHook(subject: string, context: DecisionContext): Decision | "ask" {
   if (approvesAll(context)) return ALLOWED_BY_MODE;
-  return context.attended ? "ask" : unattended(subject, context, { rule: "of a hook" });
+  return context.interactive ? "ask" : nonInteractive(subject, context, { rule: "of a hook" });
 }
 
 /** Reports whether files stay as they are in a mode. */
@@ -145,18 +145,18 @@ function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext
       return unsure(ruling, subject, context);
     case "protected":
       if (approvesAll(context)) return ALLOWED_BY_MODE;
-      return context.attended ? "ask" : {
+      return context.interactive ? "ask" : {
         decision: "deny",
         source: "headless",
         reason: `blocked: ${
           quoteForMessage(subject)
-        } would change ${ruling.reason}, and this run asks nobody; leave it to the user`,
+        } would change ${ruling.reason}, and this run is non-interactive; leave it to the user`,
       };
     case "alwaysAsk":
-      return context.attended ? "ask" : unattendedAlways(ruling, subject, context);
+      return context.interactive ? "ask" : nonInteractiveAlways(ruling, subject, context);
     case "rule":
       if (approvesAll(context)) return { decision: "allow", source: "mode", ...rule };
-      return context.attended ? "ask" : unattended(subject, context, rule);
+      return context.interactive ? "ask" : nonInteractive(subject, context, rule);
   }
 }
 
@@ -187,26 +187,26 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
   if (context.mode === "allow" || context.approvalMode === "auto" || approvesAll(context)) {
     return ALLOWED_BY_MODE;
   }
-  return context.attended ? "ask" : unattended(subject, context, {});
+  return context.interactive ? "ask" : nonInteractive(subject, context, {});
 }
 
 /**
- * A deny rule binds in every approval mode, so a call it may concern is asked about even where nothing else
- * is; with nobody to ask it is refused, unless `--on-ask` says what to do with what cannot be known.
+ * A deny rule binds in every approval mode, so a call that it may concern requires approval. A non-interactive
+ * run refuses it, unless `--on-ask` decides.
  */
 function unsure(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
   const binding = ruling.rule?.list === "deny";
   if (!binding && approvesAll(context)) return ALLOWED_BY_MODE;
-  if (context.attended) return "ask";
+  if (context.interactive) return "ask";
   const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
-  if (!binding || context.onAsk !== undefined) return unattended(subject, context, rule);
+  if (!binding || context.onAsk !== undefined) return nonInteractive(subject, context, rule);
   return {
     decision: "deny",
     source: "rule",
     ...rule,
     reason: `blocked: ${
       quoteForMessage(subject)
-    }: ${ruling.reason}, and this run asks nobody; write the command out plainly`,
+    }: ${ruling.reason}, and this run is non-interactive; write the command out plainly`,
   };
 }
 
@@ -214,26 +214,27 @@ function unsure(ruling: Ruling, subject: string, context: DecisionContext): Deci
  * Returns what a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was
  * given.
  */
-function unattendedAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
+function nonInteractiveAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
   const { rule } = ruling;
   if (rule?.list === "allow" && rule.tool !== "*") {
     return { decision: "allow", source: "rule", rule: `allow ${rule.text}` };
   }
-  if (context.onAsk !== undefined) return unattended(subject, context, {});
+  if (context.onAsk !== undefined) return nonInteractive(subject, context, {});
   return {
     decision: "deny",
     source: "headless",
-    reason: `blocked: ${quoteForMessage(subject)} is asked about each time and this run asks nobody; ` +
+    reason:
+      `blocked: ${quoteForMessage(subject)} requires approval each time and this run is non-interactive; ` +
       "an allow rule for the tool or --on-ask allow permits it",
   };
 }
 
-function unattended(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
+function nonInteractive(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
   const { onAsk = "allow" } = context;
   if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
   const why = `blocked: ${quoteForMessage(subject)} needs an approval (${
     rule.rule === undefined ? "no rule allows it" : `rule ${rule.rule}`
-  }) and this run asks nobody (--on-ask ${onAsk})`;
+  }) and this run is non-interactive (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
   return onAsk === "fail"
     ? { ...base, reason: why, stop: true }

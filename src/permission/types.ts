@@ -33,7 +33,7 @@ export interface DestructiveFinding {
   readonly command: string;
   readonly deed: Deed;
   /** What the first target is; absent where nothing is hit. */
-  readonly place?: HitLocation;
+  readonly location?: HitLocation;
   /** Both in English. */
   readonly reason: string;
   readonly targets: readonly DestructiveTarget[];
@@ -62,7 +62,7 @@ export interface SandboxAccess {
 
 /** Why a rule of the user's own words is not taken for a call. */
 export type RuleRefusal =
-  /** In English, as the reader of rules says it; `said` is both for other languages. */
+  /** In English; `said` is both for other languages. */
   | {
     readonly code: "unreadable";
     readonly message: string;
@@ -84,7 +84,7 @@ export interface ApprovalRequest {
   readonly sent?: string;
   /** The object of the call: the command line, the path, or the tool's name. */
   readonly subject: string;
-  /** The arguments that the subject and the changes do not tell, each in a line: `workdir: "/srv"`. */
+  /** The arguments that the subject and the changes do not show, one a line: `workdir: "/srv"`. */
   readonly rest?: string;
   /**
    * The question is whether this directory may be written to until the session ends. With `escape`, an answer
@@ -114,14 +114,14 @@ export interface ApprovalRequest {
    * can be chosen for it, too.
    */
   readonly projectRule?: string;
-  /** What is wrong with a rule that the user wrote in place of `rule`; undefined: it may be answered. */
+  /** The problem of a rule that the user wrote instead of `rule`; undefined: it is accepted. */
   readonly checkRule?: (rule: string) => RuleRefusal | undefined;
   /** The file in which "always" would save a rule. */
   readonly savedIn?: string;
   /** The rule that "session" grants; absent: exactly this call. */
   readonly sessionRule?: string;
   readonly destructive?: readonly DestructiveFinding[];
-  /** No mode that asks nobody may answer in place of a person. */
+  /** Only a user may answer, not a mode that approves automatically. */
   readonly personOnly?: true;
   /** It would run without the jail; what of its output made that seem to be needed. */
   readonly escape?: Escape | undefined;
@@ -140,7 +140,7 @@ export interface Escape {
 }
 
 /**
- * Asks the person. Absent when there is nobody to ask.
+ * Asks the user. Absent in non-interactive runs.
  *
  * Contract: rejects only when the signal aborts.
  */
@@ -156,7 +156,7 @@ export interface SegmentExplanation {
   readonly outcome: "allow" | "ask" | "deny" | "fallback";
   readonly reason: string;
   readonly rule?: string;
-  /** The place where the rule stands, such as `reasonix.toml:12:5`. */
+  /** The location of the rule, such as `reasonix.toml:12:5`. */
   readonly origin?: string;
 }
 
@@ -176,10 +176,10 @@ export interface Explanation {
   readonly reason: string;
   readonly rule?: string;
   readonly origin?: string;
-  /** The decision when nobody can be asked. */
+  /** The decision of a non-interactive run. */
   readonly headless: "allow" | "deny";
   readonly segments: readonly SegmentExplanation[];
-  /** The reason why the line could not be taken apart, if so. */
+  /** The reason why the line could not be parsed, if so. */
   readonly unparsable?: string;
   /** The result of each pass over a command line. */
   readonly passes?: LineDescription;
@@ -194,7 +194,7 @@ export type DecisionEvent =
   | NewEventOf<"approval.decision">
   | NewEventOf<"notice">;
 
-/** The surroundings of commands, as far as they decide who is asked. */
+/** The environment of commands, as far as approvals depend on it. */
 export interface CommandEnvironment {
   /** Temporary directories that commands have to themselves: nothing of the user's can be lost there. */
   readonly privateDirectories: readonly string[];
@@ -208,8 +208,8 @@ export interface GateOptions {
   readonly approvalMode: ApprovalMode;
   readonly permissionMode?: PermissionMode;
   /**
-   * The answer when something must be asked and there is no approver. Absent: nobody chose one, so it is
-   * allowed, but for calls that a person is asked about each time.
+   * The answer when something must be asked and there is no approver. Absent: none was chosen, so it is
+   * allowed, except calls that require approval each time.
    */
   readonly onAsk?: "allow" | "deny" | "fail" | undefined;
   readonly approver?: Approver;
@@ -241,7 +241,7 @@ export interface GateOptions {
   readonly saveTrust?: (tool: string) => Promise<void>;
   /** `strict` asks for the wide class of risky commands, not only for the destructive ones. */
   readonly confirm?: "normal" | "strict";
-  /** Rules of further commands that are asked about each time, like destructive ones. */
+  /** Rules of further commands that require approval each time, like destructive ones. */
   readonly dangerous?: readonly RuleText[];
   /** Files stay as they are in every mode, as `[tools] writes` says. */
   readonly filesStay?: boolean;
@@ -251,7 +251,7 @@ export interface GateOptions {
    */
   readonly unconfined?: () => Promise<string | undefined>;
   /** Returns what commands find around them; absent: an open machine. Asked once, too. */
-  readonly surroundings?: () => Promise<CommandEnvironment>;
+  readonly commandEnvironment?: () => Promise<CommandEnvironment>;
   /**
    * Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable.
    */
@@ -269,7 +269,7 @@ export interface GateOptions {
    */
   readonly above?: PermissionGate;
   /** Tells where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
-  readonly shellFolder?: () => string | undefined;
+  readonly shellDirectory?: () => string | undefined;
 }
 
 /** A question that a call raises beyond itself, such as running it without the jail. */
@@ -291,7 +291,7 @@ export interface PermissionGate extends Gate {
   permissionMode: PermissionMode;
   cwd: string;
   /**
-   * While an approved plan is being carried out, its calls are not asked about (denials and the
+   * While an approved plan is executed, its calls require no approval (denials and the
    * destructive-command check stay).
    */
   approvedPlan: boolean;
@@ -340,13 +340,13 @@ export interface Decision {
   readonly source: DecisionSource;
   readonly rule?: string;
   readonly reason?: string;
-  /** The call would fail, so it was not asked about and does not run. */
+  /** The call would fail, so there was no prompt and it does not run. */
   readonly failure?: Failure;
   /** A person was asked, and did not allow it. */
   readonly asked?: true;
-  /** An allowed command was taken apart and changes nothing: every part of it only reads. */
+  /** An allowed command was parsed and changes nothing: every part of it only reads. */
   readonly readsOnly?: true;
-  /** The run must end here (`--on-ask fail`): nobody can answer and going on was not wanted. */
+  /** The run must end here (`--on-ask fail`): no user can answer, and the run was not to continue. */
   readonly stop?: true;
 }
 
@@ -362,7 +362,7 @@ export interface HookWord {
 /**
  * Judges every call before it runs.
  *
- * Contract: returns synchronously when no parser has to be loaded and nobody has to be asked, so that plain
+ * Contract: returns synchronously when no parser has to be loaded and no approval is needed, so that plain
  * reads cost nothing.
  */
 export interface Gate {

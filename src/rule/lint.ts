@@ -21,7 +21,7 @@ const ODDITIES: readonly Oddity[] = [
   {
     form: /^!/,
     what: 'names files that begin with "!": a rule makes no exceptions',
-    remedy: (name, glob) => `write a rule of its own for ${name}(${glob.slice(1)})`,
+    remedy: (name, glob) => `write a separate rule for ${name}(${glob.slice(1)})`,
   },
   {
     form: /\$\{?\w|%\w+%/,

@@ -123,7 +123,7 @@ function pathForms(path: string, realPath: (path: string) => string): PathForms 
   return { lexical: tidy(normalize(folder)), real: tidy(realPath(folder)) };
 }
 
-/** The most names that the braces of one rule may stand for, and their length in all. */
+/** The most names that the braces of one rule may expand to, and their length in all. */
 const MAX_SPELLED = 1024;
 const MAX_SPELLED_LENGTH = 32 * 1024;
 
@@ -131,7 +131,7 @@ const MAX_SPELLED_LENGTH = 32 * 1024;
 interface GlobContext {
   /** Absolute directories for relative globs. */
   readonly bases: readonly string[];
-  /** What `~/` stands for. */
+  /** The directory that `~/` means. */
   readonly home?: string | undefined;
   readonly realPath: (path: string) => string;
 }
@@ -148,7 +148,7 @@ export interface PathGlob {
 }
 
 /**
- * The absolute globs that the glob of a rule stands for. A leading `/` is read from the bases, as Claude Code
+ * The absolute globs that the glob of a rule means. A leading `/` is read from the bases, as Claude Code
  * does, and as an absolute path; `//` is absolute only. Braces, and brackets that could be part of a name,
  * are read both ways. A refusal of a name without a slash holds in any directory, and one of what lies in a
  * directory for the directory as well.
@@ -172,7 +172,7 @@ export function absoluteGlobs(written: string, context: GlobContext, refuses: bo
 }
 
 /**
- * The names that a glob with braces stands for. Each is looked up where it begins, so that they are spelled
+ * The names that a glob with braces expands to. Each is looked up where it begins, so that they are spelled
  * out; undefined when they are too many to be held.
  */
 export function spelledOut(glob: string): string[] | undefined {
@@ -297,7 +297,7 @@ export function globWeight(glob: string): number {
 const NAME_WEIGHT = 64;
 
 /**
- * The same as patterns with marks, for paths that are only partly known; `exact` unless a mark stands for
+ * The same as patterns with marks, for paths that are only partly known; `exact` unless a mark means
  * fewer characters.
  */
 function markedForms(

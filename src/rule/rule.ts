@@ -4,7 +4,7 @@ import { ANY, SEP, toPattern } from "./pattern.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /**
- * A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`.
+ * A rule as written in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`.
  */
 export interface RuleText {
   readonly text: string;
@@ -129,7 +129,7 @@ function splitWords(text: string): string[] {
 /** The subject of a rule: a family of tools, or tools by name, with `*` as wildcard. */
 type RuleTarget = { readonly family: ToolFamily } | { readonly tool: string };
 
-/** A rule taken apart. */
+/** A parsed rule. */
 export interface RuleParts {
   readonly name: string;
   readonly target: RuleTarget;
@@ -215,7 +215,7 @@ export function readRule(written: string): RuleParts | RuleFault {
   };
 }
 
-/** The most characters of a rule with wildcards, and of each name that it stands for: no path is longer. */
+/** The most characters of a rule with wildcards, and of each name that it expands to: no path is longer. */
 const MAX_LENGTH = 4096;
 /** The most that a rule and the rules of one file may weigh, see {@linkcode ruleWeight}. */
 const MAX_RULE_WEIGHT = 64 * 1024;
@@ -237,7 +237,7 @@ function isCommandOrServer(target: RuleTarget): boolean {
   return "family" in target && /^(?:Bash|Mcp)$/.test(target.family);
 }
 
-/** Reports whether calls can be compared with all that a rule stands for. */
+/** Reports whether calls can be compared with every name that a rule expands to. */
 function isHeld(target: RuleTarget, inner: string): boolean {
   const names = isCommandOrServer(target) ? [/[*?]/.test(inner) ? inner : ""] : spelledOut(inner);
   return names !== undefined && names.every((name) => name.length <= MAX_LENGTH) &&
@@ -246,7 +246,7 @@ function isHeld(target: RuleTarget, inner: string): boolean {
 
 function tooWide(text: string, name: string): RuleFault {
   return {
-    message: `Cannot hold permission rule ${quote(text)}: it is too long, or its braces stand for too many ` +
+    message: `Cannot hold permission rule ${quote(text)}: it is too long, or its braces expand to too many ` +
       "names",
     remedy: `write several rules for ${name}, or a wildcard in place of braces`,
     isTooWide: true,

@@ -18,7 +18,7 @@ export interface ToolRules {
   readonly allow: readonly Rule[];
 }
 
-/** What rules need to know of a call to tell whether they can concern it. */
+/** The facts of a call that decide which rules can concern it. */
 export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server"> & {
   /** The name under which the model called it, where that is an alias. */
   readonly alias?: string;

@@ -32,8 +32,8 @@ export async function serverEnvironment(secrets: EnvironmentOptions): Promise<Re
 
 /**
  * Starts the proxy of `[sandbox] network_hosts`; its `address` goes into the jail's options, with network
- * "filtered". Needs network permission, so it runs beside the tool worker. Throws a `ReasonixError` with exit
- * "config" for an entry that is not a host.
+ * "filtered". Needs network permission, so it runs outside the tool worker. Throws a `ReasonixError` with
+ * exit "config" for an entry that is not a host.
  */
 export async function startFilterProxy(options: ProxyOptions): Promise<FilterProxy> {
   const { FilterProxy } = await import("./network/filter_proxy.ts");

@@ -245,7 +245,7 @@ export interface TrustEntry extends Pick<TrustItem, "kind" | "name" | "paths"> {
   readonly describe: () => Pick<TrustItem, "lines" | "hidden"> & { readonly reason: string };
 }
 
-/** Makes the item of an entry of the project in `cwd`. Paths, place and facts are found on first use. */
+/** Makes the item of an entry of the project in `cwd`. Paths, location and facts are found on first use. */
 export function entryItem(
   { kind, name, written, paths = [], describe }: TrustEntry,
   { cwd, place }: { readonly cwd: string; readonly place: () => SourceLocation },
@@ -300,7 +300,7 @@ export function describeItem(item: TrustItem): string[] {
   ];
 }
 
-/** Describes items for the trust prompt: one line for each single thing, with its place. */
+/** Describes items for the trust prompt: one line for each single thing, with its location. */
 export function trustLines(items: readonly TrustItem[], texts: TrustTexts): string[] {
   return items.flatMap((item) => {
     const { kind, name, reason = "", place, grants } = item;
@@ -338,7 +338,7 @@ export function trustDetails(items: readonly TrustItem[]): string {
 
 const LITERAL = /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
 
-/** Replaces the quoted texts at these places. */
+/** Replaces the quoted texts at these locations. */
 function withoutLiterals(text: string, places: readonly SourceLocation[]): string {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   const offsets = places.map(({ line = 1, column = 1 }) => (starts[line - 1] ?? 0) + column - 1);

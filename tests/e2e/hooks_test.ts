@@ -157,11 +157,11 @@ Deno.test("rows 1 to 29 of the table of hooks: what a hook says of a call, and w
   await refused("closed-13", "begins like JSON");
   await refused("deny-14", "reason-14");
   assert(await made("free-15"));
-  await refused("free-0", "asks nobody", "free-0");
+  await refused("free-0", "is non-interactive", "free-0");
   await refused("never-16", "forbids", "never-16");
-  await refused("asked-17", "asks nobody", "asked-17");
+  await refused("asked-17", "is non-interactive", "asked-17");
   await refused("gone-18", "destructive", "never");
-  await refused("ask-19", "asks nobody");
+  await refused("ask-19", "is non-interactive");
   await refused("both-20", "reason-20");
   assertEquals([await made("open-21-new"), await made("open-other-21")], [true, false]);
   await refused("other-22", "forbids", "never-22");

@@ -11,7 +11,7 @@ import type {
 /** A destructive command: what it does, and to what. */
 export interface Found {
   readonly deed: Deed;
-  readonly place?: HitLocation;
+  readonly location?: HitLocation;
   readonly targets: readonly { readonly path: string; readonly files?: number; readonly more?: true }[];
 }
 

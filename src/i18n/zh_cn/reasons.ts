@@ -86,8 +86,8 @@ const callResult = phraseTeller({
 export const texts: typeof en = {
   asked: (why, english) => why ? askReason(why) : english,
   refused: ({ source, rule }, english) => refusals(rule)[source] ?? english,
-  destructive: ({ deed, place, targets: [target] }) =>
-    deedText(deed, place && target ? hitText(place, target) : ""),
+  destructive: ({ deed, location, targets: [target] }) =>
+    deedText(deed, location && target ? hitText(location, target) : ""),
   confinement: (facts, english) =>
     !facts ? english : facts.backend === undefined ? unconfined(facts) : jail(facts),
   said: (sayings, english) => sayings ? sayAll(sayings, english) : callResult(english) ?? english,
@@ -176,12 +176,12 @@ const PLACES: Readonly<Record<KnownLocation, string>> = {
   outside: "在工作区之外",
 };
 
-function placeText(place: HitLocation): string {
-  if (place === "unknown") return "只有 shell 才知道是什么";
-  if (place === "manyNames") return "名称太多，无法逐一查看";
-  if (place === "everything:outside") return "工作区之外的所有内容";
-  const known = place.replace(/^everything:/, "") as KnownLocation;
-  return known === place ? PLACES[known] : `${PLACES[known]}中的所有内容`;
+function locationText(location: HitLocation): string {
+  if (location === "unknown") return "只有 shell 才知道是什么";
+  if (location === "manyNames") return "名称太多，无法逐一查看";
+  if (location === "everything:outside") return "工作区之外的所有内容";
+  const known = location.replace(/^everything:/, "") as KnownLocation;
+  return known === location ? PLACES[known] : `${PLACES[known]}中的所有内容`;
 }
 
 interface Target {
@@ -191,9 +191,9 @@ interface Target {
 }
 
 /** A path that is hit, and what it is. */
-function hitText(place: HitLocation, { path, files, more }: Target): string {
+function hitText(location: HitLocation, { path, files, more }: Target): string {
   const count = files === undefined ? "" : `，${more ? "至少 " : ""}${files} 个文件`;
-  return `${path}（${placeText(place)}${count}）`;
+  return `${path}（${locationText(location)}${count}）`;
 }
 
 function refusals(rule = ""): Partial<Record<EventOf<"approval.decision">["source"], string>> {

@@ -24,7 +24,7 @@ const DEEDS: Readonly<Record<DeedCode, (...words: string[]) => string>> = {
   forkBomb: () => "a function starts itself over and over (fork bomb)",
   hidden: (mention) => `it may run ${mention} in a way that cannot be looked into`,
   unseen: () => "it runs what the line does not show, and no jail holds it",
-  unreadable: (mention) => `the line cannot be taken apart, but it mentions ${mention}`,
+  unreadable: (mention) => `the line cannot be parsed, but it mentions ${mention}`,
   configured: (rule) => `\`dangerous\` of the configuration names it (${rule})`,
   strictProgram: (name) => `strict mode confirms every ${name}`,
   strictOverwrite: (path) => `strict mode confirms writing over an existing file (${path})`,
@@ -35,7 +35,7 @@ export function deedText([code, ...words]: Deed): string {
   return DEEDS[code](...words);
 }
 
-const PLACES: Readonly<Record<KnownLocation, string>> = {
+const LOCATIONS: Readonly<Record<KnownLocation, string>> = {
   root: "the root directory",
   home: "the home directory",
   workspace: "the workspace root",
@@ -45,10 +45,10 @@ const PLACES: Readonly<Record<KnownLocation, string>> = {
 };
 
 /** What is hit, in English. */
-export function placeText(place: HitLocation): string {
-  if (place === "unknown") return "only the shell will know what this is";
-  if (place === "manyNames") return "more names than can be looked at";
-  if (place === "everything:outside") return "everything outside the workspace";
-  const known = place.replace(/^everything:/, "") as KnownLocation;
-  return known === place ? PLACES[known] : `everything in ${PLACES[known]}`;
+export function locationText(location: HitLocation): string {
+  if (location === "unknown") return "only the shell will know what this is";
+  if (location === "manyNames") return "more names than can be looked at";
+  if (location === "everything:outside") return "everything outside the workspace";
+  const known = location.replace(/^everything:/, "") as KnownLocation;
+  return known === location ? LOCATIONS[known] : `everything in ${LOCATIONS[known]}`;
 }

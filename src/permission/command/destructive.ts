@@ -1,7 +1,7 @@
 import type { Deed, HitLocation, KnownLocation } from "../../core/mod.ts";
 import { absolutePath, baseName, contains, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
-import { deedText, placeText } from "./deeds.ts";
+import { deedText, locationText } from "./deeds.ts";
 import { MKTEMP_NAME } from "./expand.ts";
 import { concerns } from "./match_rule.ts";
 import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
@@ -18,7 +18,7 @@ import {
 } from "../../rule/mod.ts";
 
 export interface DestructiveContext extends CommandEnvironment {
-  readonly places: PathContext;
+  readonly pathContext: PathContext;
   readonly strict: boolean;
   /** Commands may do everything that the user may. */
   readonly fullAccess: boolean;
@@ -28,7 +28,7 @@ export interface DestructiveContext extends CommandEnvironment {
 
 /**
  * Words in code of other languages, and in whatever a dynamic part of a line is handed, that are reason
- * enough to ask: all of one row. Options may stand in quotes, as in `["rm", "-rf", "/"]`.
+ * enough to ask: all of one row. Options may be quoted, as in `["rm", "-rf", "/"]`.
  */
 const MENTIONS: readonly (readonly RegExp[])[] = [
   [/\brm\b/, /[\s"'`]-\w*[rR]|[\s"'`]--r/],
@@ -70,35 +70,35 @@ export function mentioned(text: string, dangerous: readonly Rule[] = []): string
 export function findDestructive(
   line: Line,
   command: string,
-  scene: DestructiveContext,
+  context: DestructiveContext,
 ): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   if (line.forkBomb) {
     findings.push(finding(command, ["forkBomb"]));
   }
-  const judge = createTargetJudge(scene.places, scene.privateDirectories);
+  const judge = createTargetJudge(context.pathContext, context.privateDirectories);
   let rest = command;
   for (const each of line.commands) {
-    findings.push(...inspectCommand(each, judge, scene));
+    findings.push(...inspectCommand(each, judge, context));
     if (each.dynamic === undefined && !each.wrapper && each.runs.length > 0) {
       rest = rest.replaceAll(each.command.text, "");
     }
   }
   if (findings.length > 0) return unique(findings);
-  const find = (text: string) => mentioned(text, scene.dangerous);
+  const find = (text: string) => mentioned(text, context.dangerous);
   const mention = line.dynamic === undefined
     ? hiddenMention(line, rest, find)
     : find(command) ?? piped(line, find);
   if (mention !== undefined) return [finding(command, ["hidden", JSON.stringify(mention)])];
-  const blind = scene.fullAccess ? line.commands.find(({ unseen }) => unseen) : undefined;
+  const blind = context.fullAccess ? line.commands.find(({ unseen }) => unseen) : undefined;
   return blind === undefined ? [] : [finding(blind.command.text, ["unseen"])];
 }
 
 /** A finding, with what is hit, if anything is. */
 export function finding(command: string, deed: Deed, hit?: Hit): DestructiveFinding {
   if (!hit) return { command, deed, reason: deedText(deed), targets: [] };
-  const { place, target } = hit;
-  return { command, deed, place, reason: `${deedText(deed)} ${described(hit)}`, targets: [target] };
+  const { location, target } = hit;
+  return { command, deed, location, reason: `${deedText(deed)} ${described(hit)}`, targets: [target] };
 }
 
 type FindMention = (text: string) => string | undefined;
@@ -131,39 +131,39 @@ function piped({ commands }: Line, find: FindMention): string | undefined {
 function inspectCommand(
   effects: Effects,
   judge: TargetJudge,
-  scene: DestructiveContext,
+  context: DestructiveContext,
 ): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   const { command: { text }, cwds } = effects;
   const note = (deed: Deed, hit?: Hit) => findings.push(finding(text, deed, hit));
   for (const { path } of effects.writes) if (DEVICE.test(path)) note(["overwritesDevice", "it", path]);
   for (const { deed, paths, among, elsewhere } of effects.destructive) {
-    if (elsewhere && !scene.network) continue;
+    if (elsewhere && !context.network) continue;
     if (!paths) note(deed);
     const hits = (paths ?? []).flatMap((path) =>
       among === "vital" ? judge.vital(path, cwds) : judge.hits(path, cwds)
     )
-      .filter((hit) => among !== "notRoot" || hit.place !== "workspace");
+      .filter((hit) => among !== "notRoot" || hit.location !== "workspace");
     for (const hit of hits) note(deed, hit);
   }
-  const named = scene.dangerous.find((rule) => concerns(rule, effects) !== "no");
+  const named = context.dangerous.find((rule) => concerns(rule, effects) !== "no");
   if (named) note(["configured", named.text]);
-  if (scene.strict && findings.length === 0) {
+  if (context.strict && findings.length === 0) {
     const words = effects.dynamic === undefined ? [program(effects)] : effects.runs.map(({ argv }) => argv);
     const names = words.map(([word = ""]) => isKnown(word) ? baseName(word) : "rm");
-    const deed = [...names, ""].map((name) => strictFinding(name, effects, scene.places)).find((each) =>
-      each
-    );
+    const deed = [...names, ""].map((name) => strictFinding(name, effects, context.pathContext)).find((
+      each,
+    ) => each);
     if (deed !== undefined) note(deed);
   }
   return findings;
 }
 
-function described({ place, target: { path, files, more } }: Hit): string {
+function described({ location, target: { path, files, more } }: Hit): string {
   const count = files === undefined
     ? ""
     : `, ${more ? "at least " : ""}${files} file${files === 1 ? "" : "s"}`;
-  return `${path} (${placeText(place)}${count})`;
+  return `${path} (${locationText(location)}${count})`;
 }
 
 /** Devices with contents; the ones that keep nothing are left out. */
@@ -184,14 +184,14 @@ const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
 function strictFinding(
   name: string,
   { writes, cwds: directories }: Effects,
-  places: PathContext,
+  pathContext: PathContext,
 ): Deed | undefined {
   if (COMMANDS.test(name)) return ["strictProgram", name];
   const target = writes.find((use) => use.redirect && !use.append && !isDiscardDevice(use.path));
   if (!target) return undefined;
-  const cwds = directories ?? [places.cwd];
+  const cwds = directories ?? [pathContext.cwd];
   const there = !isKnown(target.path) ||
-    cwds.some((cwd) => isFile(absolutePath(target.path, { cwd, home: places.home })));
+    cwds.some((cwd) => isFile(absolutePath(target.path, { cwd, home: pathContext.home })));
   return there ? ["strictOverwrite", isKnown(target.path) ? target.path : "…"] : undefined;
 }
 
@@ -204,7 +204,7 @@ const MAX_NAMES = 200;
 
 /** What a destructive command would hit. */
 interface Hit {
-  readonly place: HitLocation;
+  readonly location: HitLocation;
   readonly target: DestructiveTarget;
 }
 
@@ -220,9 +220,9 @@ interface TargetJudge {
 }
 
 /** In `privateDirectories`, which are the commands' own, nothing of the user's is lost. */
-function createTargetJudge(places: PathContext, privateDirectories: readonly string[]): TargetJudge {
-  const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
-  const home = places.realPath(places.home);
+function createTargetJudge(pathContext: PathContext, privateDirectories: readonly string[]): TargetJudge {
+  const roots = [...new Set(pathContext.roots.map((root) => pathContext.realPath(root)))];
+  const home = pathContext.realPath(pathContext.home);
   const judge = (path: string): KnownLocation | undefined => {
     if (path === "/") return "root";
     if (path === home) return "home";
@@ -234,19 +234,22 @@ function createTargetJudge(places: PathContext, privateDirectories: readonly str
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
     if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];
-    const bases = /^[/~]/.test(path) ? [places.cwd] : cwds ?? [];
-    return bases.flatMap((cwd) => findHits(absolutePath(path, { cwd, home: places.home }), places, judge));
+    const bases = /^[/~]/.test(path) ? [pathContext.cwd] : cwds ?? [];
+    return bases.flatMap((cwd) =>
+      findHits(absolutePath(path, { cwd, home: pathContext.home }), pathContext, judge)
+    );
   };
   return {
     hits: find,
-    vital: (path, cwds) => find(path, cwds).filter(({ place }) => place !== "outside" && place !== "unknown"),
+    vital: (path, cwds) =>
+      find(path, cwds).filter(({ location }) => location !== "outside" && location !== "unknown"),
   };
 }
 
 type LocateTarget = (path: string) => KnownLocation | undefined;
 
 function unknownHit(path: string): Hit {
-  return { place: "unknown", target: { path: readable(path) } };
+  return { location: "unknown", target: { path: readable(path) } };
 }
 
 /** Marks as a person would write them. */
@@ -254,45 +257,45 @@ function readable(path: string): string {
   return path.replaceAll(STAR, "*").replaceAll(ONE, "?").replaceAll(ANY, "…") || "…";
 }
 
-function findHits(path: string, places: PathContext, judge: LocateTarget): Hit[] {
+function findHits(path: string, pathContext: PathContext, judge: LocateTarget): Hit[] {
   const mark = firstMark(path);
   if (mark < 0) {
-    const real = removed(path, places);
-    const place = judge(real);
-    return place === undefined ? [] : [{ place, target: count(real) }];
+    const real = removed(path, pathContext);
+    const location = judge(real);
+    return location === undefined ? [] : [{ location, target: count(real) }];
   }
   if (path.includes(`/${MKTEMP_NAME}`)) {
     return path.slice(path.indexOf(`/${MKTEMP_NAME}`)).includes("..") ? [unknownHit(path)] : [];
   }
   if (path.includes(ANY)) return [unknownHit(path)];
-  return globHits(path, places, judge);
+  return globHits(path, pathContext, judge);
 }
 
 /** Removing a link removes the link; with a slash behind it, what it leads to. */
-function removed(path: string, places: PathContext): string {
-  if (/\/\.{0,2}$/.test(path)) return places.realPath(path);
+function removed(path: string, pathContext: PathContext): string {
+  if (/\/\.{0,2}$/.test(path)) return pathContext.realPath(path);
   const cut = path.replace(/\/+$/, "").lastIndexOf("/");
-  const folder = places.realPath(path.slice(0, cut) || "/");
-  return normalize(`${folder}/${path.slice(cut + 1)}`);
+  const directory = pathContext.realPath(path.slice(0, cut) || "/");
+  return normalize(`${directory}/${path.slice(cut + 1)}`);
 }
 
-function globHits(path: string, places: PathContext, judge: LocateTarget): Hit[] {
+function globHits(path: string, pathContext: PathContext, judge: LocateTarget): Hit[] {
   const slashless = path.replace(/\/+$/, "");
   const cut = slashless.lastIndexOf("/");
   const last = slashless.slice(cut + 1);
-  const folder = slashless.slice(0, cut) || "/";
-  const real = isKnown(folder) ? places.realPath(folder) : undefined;
-  const place = real === undefined ? undefined : judge(real);
-  if (real !== undefined && place === undefined && !path.endsWith("/")) return [];
+  const directory = slashless.slice(0, cut) || "/";
+  const real = isKnown(directory) ? pathContext.realPath(directory) : undefined;
+  const location = real === undefined ? undefined : judge(real);
+  if (real !== undefined && location === undefined && !path.endsWith("/")) return [];
   const everything = [...last].every((char) => char === STAR || char === ".");
-  if (real !== undefined && place !== undefined && everything) {
-    return [{ place: `everything:${place}`, target: count(real) }];
+  if (real !== undefined && location !== undefined && everything) {
+    return [{ location: `everything:${location}`, target: count(real) }];
   }
   const names = expandGlob(path);
   if (names.length > MAX_NAMES) {
-    return [{ place: "manyNames", target: { path: readable(path) } }];
+    return [{ location: "manyNames", target: { path: readable(path) } }];
   }
-  return names.flatMap((name) => findHits(name, places, judge));
+  return names.flatMap((name) => findHits(name, pathContext, judge));
 }
 
 /**
@@ -303,7 +306,7 @@ function expandGlob(path: string): string[] {
   for (const part of path.split("/").filter((each) => each !== "")) {
     found = found.flatMap((base) => {
       if (isKnown(part)) return [`${base}/${part}`];
-      return listFolder(base || "/")
+      return listDirectory(base || "/")
         .filter((entry) =>
           (part.startsWith(".") || !entry.startsWith(".")) &&
           matchPattern(part.replaceAll(STAR, ANY), entry) === "yes"
@@ -314,7 +317,7 @@ function expandGlob(path: string): string[] {
   return found;
 }
 
-function listFolder(path: string): string[] {
+function listDirectory(path: string): string[] {
   try {
     return [...Deno.readDirSync(path)].map((entry) => entry.name);
   } catch {
@@ -326,15 +329,15 @@ function listFolder(path: string): string[] {
 function count(path: string): DestructiveTarget {
   let files = 0;
   const open = [path];
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+  for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
     try {
-      for (const entry of Deno.readDirSync(folder)) {
-        if (entry.isDirectory) open.push(`${folder === "/" ? "" : folder}/${entry.name}`);
+      for (const entry of Deno.readDirSync(directory)) {
+        if (entry.isDirectory) open.push(`${directory === "/" ? "" : directory}/${entry.name}`);
         else files++;
         if (files >= MAX_COUNT || open.length >= MAX_COUNT) return { path, files, more: true };
       }
     } catch {
-      if (folder === path) return { path, ...(exists(path) ? { files: 1 } : { files: 0 }) };
+      if (directory === path) return { path, ...(exists(path) ? { files: 1 } : { files: 0 }) };
     }
   }
   return { path, files };

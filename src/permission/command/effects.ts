@@ -187,16 +187,16 @@ function callOf({ argv, at }: Pick<Running, "argv" | "at">, draft: Draft): Call 
     args: argv.slice(1),
     input,
     supply,
-    ownScript: (path) => ownScript(path, draft),
+    sessionScript: (path) => sessionScript(path, draft),
     named: programNamed,
   };
 }
 
-function ownScript(path: string, { command, environment, moved }: Draft): string | undefined {
-  if (!environment.ownScript || !isKnown(path)) return undefined;
+function sessionScript(path: string, { command, environment, moved }: Draft): string | undefined {
+  if (!environment.sessionScript || !isKnown(path)) return undefined;
   const cwds = path.startsWith("/") ? [""] : moved ? [] : command.cwds ?? [];
   const [content, ...others] = cwds.map((cwd) =>
-    environment.ownScript?.(cwd === "" ? path : `${cwd}/${path}`)
+    environment.sessionScript?.(cwd === "" ? path : `${cwd}/${path}`)
   );
   return others.length === 0 ? content : undefined;
 }
@@ -208,9 +208,9 @@ function readProgram(running: Running, row: Program | undefined, draft: Draft): 
     draft.scripts.push(word);
     const real = realName(word, draft);
     if (real !== undefined) draft.runs.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
-    const content = row ? undefined : ownScript(word, draft);
+    const content = row ? undefined : sessionScript(word, draft);
     if (content !== undefined) {
-      apply(scriptCode(content, (path) => ownScript(path, draft)), draft);
+      apply(scriptCode(content, (path) => sessionScript(path, draft)), draft);
     }
   }
   if (!row) return;
@@ -603,21 +603,23 @@ function runsOwnFile(
   affectsLookup: boolean,
 ): string | undefined {
   const { home, env } = environment;
-  const places = (path: string, cwds: readonly string[] | undefined) =>
+  const absolutePaths = (path: string, cwds: readonly string[] | undefined) =>
     isKnown(path) && cwds ? cwds.map((cwd) => normalize(absolutePath(path, { cwd, home }))) : [ANY + path];
   const written = new Set<string>();
-  const fresh = new Map<string, Set<Effects>>();
+  const created = new Map<string, Set<Effects>>();
   const unpacked: string[] = [];
   for (const each of commands) {
     const argv = program(each);
     const name = baseName(argv[0] ?? "");
-    unpacked.push(...unpackDirectories(argv, name).flatMap((folder) => places(folder, each.cwds)));
+    unpacked.push(
+      ...unpackDirectories(argv, name).flatMap((directory) => absolutePaths(directory, each.cwds)),
+    );
     for (const { path, redirect } of each.writes) {
       if (path.startsWith("/dev/") || (!redirect && (path === ANY || CONTENTLESS.test(name)))) continue;
-      for (const place of places(path, each.cwds)) {
-        written.add(place);
+      for (const file of absolutePaths(path, each.cwds)) {
+        written.add(file);
         if (!redirect && (IN_PLACE.test(name) || each.code !== undefined)) continue;
-        fresh.set(place, (fresh.get(place) ?? new Set()).add(each));
+        created.set(file, (created.get(file) ?? new Set()).add(each));
       }
     }
   }
@@ -626,19 +628,19 @@ function runsOwnFile(
   const own = commands.some(({ scripts, cwds }) =>
     scripts.some((script) =>
       anything ||
-      places(script, cwds).some((path) =>
+      absolutePaths(script, cwds).some((path) =>
         written.has(path) || path.startsWith(ANY) || unpacked.some((directory) => contains(directory, path))
       )
     )
   );
-  const folders = new Set((env.PATH ?? "").split(":").map((folder) => normalize(folder)));
+  const directories = new Set((env.PATH ?? "").split(":").map((directory) => normalize(directory)));
   const lookup = affectsLookup ||
     commands.some(({ runs }) =>
       runs[0]?.argv.some((word) => affectsProgramLookup(word.split("=", 1)[0] ?? ""))
     );
   const named = (path: string) =>
-    lookup || path.startsWith(ANY) || folders.has(path.slice(0, path.lastIndexOf("/")) || "/");
-  return own || namedLike(commands, [...fresh.keys()].filter(named)) || builds(commands, fresh)
+    lookup || path.startsWith(ANY) || directories.has(path.slice(0, path.lastIndexOf("/")) || "/");
+  return own || namedLike(commands, [...created.keys()].filter(named)) || builds(commands, created)
     ? REASON
     : undefined;
 }
@@ -661,7 +663,7 @@ function namedLike(commands: readonly Effects[], written: readonly string[]): bo
 function builds(commands: readonly Effects[], written: ReadonlyMap<string, ReadonlySet<Effects>>): boolean {
   return commands.some((each) =>
     startedNames(each).some((name) => {
-      const files = programNamed(baseName(name))?.obeys;
+      const files = programNamed(baseName(name))?.autoexec;
       return files !== undefined &&
         [...written].some(([path, writers]) => files.test(path) && (writers.size > 1 || !writers.has(each)));
     })

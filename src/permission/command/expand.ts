@@ -27,7 +27,7 @@ export interface Start {
   readonly written?: ReadonlySet<string>;
 }
 
-/** The commands of a script in the order they stand there: result of the second pass. */
+/** The commands of a script in source order: result of the second pass. */
 interface Expansion {
   readonly commands: readonly SimpleCommand[];
   readonly forkBomb: boolean;
@@ -309,7 +309,7 @@ class Expander {
   }
 }
 
-/** Where in a script the second pass is. `cwds` changes as it goes on. */
+/** The position of the second pass in a script. `cwds` changes during the pass. */
 interface Scope {
   cwds: readonly string[] | undefined;
   /** Where the `cd` that was just expanded leads if it succeeds. */
@@ -410,7 +410,7 @@ function hereDocument({ body, delimiter, operator }: Extract<Redirection, { type
   return delimiter?.quoted || !/[\\$`]/.test(text) ? text : undefined;
 }
 
-/** Variables as they are known at a place of a script. */
+/** Variables as they are known at one position of a script. */
 interface Variables {
   /** The value, or undefined when only the shell will know it. */
   get(name: string): string | undefined;

@@ -40,19 +40,19 @@ import {
 } from "../../rule/mod.ts";
 
 /** What a command line is judged against. */
-export interface X {
+export interface JudgeContext {
   readonly ruleSet: RuleSet;
   /** Rules about the tool that runs the line. */
   readonly rules: ToolRules;
   readonly paths: PathMatcher;
-  readonly places: PathContext;
+  readonly pathContext: PathContext;
   /** Directory the line runs in. */
   readonly directory: string;
   /** Reports whether this session wrote a file, so that running it is judged by its content. */
   readonly wrote?: ((path: string) => boolean) | undefined;
 }
 
-/** A command line taken apart and judged. */
+/** A parsed command line and its judgement. */
 export interface CommandReport {
   readonly ruling: Ruling;
   readonly segments: readonly SegmentExplanation[];
@@ -66,16 +66,16 @@ export interface CommandReport {
   readonly network?: NetworkNeed;
   /** It deletes on another machine as soon as it has a network. */
   readonly deletesElsewhere?: true;
-  /** First words that stand for similar commands, when the line is one plain command. */
+  /** First words that similar commands share, when the line is one plain command. */
   readonly prefix?: readonly string[];
-  /** Absent when the line cannot be taken apart. */
+  /** Absent when the line cannot be parsed. */
   readonly line?: Line;
 }
 
 export interface CommandJudge {
-  judge(command: string, scene: X): CommandReport;
+  judge(command: string, context: JudgeContext): CommandReport;
   /** The first line costs ten times the second, because functions are compiled when they are first called. */
-  warm(scene: X): void;
+  warm(context: JudgeContext): void;
   /** Says what each pass understood of a line. */
   describe(command: string, line: Line): LineDescription;
 }
@@ -91,7 +91,7 @@ export function createCommandJudge(
     GateOptions,
     "env" | "confirm" | "dangerous" | "shell" | "permissionMode"
   >,
-  surroundings: CommandEnvironment = OPEN_MACHINE,
+  commandEnvironment: CommandEnvironment = OPEN_MACHINE,
 ): CommandJudge {
   const options = {
     ...rest,
@@ -102,8 +102,8 @@ export function createCommandJudge(
     }),
   };
   return {
-    judge: (command, scene) => judgeLine(command, scene, options, surroundings),
-    warm: (scene) => void judgeLine(WARM_UP, scene, options, surroundings),
+    judge: (command, context) => judgeLine(command, context, options, commandEnvironment),
+    warm: (context) => void judgeLine(WARM_UP, context, options, commandEnvironment),
     describe: describeLine,
   };
 }
@@ -114,28 +114,28 @@ const MAX_SCRIPT = 256 * 1024;
 
 function judgeLine(
   command: string,
-  scene: X,
+  context: JudgeContext,
   options: JudgeOptions,
-  surroundings: CommandEnvironment,
+  commandEnvironment: CommandEnvironment,
 ): CommandReport {
-  const { rules, places, directory, wrote } = scene;
+  const { rules, pathContext, directory, wrote } = context;
   try {
     if (options.shell === "other") throw new Unparsable("it is not written for a POSIX shell");
     const line = readLine(command, {
       cwd: directory,
-      home: places.home,
-      env: surroundings.privateDirectories.includes("/tmp")
+      home: pathContext.home,
+      env: commandEnvironment.privateDirectories.includes("/tmp")
         ? { ...options.env, TMPDIR: "/tmp" }
         : options.env,
       isDirectory,
       realPath,
-      ignoreCase: places.ignoreCase,
-      ownScript: (path) => wrote?.(path) ? readSmallText(path, MAX_SCRIPT) : undefined,
+      ignoreCase: pathContext.ignoreCase,
+      sessionScript: (path) => wrote?.(path) ? readSmallText(path, MAX_SCRIPT) : undefined,
     });
     const strict = options.confirm === "strict";
     const fullAccess = options.permissionMode === "danger-full-access";
     const { dangerous } = options;
-    return report(command, line, scene, { strict, fullAccess, dangerous, ...surroundings });
+    return report(command, line, context, { strict, fullAccess, dangerous, ...commandEnvironment });
   } catch (error) {
     // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line
     // through.
@@ -158,11 +158,11 @@ function realPath(path: string): string | undefined {
 function report(
   command: string,
   line: Line,
-  scene: X,
+  context: JudgeContext,
   check: CommandEnvironment & Pick<DestructiveContext, "strict" | "fullAccess" | "dangerous">,
 ): CommandReport {
-  const { rules, places } = scene;
-  const rulings = line.commands.map((each) => evaluateCommand(each, rules, scene));
+  const { rules, pathContext } = context;
+  const rulings = line.commands.map((each) => evaluateCommand(each, rules, context));
   const prefix = commandPrefix(line.commands.filter((_, i) => rulings[i] !== undefined));
   const readOnly = line.dynamic === undefined && line.commands.length > 0 &&
     line.commands.every((each) => each.readOnly);
@@ -173,9 +173,9 @@ function report(
     readOnly,
     listedReaders: readOnly && line.commands.every(isListedReader),
     // What is denied anyway need not be resolved and counted.
-    destructive: ruling.outcome === "deny" ? [] : findDestructive(line, command, { places, ...check }),
+    destructive: ruling.outcome === "deny" ? [] : findDestructive(line, command, { pathContext, ...check }),
     line,
-    ...networkOf(line, scene),
+    ...networkOf(line, context),
     ...(prefix === undefined || line.dynamic !== undefined ? {} : { prefix }),
   };
 }
@@ -183,7 +183,7 @@ function report(
 /** Returns the network that a line needs: no more hosts than its commands name, where all of them do. */
 function networkOf(
   line: Line,
-  { directory }: X,
+  { directory }: JudgeContext,
 ): Pick<CommandReport, "network" | "deletesElsewhere"> {
   if (line.commands.some(({ destructive }) => destructive.some(({ elsewhere }) => elsewhere))) {
     return { deletesElsewhere: true };
@@ -224,7 +224,7 @@ function explainSegment(effects: Effects, found: Ruling | undefined): SegmentExp
 
 /**
  * Strictest first: denied, possibly denied, protected, asked; then allowed if every command is, by a rule or
- * because it only reads; else the fallback. A command without a ruling of its own is neutral.
+ * because it only reads; else the fallback. A command without a ruling is neutral.
  */
 function combine(
   line: Line,
@@ -284,7 +284,7 @@ function unreadable(
   why: string,
   { rules, dangerous }: { readonly rules: ToolRules; readonly dangerous: readonly Rule[] },
 ): CommandReport {
-  const reason = `this line cannot be taken apart: ${why}`;
+  const reason = `this line cannot be parsed: ${why}`;
   // Such a line may have millions of pieces: they are made when a rule asks for them.
   let made: string[] | undefined;
   const pieces = () =>
@@ -310,18 +310,18 @@ function unreadable(
   };
 }
 
-interface Scene {
+interface CommandContext {
   readonly ruleSet: RuleSet;
   readonly paths: PathMatcher;
-  readonly places: PathContext;
+  readonly pathContext: PathContext;
 }
 
 /**
- * Judges one command of a line. Undefined when it is neutral: it needs no rule of its own beside commands
+ * Judges one command of a line. Undefined when it is neutral: it needs no rule next to commands
  * that are allowed.
  */
-function evaluateCommand(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
-  const ruling = refusal(effects, rules, scene) ?? allowance(effects, rules, scene);
+function evaluateCommand(effects: Effects, rules: ToolRules, context: CommandContext): Ruling | undefined {
+  const ruling = refusal(effects, rules, context) ?? allowance(effects, rules, context);
   if (ruling || effects.readOnly) return ruling;
   const unclear = effects.dynamic ?? effects.risk ?? effects.guarded;
   if (unclear !== undefined) return unjudged({ code: "unclear", detail: unclear });
@@ -340,16 +340,16 @@ function redirectedWrites({ writes }: Effects): FileUse[] {
 }
 
 /** Says what denies it, may deny it, protects what it writes, or asks; in this order. */
-function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
+function refusal(effects: Effects, rules: ToolRules, context: CommandContext): Ruling | undefined {
   const { dynamic } = effects;
-  const { paths, places } = scene;
+  const { paths, pathContext } = context;
   const writes = located(effects.writes.filter(({ path }) => !isDiscardDevice(path)), effects, paths);
   const reads = located(effects.reads.filter(({ path }) => !isDiscardDevice(path)), effects, paths);
   // What is moved or copied as a whole may be an ordinary file.
   const whole = [...reads, ...writes].filter((use) => use.deep);
   const holder = () => whole.some(({ forms }) => !isKnown(forms.real) || isDirectory(forms.real));
-  const read = scene.ruleSet.family("Read");
-  const edit = scene.ruleSet.family("Edit");
+  const read = context.ruleSet.family("Read");
+  const edit = context.ruleSet.family("Edit");
   const find = (list: "deny" | "ask"): { rule: Rule; match: Match } | undefined => {
     let maybe: { rule: Rule; match: Match } | undefined;
     const note = (rule: Rule, match: Match) => {
@@ -384,7 +384,8 @@ function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | und
   const makesEmpty = /^(?:mkdir|touch)$/.test(baseName(program(effects)[0] ?? ""));
   for (const { forms } of writes) {
     const names = Object.values(forms);
-    const what = protectedPath(names, places) ?? (makesEmpty ? undefined : protectedHolder(names, places));
+    const what = protectedPath(names, pathContext) ??
+      (makesEmpty ? undefined : protectedHolder(names, pathContext));
     if (what) return { outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what], kind: what };
   }
   const asked = find("ask");
@@ -419,13 +420,13 @@ function located(uses: readonly FileUse[], { cwds }: Effects, paths: PathMatcher
 }
 
 /** Returns the rule that covers the command, if its redirections are covered as well. */
-function allowance(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
+function allowance(effects: Effects, rules: ToolRules, context: CommandContext): Ruling | undefined {
   const bare = rules.allow.find((rule) => !rule.spec);
   if (bare) return ruled("allow", bare);
   const writes = redirectedWrites(effects);
-  const edits = scene.ruleSet.family("Edit").allow;
-  const open = located(writes, effects, scene.paths).some(({ forms }) =>
-    coveringRule(edits, forms, scene.paths) === undefined
+  const edits = context.ruleSet.family("Edit").allow;
+  const open = located(writes, effects, context.paths).some(({ forms }) =>
+    coveringRule(edits, forms, context.paths) === undefined
   );
   if (open || effects.wrapper) return undefined;
   const rule = rules.allow.find((each) => allows(each, effects));
@@ -506,7 +507,7 @@ function commandText({ command }: Effects): string {
     words === "" ? `(no program) ${brief(command.text)}` : words,
     ...assigns.map(({ name, value }) => `sets ${name} to ${brief(value)}`),
     ...(input.kind === "inherited" ? [] : [`input: ${input.kind}`]),
-    ...(supply ? [`words from ${supply.folders.map(readable).join(", ")}`] : []),
+    ...(supply ? [`words from ${supply.directories.map(readable).join(", ")}`] : []),
     `in ${cwds?.map(readable).join(" or ") ?? "an unknown directory"}`,
   ].join("; ");
 }

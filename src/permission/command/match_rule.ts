@@ -26,7 +26,7 @@ export function concerns(rule: Rule, { command, runs }: Effects): Match {
   return best;
 }
 
-/** The text as it stands, for rules that were written with quotes and other marks of the shell. */
+/** The text as written, for rules with quotes and other marks of the shell. */
 export function matchText(spec: CommandSpec, text: string): Match {
   const raw = spec.raw.replace(/\s+/g, " ");
   const prefix = /^(.*?)(?:\s*:\*|\s+\*)$/s.exec(raw)?.[1];

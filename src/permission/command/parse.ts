@@ -1,7 +1,7 @@
 import { forEachChild, parse, type ParsedScript, type SyntaxNode } from "unbash";
 import type { VariableAssignment } from "./types.ts";
 
-/** Longest line that is taken apart, in UTF-16 units. */
+/** Longest line that is parsed, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024;
 const MAX_DEPTH = 64;
 /**
@@ -23,7 +23,7 @@ const KINDS: ReadonlySet<string> = new Set([
   ..."Transform Names".split(" "),
 ]);
 
-/** Signals that a line cannot be taken apart; the message says why. */
+/** Signals that a line cannot be parsed; the message says why. */
 export class Unparsable extends Error {
   override readonly name = "Unparsable";
 }

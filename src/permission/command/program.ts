@@ -6,7 +6,7 @@ import type { Destruction, Effects, FileUse, Input, Invocation, Nested, Supply }
  * `vo: verbose output= color=?` (`:` and `=` take a value, `::` and `=?` only an attached one).
  */
 export interface Program extends Grammar {
-  /** Names, separated by spaces. `python#` also stands for names with a version behind them. */
+  /** Names, separated by spaces. `python#` also means names that end in a version. */
   readonly names: string;
   /** Subcommands that the row is about; absent: the program as a whole. */
   readonly sub?: string | undefined;
@@ -33,7 +33,7 @@ export interface Program extends Grammar {
   readonly code?: RegExp | undefined;
   readonly codeLong?: string | undefined;
   /** Files of a project that it runs automatically. */
-  readonly obeys?: RegExp | undefined;
+  readonly autoexec?: RegExp | undefined;
   /** It talks to other machines: always, or with one of these words. */
   readonly network?: true | RegExp | undefined;
   /** Package registries that it contacts, by the names of `REGISTRIES`, and hosts of its service. */
@@ -45,7 +45,7 @@ export interface Program extends Grammar {
   readonly remote?: RemoteDeletion | undefined;
 }
 
-/** The words with which a program only reads. An option that is not listed makes it no reader. */
+/** The words with which a program only reads. An option that is not listed: it may write. */
 export interface ReadingForm {
   readonly options?: string | undefined;
   /** One of these options has to be there. */
@@ -83,9 +83,9 @@ export interface Wrapper {
   readonly options?: string | undefined;
   /** Words before the command (`skip`), such as the duration of `timeout`. */
   readonly operands?: number | undefined;
-  /** Words with `=` before the command, whatever stands in front of it. */
+  /** Words with `=` before the command, whatever precedes it. */
   readonly assigns?: true | undefined;
-  /** A lone dash may stand as an option (`env -`). */
+  /** A lone dash may be an option (`env -`). */
   readonly dash?: true | undefined;
   /** Options that only ask about the command. */
   readonly queries?: string | undefined;
@@ -118,7 +118,7 @@ export interface Call {
   /** Index of the words in the command's. */
   readonly at: number;
   readonly supply?: Supply | undefined;
-  readonly ownScript: (path: string) => string | undefined;
+  readonly sessionScript: (path: string) => string | undefined;
   /** Returns what is known of another program. */
   readonly named: (name: string) => Program | undefined;
 }

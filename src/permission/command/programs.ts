@@ -83,7 +83,7 @@ function toProgram(
     mentions: text("mentions"),
     code: interprets ? undefined : code,
     codeLong: text("codeLong"),
-    obeys: pattern("obeys"),
+    autoexec: pattern("autoexec"),
     network: text("network") ? pattern("network") : flag("network"),
     registries: text("registries"),
     hosts: text("hosts"),
@@ -112,7 +112,7 @@ function deedOf(deed: string | undefined, when: RegExp | undefined, unless: RegE
   };
 }
 
-/** Rows by name; a name ending in `#` is that of a program whose versions have names of their own. */
+/** Rows by name; a name ending in `#` is that of a program with one name per version. */
 const BY_NAME: ReadonlyMap<string, Program> = new Map(
   PROGRAMS.flatMap((row) => namesOf(row).map((name) => [name, row] as const)),
 );

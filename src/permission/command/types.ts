@@ -16,7 +16,7 @@ export interface Environment {
   /**
    * Returns the content of a script that this session wrote, so that running it is judged by what it says.
    */
-  readonly ownScript?: ((path: string) => string | undefined) | undefined;
+  readonly sessionScript?: ((path: string) => string | undefined) | undefined;
   /** Names that differ only by case are one program. */
   readonly ignoreCase?: boolean | undefined;
 }
@@ -50,9 +50,9 @@ export const PROCESS_FILE: string = `/dev/fd/${ANY}`;
 
 export const INHERITED: Input = { kind: "inherited" };
 
-/** The place where the unknown words of a command come from. */
+/** The source of the unknown words of a command. */
 export interface Supply {
-  readonly folders: readonly string[];
+  readonly directories: readonly string[];
   /** Something is selected, not everything below the directories. */
   readonly filtered: boolean;
 }
@@ -64,7 +64,7 @@ export interface VariableAssignment {
 
 /** One command after expansion: result of the second pass. Words may have unknown parts (see pattern.ts). */
 export interface SimpleCommand {
-  /** As it stands in the line. */
+  /** As written in the line. */
   readonly text: string;
   /** Empty for a bare assignment, redirection or test. */
   readonly argv: readonly string[];
@@ -98,11 +98,11 @@ export type Nested =
   /** Shell code; `inside` when the shell that runs it is the line's own. */
   | { readonly code: string; readonly inside?: true };
 
-/** Paths that a program's table says would be destroyed, not yet judged by where they lie. */
+/** Paths that a program's table says would be destroyed, not yet judged by their location. */
 export interface Destruction {
   /** Says what happens; continued by a path when there are `paths`. */
   readonly deed: Deed;
-  /** A question only when one of them lies where it should not; absent: always a question. */
+  /** Requires approval only for some locations; absent: always. */
   readonly paths?: readonly string[];
   /** Which hits count: only root, home and workspace (`vital`), or all but the workspace's root. */
   readonly among?: "vital" | "notRoot";
@@ -128,7 +128,7 @@ export interface Effects {
   readonly unseen?: true | undefined;
   /** Text of code in another language that it runs. */
   readonly code?: string | undefined;
-  /** What it runs is listed as commands of its own, and it does nothing else. */
+  /** The commands that it runs are listed separately, and it does nothing else. */
   readonly wrapper: boolean;
   /** A rule for the inner command does not cover this one, for example because it runs as another user. */
   readonly guarded?: string | undefined;
@@ -144,7 +144,7 @@ export interface Effects {
   readonly nested: readonly Nested[];
 }
 
-/** A command line taken apart. */
+/** A parsed command line. */
 export interface Line {
   readonly commands: readonly Effects[];
   /** The reason why the line as a whole could run anything, if so. */

@@ -316,7 +316,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     dangerous: safety.dangerous.map((text) => ({ text })),
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
-    surroundings: () => surroundings(openJail),
+    commandEnvironment: () => commandEnvironment(openJail),
     ...(loaded.files.length > 0 ? saved : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
@@ -328,7 +328,7 @@ export function configuredRules(loaded: LoadedConfig, list: RuleList): RuleText[
 }
 
 /** Says what commands find around them; without a jail, that is the open machine. */
-function surroundings(openJail: () => Promise<Jail>): Promise<CommandEnvironment> {
+function commandEnvironment(openJail: () => Promise<Jail>): Promise<CommandEnvironment> {
   return openJail().then(
     ({ privateDirectories, network }) => ({ privateDirectories, network }),
     () => ({ privateDirectories: [], network: true }),
@@ -379,7 +379,7 @@ interface GateDeps extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: AccessScope;
   readonly recorder: Recorder;
   readonly tools:
-    & Required<Pick<GateOptions, "shellFolder" | "preview" | "sandbox">>
+    & Required<Pick<GateOptions, "shellDirectory" | "preview" | "sandbox">>
     & Pick<GateSources, "openJail">;
   readonly plugins: Required<Pick<GateOptions, "trustedReadOnly" | "saveTrust">> | undefined;
 }
@@ -388,14 +388,14 @@ interface GateDeps extends Required<Pick<GateOptions, "temporaryRules">> {
 export function buildGate(
   { options, scope, recorder, tools, plugins, temporaryRules }: GateDeps,
 ): PermissionGate {
-  const { openJail, shellFolder, preview, sandbox } = tools;
+  const { openJail, shellDirectory, preview, sandbox } = tools;
   const { approver, parent } = options;
   const above = parent && isWhole(parent.gate) ? { above: parent.gate } : {};
   const record: GateOptions["record"] = (event) => recorder.record(event);
   const configured = gateOptions({ ...options, scope, openJail, record });
   return createGate({
     ...configured,
-    shellFolder,
+    shellDirectory,
     preview,
     sandbox,
     temporaryRules,

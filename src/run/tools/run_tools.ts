@@ -123,7 +123,7 @@ interface RunTools {
   /** Runs calls where they may run. */
   readonly host: CallHost;
   /** Tells where the last command left off. */
-  readonly shellFolder: () => string | undefined;
+  readonly shellDirectory: () => string | undefined;
   /** Connects the gate that the jail asks, once it is built. */
   readonly judgedBy: SandboxSession["judgedBy"];
   /** Chooses the command jail ahead of the first command. */
@@ -208,7 +208,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     },
     runCommand: async (command, signal) =>
       await (await loadUserCommand()).runUserCommand(command, signal, { context, jail }),
-    shellFolder: () => services.shell?.cwd,
+    shellDirectory: () => services.shell?.cwd,
     ended: () => services.ended(),
     async close() {
       await host.close();

@@ -29,7 +29,7 @@ interface Listing {
   /** By the time that no command can set. */
   readonly changed: number;
   readonly listed: number;
-  /** In small letters, of a root; absent: nobody may list it. */
+  /** In small letters, of a root; absent: it may not be listed. */
   readonly names?: ReadonlySet<string>;
   readonly directories: readonly string[];
   readonly matches: readonly string[];
@@ -146,7 +146,7 @@ export class DeniedFiles {
   }
 }
 
-/** Directories that lie in none of the others. */
+/** Directories that none of the others contains. */
 function outermost(directories: readonly string[]): string[] {
   const all = [...new Set(directories)];
   return all.filter((directory) => !all.some((other) => other !== directory && contains(other, directory)));
@@ -154,7 +154,7 @@ function outermost(directories: readonly string[]): string[] {
 
 /** Files that a command made and that a mount could not protect, since they were not there before. */
 export interface MadeFiles {
-  /** Files that other programs run or obey. */
+  /** Files that other programs execute. */
   readonly protectedPaths: readonly string[];
   /** What `Edit` rules deny. */
   readonly denied: readonly string[];

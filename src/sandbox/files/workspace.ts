@@ -28,7 +28,7 @@ export interface WorkspaceOptions {
   readonly forbidRead?: readonly string[];
   /** The Reasonix home: only its config file may be written, its key files may not be read. */
   readonly home: string;
-  /** What `~` stands for. Without it `~` is an ordinary file name; `~name` always is. */
+  /** The directory that `~` means. Without it `~` is an ordinary file name; `~name` always is. */
   readonly userHome?: string;
   /** Default: as the platform's usual file system. */
   readonly caseInsensitive?: boolean;
@@ -175,7 +175,7 @@ export class Workspace {
    * and the open is noticed here.
    *
    * Contract: `path` is what `read` or `write` returned. With "write" a file that has a second name is
-   * refused, since that name may lie outside.
+   * refused, since that name may be outside.
    */
   verifyOpened(file: Deno.FsFile, path: string, access: "read" | "write" = "read"): Promise<void> {
     return attempt(() => {
@@ -196,7 +196,7 @@ export class Workspace {
     });
   }
 
-  /** In a work tree that was made for this run, though it lies in the Reasonix home. */
+  /** In a work tree that was made for this run, though it is in the Reasonix home. */
   #inOwnWorktree(real: string): boolean {
     const { roots, home } = this.#areas;
     return roots.some((root) => worktreeIdOf(home, root) !== undefined && contains(root, real));
@@ -334,7 +334,7 @@ export interface DeniedGlobs {
   readonly userHome?: string | undefined;
 }
 
-/** A test of absolute paths: whether one of the globs means it, or a directory that it lies in. */
+/** A test of absolute paths: one of the globs matches it or a directory that contains it. */
 function deniedTest(denied: DeniedGlobs): ((path: string) => boolean) | undefined {
   const globs = deniedGlobs(denied);
   if (globs.length === 0) return undefined;
@@ -342,7 +342,7 @@ function deniedTest(denied: DeniedGlobs): ((path: string) => boolean) | undefine
   return (path) => isNamed(foldName(path));
 }
 
-/** The absolute globs that these stand for. */
+/** The absolute globs that these mean. */
 export function deniedGlobs({ globs, roots, userHome }: DeniedGlobs): PathGlob[] {
   const real = new RealPathCache();
   const context = { bases: roots, home: userHome, realPath: (path: string) => real.of(path) };

@@ -18,7 +18,7 @@ export interface MountPath {
   readonly loose?: true;
 }
 
-/** A directory shown in place of another. */
+/** A directory shown instead of another. */
 export interface Replacement {
   readonly path: string;
   readonly by: string;
@@ -121,9 +121,9 @@ export interface Backend {
  * where they are.
  */
 export function ancestors({ writable, protectedPaths, hidden }: JailPlan): string[] {
-  const roots = writable.map((place) => place.path);
+  const roots = writable.map((mount) => mount.path);
   const found = new Set<string>();
-  for (const { path } of [...protectedPaths, ...hidden].filter((place) => !place.loose)) {
+  for (const { path } of [...protectedPaths, ...hidden].filter((mount) => !mount.loose)) {
     let directory = parentOf(path);
     while (!found.has(directory) && roots.some((root) => directory !== root && contains(root, directory))) {
       found.add(directory);
@@ -163,10 +163,10 @@ export interface BindMount {
 
 /** The mounts of a plan, outer before inner. What is hidden comes after all of them. */
 export function bindMounts(plan: JailPlan): BindMount[] {
-  const writable = plan.writable.filter((place) => !isWhole(place));
-  const covers = (path: string) => plan.writable.some((place) => contains(place.path, path));
-  const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
-  const readable = plan.readable.map((place) => place.path);
+  const writable = plan.writable.filter((mount) => !isWhole(mount));
+  const covers = (path: string) => plan.writable.some((mount) => contains(mount.path, path));
+  const fixed = plan.protectedPaths.map((mount) => mount.path).filter(covers);
+  const readable = plan.readable.map((mount) => mount.path);
   const kept = ancestors(plan).filter((path) => isWritable(path, writable, [...fixed, ...readable]));
   const binds = [
     ...writable.map(({ path }) => bind(path, true)),
@@ -182,11 +182,11 @@ export function bindMounts(plan: JailPlan): BindMount[] {
   return [...unique.values()].sort((a, b) => a.path.length - b.path.length);
 }
 
-/** The innermost place decides, and where two are the same the one that is only to be read. */
+/** The innermost mount decides; of two at the same path, the read-only one. */
 function isWritable(path: string, writable: readonly MountPath[], fixed: readonly string[]): boolean {
-  const depth = (places: readonly string[]) =>
-    Math.max(-1, ...places.filter((place) => contains(place, path)).map((place) => place.length));
-  return depth(writable.map((place) => place.path)) > depth(fixed);
+  const depth = (mounts: readonly string[]) =>
+    Math.max(-1, ...mounts.filter((mount) => contains(mount, path)).map((mount) => mount.length));
+  return depth(writable.map((mount) => mount.path)) > depth(fixed);
 }
 
 function bind(path: string, writable: boolean, from = path): BindMount {

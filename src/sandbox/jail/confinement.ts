@@ -12,11 +12,11 @@ interface Layer {
   readonly name: string;
   /** Its meaning, for `doctor`. */
   readonly meaning: string;
-  /** Says whether it also stands in `--permission-mode danger-full-access`. */
+  /** It also applies with `--permission-mode danger-full-access`. */
   readonly fullAccess: boolean;
 }
 
-const STANDING: readonly Layer[] = [
+const ALWAYS_ON: readonly Layer[] = [
   {
     id: "denyRules",
     name: "deny rules",
@@ -69,7 +69,7 @@ export function alwaysOnProtections(
 }
 
 function standing(fullAccess: boolean): Layer[] {
-  return STANDING.filter((layer) => !fullAccess || layer.fullAccess);
+  return ALWAYS_ON.filter((layer) => !fullAccess || layer.fullAccess);
 }
 
 /** Commands without a jail: why, and what still stands. In full access file tools are not confined either. */
@@ -94,7 +94,7 @@ interface JailView {
   readonly scope: JailScope;
   /** The directory that the line calls "this project". */
   readonly project?: string | undefined;
-  /** Commands have a `/tmp` of their own. */
+  /** Commands have their own `/tmp`. */
   readonly privateTmp: boolean;
   /** Why the network cannot be confined; absent where it can. */
   readonly openNetwork?: string | undefined;
@@ -116,7 +116,7 @@ export function jailConfinement({ backend, scope, project, privateTmp, openNetwo
   };
 }
 
-/** The key files of the Reasonix home are always hidden, which nobody has to be told each time. */
+/** The key files of the Reasonix home are always hidden, so they are not counted. */
 function forbiddenPaths({ forbidRead = [], home }: JailScope): number {
   const keys = HOME_SECRETS.map((name) => realPath(`${home}/${name}`));
   return forbidRead.filter((path) => !keys.includes(path)).length;

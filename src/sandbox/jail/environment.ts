@@ -32,10 +32,10 @@ const FIXED: Readonly<Record<string, string>> = {
 const DROPPED =
   /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
 
-/** Variables that nothing works without; whoever keeps a secret in it has told everyone. */
+/** Variables that nothing works without; a secret in one of them is not protected. */
 const ESSENTIAL = /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|TMPDIR|LANG)$/i;
 
-/** Shorter values are too common to be told apart from ordinary settings. */
+/** Shorter values are too common to be distinguished from ordinary settings. */
 const SHORTEST_SECRET = 8;
 
 /** The whole environment of a child process. */
@@ -59,7 +59,7 @@ function holdsSecret(value: string, secrets: ReadonlySet<string>): boolean {
 }
 
 /**
- * The place where the proxy appears inside a jail. The port is private to the jail's network namespace, so it
+ * The port of the proxy inside a jail. It is private to the jail's network namespace, so it
  * can be the same everywhere.
  */
 export const PROXY_PORT = 3128;

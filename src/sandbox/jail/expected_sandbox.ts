@@ -23,7 +23,7 @@ export interface ExpectedSandboxOptions {
   readonly cacheDir?: string;
 }
 
-/** What a run can be told about its jail before the first request; `reason` says why there is none. */
+/** The jail as known before the first request; `reason` says why there is none. */
 export type ExpectedSandbox =
   | { readonly confined: true }
   | { readonly confined: false; readonly reason: string };
@@ -98,7 +98,7 @@ export function sandboxUnavailable(why: string, container?: ContainerSettings): 
   });
 }
 
-/** A run that was told of a jail runs nothing without it. */
+/** A run that began with a jail runs nothing without it. */
 export function sandboxLost(why: string): ReasonixError {
   return new ReasonixError(`Cannot confine commands any more: ${why}`, {
     exit: "blocked",

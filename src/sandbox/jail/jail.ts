@@ -28,7 +28,7 @@ import { boundSockets, namedSockets } from "../mounts/mounts.ts";
 
 /** The way commands are confined. */
 export interface JailOptions extends JailScope, ExpectedSandboxOptions {
-  /** The run began because of a forecast that there is a jail: without one, nothing runs. */
+  /** The run began with the promise of a jail: without one, nothing runs. */
   readonly expected?: boolean;
   readonly environment?: EnvironmentOptions;
 }
@@ -118,7 +118,7 @@ export class Jail {
 
   /**
    * The same jail for a program that only looks at the project: it writes to `own` alone, an existing
-   * directory that also stands in for caches, and to an empty `/tmp`; it reaches no network.
+   * directory that also replaces caches, and to an empty `/tmp`; it reaches no network.
    */
   onlyLooking(own: string): Jail {
     return new Jail({ ...this.data, fixed: lookingPlan(this.data.fixed, own) }, this.#backend);
@@ -172,7 +172,7 @@ export class Jail {
   /** What commands see of the real temporary directories all the same, to read. */
   get shownTmp(): string[] {
     const { fixed: { needed } } = this.data;
-    return this.#mounts ? needed.map((place) => place.path) : [];
+    return this.#mounts ? needed.map((mount) => mount.path) : [];
   }
 
   /** The temporary directories that commands have to themselves. */
@@ -279,7 +279,7 @@ function withRules(options: JailOptions): JailScope {
   return scope.denyWrite?.some(meansEveryFile) ? { ...scope, rootAccess: "read" } : scope;
 }
 
-/** A jail with a network of its own needs somebody inside who knows the way to the proxy. */
+/** A jail with its own network needs a process inside that connects to the proxy. */
 async function withForwarder(scope: JailScope): Promise<JailScope> {
   if (scope.network !== "filtered" || scope.proxy?.socket === undefined || scope.proxy.forwarder) {
     return scope;
@@ -360,7 +360,7 @@ const TAIL = 16_000;
 /**
  * Reports whether a failed command probably failed because of the jail, so that one unconfined run can be
  * offered. A guess by nature: exit codes do not carry it, and a program may print such a line for its own
- * reasons. Never used to allow anything by itself.
+ * reasons. Never used to allow anything automatically.
  */
 export function looksJailDenied(
   outcome: CommandOutcome,

@@ -67,7 +67,7 @@ function inHome(scope: JailScope, names: readonly string[]): string[] {
 export interface HostEnvironment {
   /** The cache of the runtime, where the environment names it. */
   readonly runtime?: string;
-  /** The place where the directories are kept that commands get instead of the user's. */
+  /** The directory of the replacements that commands get instead of the user's directories. */
   readonly standIns?: string;
   /** Directories in which programs are looked up. */
   readonly searchPath?: readonly string[];
@@ -79,7 +79,7 @@ export interface HostEnvironment {
   readonly sockets?: readonly string[];
 }
 
-/** The user's home, when it lies in a writable directory. */
+/** The user's home, when it is in a writable directory. */
 function homeWithin({ roots, userHome }: JailScope): string[] {
   return userHome !== undefined && roots.some((root) => contains(root, userHome)) ? [userHome] : [];
 }
@@ -116,7 +116,7 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
   const { roots, userHome } = scope;
   const { searchPath = [], executable } = host;
   const needed = host.container ? [] : neededBelowTemporary({ userHome, searchPath, executable });
-  const sockets = existingMounts(host.sockets ?? []).map((place) => place.path);
+  const sockets = existingMounts(host.sockets ?? []).map((mount) => mount.path);
   const caches = planCaches({
     userHome,
     roots,
@@ -131,16 +131,16 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
     writable: caches.writable,
     hidden: existingMounts([
       ...toHide(scope),
-      ...unlistedSockets(sockets, { roots, userHome, shown: needed.map((place) => place.path) }),
+      ...unlistedSockets(sockets, { roots, userHome, shown: needed.map((mount) => mount.path) }),
     ]),
     programs: [...caches.protectedPaths, ...programs(scope, searchPath)],
     needed,
-    redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((place) => place.path),
+    redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((mount) => mount.path),
     replaced: caches.replaced,
   };
 }
 
-/** The same for a program that writes to its own directory only, which also stands in for caches. */
+/** The same for a program that writes to its own directory only, which also replaces caches. */
 export function lookingPlan(fixed: FixedPlan, own: string): FixedPlan {
   const { privateTmp: _commands, proxy: _none, ...scope } = fixed.scope;
   const standIn = (path: string) => {
@@ -161,7 +161,7 @@ function writableRoots({ roots, rootAccess }: JailScope): readonly string[] {
 }
 
 /**
- * Roots that stay as they are. `/` is read-only anyhow, and commands have a `/tmp` of their own to write to.
+ * Roots that stay as they are. `/` is read-only anyhow, and commands have their own `/tmp` to write to.
  */
 function readableRoots({ roots, rootAccess }: JailScope): readonly string[] {
   return rootAccess === "read" ? roots.filter((root) => !/^\/(?:(?:private\/)?tmp)?$/.test(root)) : [];
@@ -181,7 +181,7 @@ function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] 
 }
 
 /**
- * The Reasonix home, unless this run's own work tree lies in it and nothing else makes it writable: not every
+ * The Reasonix home, unless this run's work tree is in it and nothing else makes it writable: not every
  * backend can open a directory in one that is protected.
  */
 function protectedHome({ roots, home }: JailScope): string[] {
@@ -206,9 +206,9 @@ function stillThere(paths: readonly MountPath[]): MountPath[] {
 
 /** What was there at the start and still is, and what has come since. */
 function hiddenNow({ scope, hidden }: FixedPlan): MountPath[] {
-  const now = new Map(stillThere(hidden).map((place) => [place.path, place]));
+  const now = new Map(stillThere(hidden).map((mount) => [mount.path, mount]));
   const come = existingMounts([...toHide(scope), ...agentSockets(scope.userHome)]);
-  for (const place of come) if (!now.has(place.path)) now.set(place.path, place);
+  for (const mount of come) if (!now.has(mount.path)) now.set(mount.path, mount);
   return [...now.values()];
 }
 
@@ -220,8 +220,8 @@ function withoutHidden(
   denied: readonly MountPath[],
   roots: readonly string[],
 ): MountPath[] {
-  const directories = [...hidden, ...denied].filter((place) => place.directory).map((place) => place.path);
-  const known = new Set(hidden.map((place) => place.path));
+  const directories = [...hidden, ...denied].filter((mount) => mount.directory).map((mount) => mount.path);
+  const known = new Set(hidden.map((mount) => mount.path));
   return denied.filter(({ path }) =>
     !known.has(path) && !roots.some((root) => contains(path, root)) &&
     !directories.some((directory) => directory !== path && contains(directory, path))

@@ -7,8 +7,8 @@ import { realPath } from "../../path/real_path.ts";
  */
 interface GitPaths {
   /**
-   * The place where git must be able to write although it lies outside: the shared directory of a linked work
-   * tree, a submodule's own.
+   * Directories outside where git must be able to write: the shared one of a linked work tree, a
+   * submodule's own.
    */
   readonly writable: readonly string[];
   /** Settings and files that make git run programs. */
@@ -25,7 +25,7 @@ const NOTHING: GitPaths = { writable: [], protectedPaths: [], redirects: [] };
 /** Directories looked into when repositories are looked for. */
 const MAX_DIRECTORIES = 300;
 const MAX_DEPTH = 4;
-/** Packages may come as repositories, which nobody works in. */
+/** Packages may come as repositories, which are not worked in. */
 const SKIPPED: ReadonlySet<string> = new Set(["node_modules", "target", "dist", "build"]);
 
 /** Directories below this one, nearest first, of which `isWanted` says so; those are not entered. */
@@ -91,7 +91,7 @@ function leadsTo(root: string): string | undefined {
 
 /**
  * The directory a `.git` file leads to, if that directory agrees: a linked work tree and its repository name
- * each other. A file that a stranger's archive brought can only name one of the two.
+ * each other. A file from a third-party archive can only name one of the two.
  */
 function linkedWorktree(root: string): { directory: string; common: string } | undefined {
   try {
@@ -107,7 +107,7 @@ function linkedWorktree(root: string): { directory: string; common: string } | u
   }
 }
 
-/** The same for a submodule, whose repository lies among those of the one around it. */
+/** The same for a submodule, whose repository is among those of its superproject. */
 function submodule(root: string): string | undefined {
   try {
     const directory = leadsTo(root);

@@ -22,10 +22,10 @@ export function existingMounts(paths: Iterable<string>): MountPath[] {
   return [...found.values()];
 }
 
-/** The directories of temporary files, in the place of which commands get empty ones of their own. */
+/** The directories of temporary files, instead of which commands get their own empty ones. */
 const TEMPORARY = ["/tmp", "/var/tmp"] as const;
 
-/** What commands use without being told of it. Absolute paths, which may not exist. */
+/** Directories that commands use implicitly. Absolute paths, which may not exist. */
 interface CommandNeeds {
   readonly userHome?: string | undefined;
   /** Directories in which programs are looked up. */
@@ -36,7 +36,7 @@ interface CommandNeeds {
 
 /**
  * Those of a command's needs that an empty temporary directory would hide: homes, toolchains and the runtime
- * of a container or of a build machine often lie there. The directory itself is not among them, whatever
+ * of a container or of a build machine are often there. The directory itself is not among them, whatever
  * names it.
  */
 export function neededBelowTemporary({ userHome, searchPath, executable }: CommandNeeds): MountPath[] {
@@ -124,8 +124,8 @@ const STARTED = [".npm/_npx"] as const;
 const TOOLCHAINS = "go/pkg/mod/golang.org";
 
 /**
- * The place where the runtime of this program keeps the code that it will run next time, unless DENO_DIR says
- * otherwise.
+ * The directory where the runtime of this program keeps the code of its next start, unless DENO_DIR names
+ * another.
  */
 const RUNTIME = [".cache/deno", "Library/Caches/deno"] as const;
 /** Parts of it that commands may read: what a project without network depends on. */
@@ -137,7 +137,7 @@ interface CacheSources {
   readonly roots: readonly string[];
   /** The runtime's cache, where the environment names it. */
   readonly runtime?: string | undefined;
-  /** The place where the directories are kept that commands get instead; absent: there is no replacing. */
+  /** The directory of the replacements that commands get; absent: nothing is replaced. */
   readonly standIns?: string | undefined;
   /** The program that runs this one, which the way to the network filter needs. */
   readonly executable?: string | undefined;
@@ -152,7 +152,7 @@ interface CachePlan {
   readonly replaced: readonly Replacement[];
 }
 
-/** Looks up which caches there are, and makes the directories that stand in for some. */
+/** Looks up which caches there are, and makes the directories that replace some. */
 export function planCaches(sources: CacheSources): CachePlan {
   const { userHome, runtime, standIns, roots, online, executable = "" } = sources;
   const inHome = (names: readonly string[]) =>
@@ -206,7 +206,7 @@ function toolchains(userHome: string | undefined): string[] {
   }
 }
 
-/** Undefined where the directory that should stand in cannot be made: then the real one is read-only. */
+/** Undefined where the replacement cannot be made: then the real one is read-only. */
 function replacement(
   path: string,
   by: string,
@@ -218,17 +218,17 @@ function replacement(
     return undefined;
   }
   const there = (names: readonly string[] = []) =>
-    existingMounts(names.map((name) => `${path}/${name}`)).map((place) => place.path);
+    existingMounts(names.map((name) => `${path}/${name}`)).map((mount) => mount.path);
   return { path, by, shown: there(parts.shown), shared: there(parts.shared) };
 }
 
 /**
- * Sockets of programs that act for whoever connects: key agents, containers, the desktop, editors, other
- * terminals. A read-only mount stops nobody from connecting, and a network namespace only covers sockets
+ * Sockets of programs that act for any client: key agents, containers, the desktop, editors, other
+ * terminals. A read-only mount does not prevent a connection, and a network namespace only covers sockets
  * without a path.
  */
 
-/** Directories in the user's home where agents and connections make sockets while a session goes on. */
+/** Directories in the user's home where agents and connections make sockets during a session. */
 const AGENT_DIRECTORIES = [
   ".ssh",
   ".ssh/agent",
@@ -291,7 +291,7 @@ export function agentSockets(userHome: string | undefined): string[] {
 interface Visible {
   readonly roots: readonly string[];
   readonly userHome?: string | undefined;
-  /** Directories that are shown although they lie in one that the jail replaces. */
+  /** Directories that are shown although they are in one that the jail replaces. */
   readonly shown?: readonly string[];
 }
 

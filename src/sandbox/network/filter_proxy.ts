@@ -11,7 +11,7 @@ const OPENING_LIMIT = 30_000;
 export interface ProxyOptions {
   /** Entries of `[sandbox] network_hosts`. */
   readonly hosts: readonly string[];
-  /** A Unix socket for jails with a network of their own, or a loopback port for those that share ours. */
+  /** A Unix socket for jails with their own network, or a loopback port for those that share ours. */
   readonly listen: { readonly socket: string } | { readonly port: number };
   /** The addresses of a name; absent: as the system resolves it. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
@@ -115,13 +115,13 @@ export class FilterProxy implements AsyncDisposable {
   async #dial({ host, port }: Destination): Promise<Deno.Conn> {
     const shown = `${host}:${port}`;
     const name = normalizeHost(host);
-    const verdict = name === undefined ? "refused" : this.#hosts.judge({ host: name, port });
-    if (name === undefined || verdict === "refused") {
+    const decision = name === undefined ? "refused" : this.#hosts.judge({ host: name, port });
+    if (name === undefined || decision === "refused") {
       throw new Refused(`Blocked by [sandbox] network_hosts: ${shown} is not listed`);
     }
     // Resolved once: what was checked is what is connected to, and nothing else hears of it.
     const addresses = await (this.#options.resolve ?? addressesOf)(name);
-    const covered = addresses.filter((address) => coversAddress(verdict, address));
+    const covered = addresses.filter((address) => coversAddress(decision, address));
     if (covered.length === 0) {
       throw new Refused(`Blocked by [sandbox] network_hosts: ${shown} leads to ${addresses[0] ?? "nowhere"}`);
     }
@@ -289,7 +289,7 @@ export class Opening {
     this.conn = conn;
   }
 
-  /** The first byte, left in place; undefined when the peer went away. */
+  /** The first byte, not consumed; undefined when the peer went away. */
   async peek(): Promise<number | undefined> {
     while (this.#bytes.length === 0) if (!await this.#more()) return undefined;
     return this.#bytes[0];

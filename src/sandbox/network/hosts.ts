@@ -12,14 +12,14 @@ interface HostRule {
 /** Ports an entry without a port opens. */
 const WEB_PORTS = [80, 443];
 
-/** The place where a program inside the jail wants to go. */
+/** The destination of a connection from inside the jail. */
 export interface Destination {
   readonly host: string;
   readonly port: number;
 }
 
 /** `"any"`: may lead to private addresses too; `"public"`: only to addresses of the open internet. */
-export type Verdict = "refused" | "private" | "public" | "any";
+export type HostDecision = "refused" | "private" | "public" | "any";
 
 const V4 = /^\d+\.\d+\.\d+\.\d+$/;
 
@@ -77,7 +77,7 @@ export class HostList {
    * machine or network, so a wildcard only leads to public addresses, a plain name to private ones too, and
    * loopback has to be listed as such.
    */
-  judge(destination: Destination): Verdict {
+  judge(destination: Destination): HostDecision {
     const found = this.#rules.filter((rule) => matches(rule, destination));
     if (found.some((rule) => rule.literal)) return "any";
     if (found.some((rule) => !rule.wildcard)) return "private";
@@ -119,7 +119,7 @@ const PRIVATE = [
 const EMBEDDING =
   /^(?:::(?:ffff:(?:0:)?)?|64:ff9b:(?::|1:.*?:?))([0-9a-f]{1,4}):([0-9a-f]{1,4})$|^2002:([0-9a-f]{1,4}):([0-9a-f]{0,4})(?::|$)/;
 
-/** The IPv4 address that an IPv6 address stands for, if it stands for one. */
+/** The IPv4 address that an IPv6 address contains, if any. */
 function embedded(address: string): string | undefined {
   const [, a, b, c, d] = EMBEDDING.exec(address) ?? [];
   const [high, low] = [a ?? c, b ?? d];
@@ -129,11 +129,11 @@ function embedded(address: string): string | undefined {
 }
 
 /** Reports whether a verdict covers the address a name turned out to have. */
-export function coversAddress(verdict: Verdict, address: string): boolean {
-  if (verdict === "any") return true;
+export function coversAddress(decision: HostDecision, address: string): boolean {
+  if (decision === "any") return true;
   const plain = normalizeHost(address.toLowerCase().replace(/%.*$/, ""));
-  if (verdict === "refused" || plain === undefined) return false;
+  if (decision === "refused" || plain === undefined) return false;
   const forms = [plain, embedded(plain) ?? plain];
   if (forms.some((form) => inRange(form, NEVER))) return false;
-  return verdict === "private" || !forms.some((form) => inRange(form, PRIVATE));
+  return decision === "private" || !forms.some((form) => inRange(form, PRIVATE));
 }

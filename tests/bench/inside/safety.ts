@@ -16,9 +16,9 @@ const JAILS = 30;
 /** The decision of the gate about each of a thousand everyday lines, as in a default configuration. */
 export async function decisionRows({ runner, quick }: Bench): Promise<Row[]> {
   const { workspace } = runner.stage;
-  const surroundings = () =>
+  const commandEnvironment = () =>
     Promise.resolve({ privateDirectories: ["/tmp", "/var/tmp"], network: false } as const);
-  const { gate } = scene(workspace, { deny: DENIED }, { surroundings });
+  const { gate } = scene(workspace, { deny: DENIED }, { commandEnvironment });
   const rounds: number[][] = [];
   for (let round = -1; round < (quick ? 2 : DECISION_ROUNDS); round++) {
     const times: number[] = [];

@@ -61,7 +61,7 @@ for (const permissionMode of ["read-only", "plan"] as const) {
 
 /** The jail of a default configuration: temporary directories of its own, and no network. */
 const JAILED: Overrides = {
-  surroundings: () => Promise.resolve({ privateDirectories: ["/tmp", "/var/tmp"], network: false }),
+  commandEnvironment: () => Promise.resolve({ privateDirectories: ["/tmp", "/var/tmp"], network: false }),
 };
 
 for (const approvalMode of ["ask", "auto"] as const) {

@@ -16,8 +16,11 @@ function freeGate(more: Partial<GateOptions> & { deny?: readonly string[] } = {}
   }).gate;
 }
 
-function around(surroundings: Partial<CommandEnvironment>): Pick<GateOptions, "surroundings"> {
-  return { surroundings: () => Promise.resolve({ privateDirectories: [], network: false, ...surroundings }) };
+function around(commandEnvironment: Partial<CommandEnvironment>): Pick<GateOptions, "commandEnvironment"> {
+  return {
+    commandEnvironment: () =>
+      Promise.resolve({ privateDirectories: [], network: false, ...commandEnvironment }),
+  };
 }
 
 /** The lines of a list that are not judged as expected, with the reason. */

@@ -88,7 +88,7 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
     ],
     [
       await scene("/w", {}, { onAsk: "deny" }).gate.check(bash("make"), signal),
-      '"make" needs an approval (no rule allows it) and this run asks nobody (--on-ask deny)',
+      '"make" needs an approval (no rule allows it) and this run is non-interactive (--on-ask deny)',
     ],
     [
       await scene("/w", {}, { mode: "deny" }).gate.check(bash("make"), signal),
@@ -104,11 +104,11 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
     ],
     [
       await scene("/w", rules).gate.check(bash('python -c "$X"'), signal),
-      "it runs code that only the shell will know, and deny Bash(rm -rf*) could concern it, and this run asks nobody",
+      "it runs code that only the shell will know, and deny Bash(rm -rf*) could concern it, and this run is non-interactive",
     ],
     [
       await scene("/w").gate.check(call("write_file", { path: ".git/hooks/pre-commit" }), signal),
-      "would change Git's own hooks and settings, and this run asks nobody",
+      "would change Git's own hooks and settings, and this run is non-interactive",
     ],
   ] as const;
   for (const [decision, part] of texts) {
@@ -337,7 +337,7 @@ Deno.test("a question that is interrupted is a refusal, and recorded as one", as
 
 Deno.test("a command is judged in the directory it runs in", async () => {
   let folder: string | undefined = "/w/secret";
-  const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellFolder: () => folder });
+  const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellDirectory: () => folder });
   assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "deny rule");
   folder = undefined;
   assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "allow headless");
@@ -402,7 +402,7 @@ Deno.test("confirm asks in every approval mode and is refused headless", async (
   const alone = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" });
   const decision = await alone.gate.confirm(bash("make"), question, signal);
   assertEquals(brief(decision), "deny confinement");
-  assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and this run asks nobody');
+  assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and this run is non-interactive');
   assertEquals(alone.events.map((event) => event.type), ["approval.decision"]);
   const approver = { ask: () => Promise.resolve({ allow: true, scope: "always" } as const) };
   const { gate, events } = scene("/w", {}, { approvalMode: "yolo", approver });

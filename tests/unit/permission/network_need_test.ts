@@ -28,7 +28,7 @@ function gateIn(cwd: string, { answer, online = false, more }: Asking = {}) {
     roots: [cwd],
     env: () => ({}),
     record: () => {},
-    surroundings: () => Promise.resolve({ privateDirectories: ["/tmp"], network: online }),
+    commandEnvironment: () => Promise.resolve({ privateDirectories: ["/tmp"], network: online }),
     approver: {
       ask(request) {
         asked.push(request);

@@ -66,20 +66,20 @@ function fromInput(call: Call): Found {
     : runsInput(call);
 }
 
-/** A script that is run: one that cannot be told apart from input is code nobody has seen. */
+/** A script that is run. One that may be the input counts as unseen code. */
 function script(path: string, call: Call): Found {
-  const { name, argv, ownScript, at } = call;
+  const { name, argv, sessionScript, at } = call;
   if (path === PROCESS_FILE) return unseen(`${name} runs what another command prints`);
   if (isOpenFile(path)) {
     return isKnown(path) ? runsInput(call) : dynamic(`${name} runs a file that only the shell will know`);
   }
   const from = argv.indexOf(path);
-  const content = ownScript(path);
+  const content = sessionScript(path);
   const inner = content === undefined
     ? {}
     : /^(?:\.|source)$/.test(name)
     ? { nested: [{ code: content }] }
-    : scriptCode(content, ownScript);
+    : scriptCode(content, sessionScript);
   return {
     ...inner,
     wrapper: false,
@@ -191,7 +191,7 @@ function fromWords(call: Call, { code, shown }: Interpreter): Found | undefined 
   const given = isKnown(option) ? option.split("\n", 1)[0]?.slice(0, 20) : "…";
   const behind = call.args[call.args.indexOf(option) + 1];
   return {
-    ...(shown ? foreignCode(call.args.filter(isKnown).join("\n"), call.ownScript) : {}),
+    ...(shown ? foreignCode(call.args.filter(isKnown).join("\n"), call.sessionScript) : {}),
     ...dynamic(
       shown && behind !== undefined && !isKnown(behind)
         ? "it runs code that only the shell will know"
@@ -209,7 +209,7 @@ function fromModule(call: Call): Found | undefined {
   const fed = args.slice(at).some((word) => /^\/(?:dev|proc)\/(?!null$)/.test(word));
   if (fed || CODE_MODULES.test(module)) return dynamic(`${name} -m ${module} runs code`);
   const file = `${module.replaceAll(".", "/")}.py`;
-  return call.ownScript(file) === undefined ? {} : scriptOf(file, call);
+  return call.sessionScript(file) === undefined ? {} : scriptOf(file, call);
 }
 
 /** The script of an interpreter, or what it reads from its input for lack of one. */
@@ -233,26 +233,26 @@ function fromFile(call: Call, spec: Interpreter): Found | undefined {
 }
 
 function codeFromInput(call: Call, { shown, input: flags }: Interpreter): Found {
-  const { name, args, input, ownScript } = call;
+  const { name, args, input, sessionScript } = call;
   const text = inputText(input);
   const end = args.indexOf("-");
   const own = end < 0 ? args : args.slice(0, end);
   // Perl and Ruby open what later words name, and `name |` is a command.
   const opened = /^(?:perl|ruby)/.test(name) && args.length > own.length + 1;
   const seen = text !== undefined && shown && !opened && own.every((word) => flags?.test(word));
-  return seen ? foreignCode(text, ownScript) : runsInput(call);
+  return seen ? foreignCode(text, sessionScript) : runsInput(call);
 }
 
-function scriptOf(file: string | undefined, { argv, args, at, ownScript }: Call): Found | undefined {
+function scriptOf(file: string | undefined, { argv, args, at, sessionScript }: Call): Found | undefined {
   if (file === undefined || isOpenFile(file)) return undefined;
   const from = argv.indexOf(file);
   // What seems to be the script may be the value of an option, and then the script comes later.
   const end = args.findIndex((word) => SCRIPT.test(word) && !word.startsWith("-"));
-  const own = [file, ...args.slice(0, end + 1)].find((word) => ownScript(word) !== undefined) ?? file;
-  const content = ownScript(own);
+  const own = [file, ...args.slice(0, end + 1)].find((word) => sessionScript(word) !== undefined) ?? file;
+  const content = sessionScript(own);
   const read = FOREIGN.test(own) ? foreignCode : scriptCode;
   return {
-    ...(content === undefined ? {} : read(content, ownScript)),
+    ...(content === undefined ? {} : read(content, sessionScript)),
     wrapper: false,
     scripts: [file],
     reads: [{ path: file }],
@@ -282,9 +282,9 @@ const WRITES = /\bopen\b|[wW]rite|save|dump|copy|rename|move|[lL]ink|touch|mkdir
  * Code in another language may run anything. For refusals it still counts as the commands that it starts by
  * literal words, and as a user of every file that its strings could name.
  */
-function foreignCode(given: string, ownScript: SessionScript): Found {
+function foreignCode(given: string, sessionScript: SessionScript): Found {
   if (!isKnown(given)) return dynamic("it runs code that only the shell will know");
-  const code = withModules(given, ownScript, 4);
+  const code = withModules(given, sessionScript, 4);
   const nested = [...code.normalize("NFKC").matchAll(STARTS)].map(startedCommand);
   const reads = wordsIn(code).filter((text) => /^[^\s:%{}]+$/.test(text)).map((path) => ({ path }));
   const writes = WRITES.test(code) ? [{ path: ANY }, ...reads] : [];
@@ -307,9 +307,9 @@ function wordsIn(text: string): string[] {
 }
 
 /** Code with the modules that the session wrote itself, `depth` files down. */
-function withModules(code: string, ownScript: SessionScript, depth: number): string {
-  const contents = depth > 0 ? importedFiles(code).flatMap((path) => ownScript(path) ?? []) : [];
-  return [code, ...contents.map((content) => withModules(content, ownScript, depth - 1))].join("\n");
+function withModules(code: string, sessionScript: SessionScript, depth: number): string {
+  const contents = depth > 0 ? importedFiles(code).flatMap((path) => sessionScript(path) ?? []) : [];
+  return [code, ...contents.map((content) => withModules(content, sessionScript, depth - 1))].join("\n");
 }
 
 function importedFiles(code: string): string[] {
@@ -328,11 +328,11 @@ function importedFiles(code: string): string[] {
 }
 
 /** Code of a script that the session wrote: the shell's, unless its first line says otherwise. */
-export function scriptCode(content: string, ownScript: SessionScript): Found {
+export function scriptCode(content: string, sessionScript: SessionScript): Found {
   const first = /^#!(.*)/.exec(content)?.[1];
   return first === undefined || /\b(?:ba|da|z|k)?sh\b/.test(first)
     ? { wrapper: true, nested: [{ code: content }] }
-    : foreignCode(content, ownScript);
+    : foreignCode(content, sessionScript);
 }
 
 /**

@@ -12,9 +12,9 @@ interface GitCall {
   /** The same command without git's own options, as rules name it. */
   readonly plain: readonly string[];
   /** Directory given with `-C`. */
-  readonly folder?: string | undefined;
+  readonly directory?: string | undefined;
   /** Some option sends it to another repository or setting. */
-  readonly steered: boolean;
+  readonly redirected: boolean;
   readonly dynamic?: string | undefined;
   readonly nested?: Nested | undefined;
 }
@@ -28,7 +28,7 @@ const WRITING = ["output", "open-files-in-pager", "ext-diff", "textconv"];
 /** Reads the words of a git call, its name included. */
 function readGit({ argv, named }: Pick<Call, "argv" | "named">): GitCall {
   let at = 1;
-  let folder: string | undefined;
+  let directory: string | undefined;
   let dynamic: string | undefined;
   for (; at < argv.length; at++) {
     const word = argv[at] ?? "";
@@ -38,7 +38,7 @@ function readGit({ argv, named }: Pick<Call, "argv" | "named">): GitCall {
     if (word === "-p" || word === "--paginate") dynamic = "git runs the configured pager";
     if (!VALUES.test(name) || (name === "--exec-path" && attached === undefined)) continue;
     const value = attached ?? argv[++at] ?? "";
-    if (name === "-C") folder = folder === undefined ? value : `${folder}/${value}`;
+    if (name === "-C") directory = directory === undefined ? value : `${directory}/${value}`;
     if (name === "-c" || name === "--config-env") dynamic ??= settingRuns(value);
   }
   const sub = argv[at] ?? "";
@@ -51,8 +51,8 @@ function readGit({ argv, named }: Pick<Call, "argv" | "named">): GitCall {
     args,
     row: known,
     plain: ["git", ...argv.slice(at)],
-    folder,
-    steered: argv.slice(1, at).some((word) => /^--(?:git-dir|work-tree|exec-path)/.test(word)),
+    directory,
+    redirected: argv.slice(1, at).some((word) => /^--(?:git-dir|work-tree|exec-path)/.test(word)),
     dynamic: dynamic ?? (typeof runs === "string" ? runs : undefined),
     nested: typeof runs === "object" ? runs : undefined,
   };
@@ -96,9 +96,9 @@ function rebaseRuns(args: readonly string[]): string | Nested | undefined {
     : "git rebase --exec runs what only the shell will know";
 }
 
-function onlyReads({ sub, args, row, steered }: GitCall): boolean {
+function onlyReads({ sub, args, row, redirected }: GitCall): boolean {
   const hidden = (arg: string) => !isKnown(arg) && !/^(?:[\w./~@:+=,^]|--(?:format|pretty)=)/.test(arg);
-  if (steered || args.slice(0, [...args, "--"].indexOf("--")).some(hidden)) return false;
+  if (redirected || args.slice(0, [...args, "--"].indexOf("--")).some(hidden)) return false;
   if (sub === "config") {
     const words = configWords(args);
     if (typeof words === "string") return words === "asks" && !args.some((arg) => /^(?:--)?unset/.test(arg));
@@ -122,8 +122,8 @@ function onlyReads({ sub, args, row, steered }: GitCall): boolean {
 
 /** Returns the files that a subcommand shows, overwrites or removes by name. */
 function files(git: GitCall): { reads: FileUse[]; writes: FileUse[] } {
-  const { sub, args, folder } = git;
-  const prefix = folder === undefined ? "" : `${folder}/`;
+  const { sub, args, directory } = git;
+  const prefix = directory === undefined ? "" : `${directory}/`;
   const end = args.indexOf("--");
   const words = sub === "checkout" && end < 0
     ? []
@@ -154,7 +154,7 @@ function shownFiles(sub: string, words: readonly string[]): string[] {
 const REWRITES = ["force", "force-with-lease", "force-if-includes", "mirror", "delete", "prune"];
 
 function destroys(call: Call): Destruction[] {
-  const { sub, args, folder } = readGit(call);
+  const { sub, args, directory } = readGit(call);
   if (sub === "push" || sub === "send-pack") {
     const rewrite = args.find((arg) =>
       /^-[a-z]*[fd][a-z]*$/.test(arg) || isLong(arg, REWRITES) || /^\+./.test(arg) || /^:./.test(arg)
@@ -167,14 +167,14 @@ function destroys(call: Call): Destruction[] {
   if (
     !forced || /n/.test(letters) || args.some((arg) => isLong(arg, ["dry-run"])) || !/[dxX]/.test(letters)
   ) return [];
-  const paths = operands(args).map((path) => folder === undefined ? path : `${folder}/${path}`);
+  const paths = operands(args).map((path) => directory === undefined ? path : `${directory}/${path}`);
   return paths.length > 0 ? [{ deed: ["cleans"], paths }] : [{ deed: ["cleansAll"] }];
 }
 
 function read(call: Call): Found {
   const { argv, at } = call;
   const git = readGit(call);
-  const elsewhere = git.folder !== undefined &&
+  const elsewhere = git.directory !== undefined &&
     argv.some((word) => /^(?:-C|--git-dir|--work-tree)/.test(word));
   const plain = git.plain.length < argv.length
     ? [{ argv: git.plain, at, ...(elsewhere ? { refusals: true as const } : {}) }]

@@ -24,7 +24,7 @@ function removedPaths(paths: readonly string[], { supply }: Call): Destruction[]
     // Selected files of the workspace are not the workspace.
     ? [{
       deed: ["deletes"],
-      paths: supply.folders,
+      paths: supply.directories,
       ...(supply.filtered ? { among: "notRoot" as const } : {}),
     }]
     : [];
@@ -121,7 +121,7 @@ const UNSELECTIVE =
 function readFind(argv: readonly string[]): Search {
   const first = argv.findIndex((word, i) => i > 0 && /^(?:-(?![HLP]$|O\d|D$).|[()!,])/.test(word));
   const end = first < 0 ? argv.length : first;
-  const folders = argv.slice(1, end).filter((word) => !/^-[HLPO]/.test(word));
+  const directories = argv.slice(1, end).filter((word) => !/^-[HLPO]/.test(word));
   const commands: string[][] = [];
   const written: string[] = [];
   let filtered = false;
@@ -139,7 +139,12 @@ function readFind(argv: readonly string[]): Search {
     else if (word === "-delete") changes = true;
     else if (word.startsWith("-") && !UNSELECTIVE.test(word)) filtered = true;
   }
-  return { commands, supply: { folders: folders.length > 0 ? folders : ["."], filtered }, written, changes };
+  return {
+    commands,
+    supply: { directories: directories.length > 0 ? directories : ["."], filtered },
+    written,
+    changes,
+  };
 }
 
 function readFd(argv: readonly string[]): Search {
@@ -151,7 +156,7 @@ function readFd(argv: readonly string[]): Search {
   const given = argv.slice(1, at < 0 ? undefined : at).filter((word) => !word.startsWith("-"));
   return {
     commands: words.length > 0 ? [[...command, ANY]] : [],
-    supply: { folders: given.length > 1 ? given.slice(1) : ["."], filtered: true },
+    supply: { directories: given.length > 1 ? given.slice(1) : ["."], filtered: true },
     written: [],
     changes: argv.some((word) => !isKnown(word) && !/^[\w./~@:+=,]/.test(word)) ||
       argv.includes("--exec-batch"),
@@ -164,7 +169,7 @@ function search({ name, argv }: Call): Search {
 
 function found(call: Call): Found {
   const { commands, supply, written, changes } = search(call);
-  const emptied = call.args.includes("-delete") && !supply.filtered ? supply.folders : [];
+  const emptied = call.args.includes("-delete") && !supply.filtered ? supply.directories : [];
   return {
     nested: commands.map((argv) => ({ argv, supply })),
     writes: [...written.map((path) => ({ path })), ...emptied.map((path) => ({ path, deep: true as const }))],
@@ -400,7 +405,7 @@ function makeCode(name: string, args: readonly string[]): Found | undefined {
   return undefined;
 }
 
-/** `cmake -E` can run a command that stands somewhere in its words. */
+/** `cmake -E` can run a command that is somewhere in its words. */
 function cmake({ name, args, at }: Call): Found | undefined {
   if (args[0] !== "-E" || !/^(?:env|chdir|time)$/.test(args[1] ?? "")) return undefined;
   const runs = args.map((_, i) => ({ argv: args.slice(i), at: at + 1 + i, refusals: true as const }));
@@ -419,10 +424,14 @@ const BARE_RUNS = /\b(?:system|pager|edit|source)\s/i;
 
 /** Clients of databases run commands on request, and read more requests from their input. */
 function client({ name, args, input }: Call): Found | undefined {
-  const told = dynamic(`${name} is given commands that may run a program`);
-  if (args.some((word) => /^-{1,2}(?:init|cmd|pager)\b/.test(word) || !isPlain(word, name))) return told;
+  const dynamicInput = dynamic(`${name} is given commands that may run a program`);
+  if (args.some((word) => /^-{1,2}(?:init|cmd|pager)\b/.test(word) || !isPlain(word, name))) {
+    return dynamicInput;
+  }
   if (input.kind === "inherited") return undefined;
-  return input.kind === "text" && input.text !== undefined && isPlain(input.text, name) ? undefined : told;
+  return input.kind === "text" && input.text !== undefined && isPlain(input.text, name)
+    ? undefined
+    : dynamicInput;
 }
 
 function isPlain(text: string, name: string): boolean {

@@ -57,7 +57,7 @@ const system = (wide: boolean): string[] =>
     // Root owns the kernel settings under /proc, so their permissions alone do not protect them.
     ["--proc", "/proc", "--remount-ro", "/proc"],
     ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/dev/shm"],
-    // Nothing limits how much memory files beside the devices would take.
+    // Nothing limits how much memory files next to the devices would take.
     ["--remount-ro", "/dev"],
     // Sockets of services (docker, dbus, tmux) live in these directories, and a read-only mount does not stop
     // anyone from connecting.
@@ -67,7 +67,7 @@ const system = (wide: boolean): string[] =>
   ].flat();
 
 function temporary(plan: JailPlan): string[] {
-  if (plan.writable.some((place) => place.path === "/tmp" || isWhole(place))) return [];
+  if (plan.writable.some((entry) => entry.path === "/tmp" || isWhole(entry))) return [];
   if (plan.privateTmp !== undefined) return ["--bind", plan.privateTmp, "/tmp"];
   return ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/tmp"];
 }
@@ -263,7 +263,7 @@ const CALLS = {
 /** Calls newer than the unification of numbers: io_uring (3), open_tree to fspick (6), mount_setattr. */
 const SHARED_CALLS = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
-/** Its flags lie in memory where no filter can look; programs fall back to clone. */
+/** Its flags are in memory where no filter can look; programs fall back to clone. */
 const CLONE3 = 435;
 
 const ARCHITECTURES: { readonly [arch: string]: Architecture } = {
@@ -296,7 +296,7 @@ type Instruction = readonly [code: number, yes: number, no: number, value: numbe
 
 const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
 const give = (value: number): Instruction => [RETURN, 0, 0, value];
-/** Returns `result` when the comparison holds, else goes on. */
+/** Returns `result` when the comparison holds, else continues. */
 const when = (
   test: number,
   value: number,

@@ -148,7 +148,7 @@ ensure || { echo "reasonix: $program did not start the container" >&2; exit 125;
   end: '"$program" exec "$name" /bin/sh -c "$sweep" sweep "$id" KILL',
 };
 
-/** Shell text that starts a program in a session or group of its own. */
+/** Shell text that starts a program in its own session or group. */
 const SESSION = `session() {
   if [ -x /usr/bin/setsid ]; then exec /usr/bin/setsid "$@"; fi
   if [ -x /usr/bin/perl ]; then exec /usr/bin/perl -e 'setpgrp(0, 0); exec @ARGV' "$@"; fi
@@ -165,7 +165,7 @@ exit "\${code:-137}"'`;
 
 /**
  * The shell that starts a container program. The end of its process group does not end a container, so both
- * that program and a second shell run in sessions of their own. The second shell waits at a pipe for the exit
+ * that program and a second shell run in their own sessions. The second shell waits at a pipe for the exit
  * code: where the pipe ends without one, it ends the command in its container. The guard of commands does not
  * end that shell, since it lacks the mark. It also removes what must not appear.
  */
@@ -214,9 +214,9 @@ function mounts(plan: JailPlan, probe: ProbeResult): BindMount[] {
 }
 
 /** Pairs of a mount and the one around it, as the kernel's list writes them. */
-function nestedMounts(places: readonly BindMount[]): string {
-  // The virtual machine of Docker on macOS has a list of its own.
-  const real = Deno.build.os === "linux" ? places.filter(({ path, from }) => path === from) : [];
+function nestedMounts(entries: readonly BindMount[]): string {
+  // The virtual machine of Docker on macOS has its own list.
+  const real = Deno.build.os === "linux" ? entries.filter(({ path, from }) => path === from) : [];
   const escaped = (path: string) =>
     path.replace(/[\\ \t\n]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`);
   const lines = real.flatMap(({ path }) => {
@@ -228,9 +228,9 @@ function nestedMounts(places: readonly BindMount[]): string {
 }
 
 /** Directories in memory: where nothing else is mounted, and the home of the user. */
-function temporary(places: readonly BindMount[], home: string | undefined, kept: boolean): string[] {
+function temporary(entries: readonly BindMount[], home: string | undefined, kept: boolean): string[] {
   const wanted = ["/run", "/tmp", "/var/tmp", ...(home === undefined || home === "/" || kept ? [] : [home])];
-  return wanted.filter((path) => !places.some((one) => one.path === path || isInside(path, one)))
+  return wanted.filter((path) => !entries.some((one) => one.path === path || isInside(path, one)))
     .map((path) => `--tmpfs=${path}:${TMPFS}`);
 }
 
@@ -240,11 +240,11 @@ function isInside(path: string, one: BindMount): boolean {
 }
 
 /**
- * Names of the variables that the container gets. Its image has programs and directories of its own, so that
+ * Names of the variables that the container gets. Its image has its own programs and directories, so that
  * a variable which names others would mislead.
  */
-function passed(env: Readonly<Record<string, string>>, places: readonly BindMount[]): string[] {
-  const isThere = (path: string) => places.some((one) => isInside(path, one));
+function passed(env: Readonly<Record<string, string>>, entries: readonly BindMount[]): string[] {
+  const isThere = (path: string) => entries.some((one) => isInside(path, one));
   return Object.entries(env).filter(([name, value]) => {
     if (IMAGE_DECIDES.has(name) || !/^[A-Za-z_]\w*$/.test(name)) return false;
     const paths = [...value.matchAll(/(?:^|[:;,=\s])(\/(?!\/)[^:;,=\s]*)/g)].map((match) => match[1] ?? "");
@@ -253,8 +253,8 @@ function passed(env: Readonly<Record<string, string>>, places: readonly BindMoun
 }
 
 /** A program of the machine is the program of the same name in the image, unless it is mounted. */
-function inImage([program = "", ...rest]: readonly string[], places: readonly BindMount[]): string[] {
-  const stays = !program.startsWith("/") || places.some((one) => isInside(program, one));
+function inImage([program = "", ...rest]: readonly string[], entries: readonly BindMount[]): string[] {
+  const stays = !program.startsWith("/") || entries.some((one) => isInside(program, one));
   return [stays ? program : program.slice(program.lastIndexOf("/") + 1), ...rest];
 }
 
@@ -306,18 +306,18 @@ function wrap({ program: kind, image, kept }: ContainerSettings, command: Jailed
   const { plan, probe, cwd } = command;
   const program = probe.program ?? kind;
   const project = kept ? plan.project : undefined;
-  const places = mounts(plan, probe);
-  const proxy = proxied(plan, inImage(command.argv, places), project !== undefined && probe.proxy === true);
+  const entries = mounts(plan, probe);
+  const proxy = proxied(plan, inImage(command.argv, entries), project !== undefined && probe.proxy === true);
   const env = { ...command.env, ...proxy.env };
-  const names = new Set([...passed(env, places), ...Object.keys(proxy.env)]);
-  places.push(...proxy.mounts);
+  const names = new Set([...passed(env, entries), ...Object.keys(proxy.env)]);
+  entries.push(...proxy.mounts);
   const box = [
     "--pull=never",
     `--network=${plan.network === "open" ? "host" : "none"}`,
     ...CONFINED,
     ...(probe.options ?? []),
-    ...temporary(places, plan.userHome, project !== undefined),
-    ...places.sort((a, b) => a.path.length - b.path.length).map(mount),
+    ...temporary(entries, plan.userHome, project !== undefined),
+    ...entries.sort((a, b) => a.path.length - b.path.length).map(mount),
     "--entrypoint=/bin/sh",
   ];
   const inside = [
@@ -327,7 +327,7 @@ function wrap({ program: kind, image, kept }: ContainerSettings, command: Jailed
     ...(plan.userHome === undefined ? [] : [`--env=HOME=${plan.userHome}`]),
     ...[...names].map((name) => `--env=${name}`),
   ];
-  const nested = nestedMounts(places);
+  const nested = nestedMounts(entries);
   const common = (name: string) => [program, name, joinPaths(plan.mustNotAppear), SWEEP];
   const words = project === undefined
     ? [

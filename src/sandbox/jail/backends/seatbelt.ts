@@ -24,8 +24,8 @@ function quoted(path: string): string {
   return `"${path.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-function pattern(place: { readonly path: string; readonly directory: boolean }): string {
-  return `(${place.directory ? "subpath" : "literal"} ${quoted(place.path)})`;
+function pattern(mount: { readonly path: string; readonly directory: boolean }): string {
+  return `(${mount.directory ? "subpath" : "literal"} ${quoted(mount.path)})`;
 }
 
 function rule(head: string, filters: readonly string[]): string[] {
@@ -42,7 +42,7 @@ function networkRules(plan: JailPlan): string[] {
 
 /** Returns what stays writable in a directory that is only shown, such as caches in a home directory. */
 function writableWithin({ writable, readable }: JailPlan): MountPath[] {
-  const outer = readable.map((place) => place.path);
+  const outer = readable.map((mount) => mount.path);
   return writable.filter(({ path }) =>
     outer.some((directory) => directory !== path && contains(directory, path))
   );
