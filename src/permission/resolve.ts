@@ -191,7 +191,7 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
 }
 
 /**
- * A deny rule binds in every approval mode, so a call that it may concern requires approval. A non-interactive
+ * A deny rule binds in every approval mode, so a call that it may concern requires approval. A headless
  * run refuses it, unless `--on-ask` decides.
  */
 function unsure(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
