@@ -24,10 +24,9 @@ import type { Modes } from "./access/gate.ts";
 import { mentioned, resolveInput } from "./context/turn_input.ts";
 import type { TurnInput } from "./run_options.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
-import { runWarnings } from "./run_base.ts";
+import { type RunContext, runWarnings } from "./run_context.ts";
 import type { Features, InternalRequest, InternalResult } from "./run_options.ts";
 import type { RunSession } from "./session/session.ts";
-import type { RunContext } from "./tools/run_tools.ts";
 import type { TurnExtensions } from "./turn_extensions.ts";
 
 interface TurnRunDeps extends RunContext {

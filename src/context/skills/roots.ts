@@ -1,26 +1,8 @@
 import { contains } from "../../path/lexical.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
-import type { SkillScope } from "./skill.ts";
-
-export interface SkillRoots {
-  readonly cwd: string;
-  /** Reasonix home. */
-  readonly home: string;
-  /** Home of the user, for `~/.agents` and `~/.claude`. */
-  readonly userHome?: string;
-  /** `[skills]` of the configuration; paths absolute. */
-  readonly paths?: readonly string[];
-  readonly excluded?: readonly string[];
-  readonly disabled?: readonly string[];
-}
-
-export interface SkillRoot {
-  readonly path: string;
-  readonly scope: SkillScope;
-  /** Links may not lead out of this directory. */
-  readonly within?: string;
-}
+import type { SkillSet } from "./discover.ts";
+import type { SkillRoot, SkillRoots } from "./skill.ts";
 
 const FOLDERS = [".reasonix", ".agents", ".claude"];
 
@@ -28,7 +10,7 @@ const FOLDERS = [".reasonix", ".agents", ".claude"];
  * The skill directories that exist, strongest first: the project's nearest to the working directory,
  * configured ones, the user's.
  */
-export function skillRoots(places: SkillRoots): SkillRoot[] {
+function skillRoots(places: SkillRoots): SkillRoot[] {
   const roots: SkillRoot[] = [];
   const add = (root: SkillRoot) => {
     const { path } = root;
@@ -99,4 +81,17 @@ function projectDirectories({ cwd, userHome }: SkillRoots): string[] {
     if (parent === folder || parent === "") return cwd === userHome ? [] : [cwd];
     folder = parent;
   }
+}
+
+const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
+
+/**
+ * All skills of the user and the project. Where there is no skill directory, this costs a few stat calls and
+ * loads nothing.
+ */
+export async function findSkills(places: SkillRoots): Promise<SkillSet> {
+  const roots = skillRoots(places);
+  if (roots.length === 0) return NONE;
+  const { discoverSkills } = await import("./discover.ts");
+  return discoverSkills(roots, places);
 }

@@ -92,3 +92,22 @@ function readHead(path: string): string {
   const text = new TextDecoder().decode(bytes.subarray(0, length), { stream: true });
   return length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
 }
+
+export interface SkillRoots {
+  readonly cwd: string;
+  /** Reasonix home. */
+  readonly home: string;
+  /** Home of the user, for `~/.agents` and `~/.claude`. */
+  readonly userHome?: string;
+  /** `[skills]` of the configuration; paths absolute. */
+  readonly paths?: readonly string[];
+  readonly excluded?: readonly string[];
+  readonly disabled?: readonly string[];
+}
+
+export interface SkillRoot {
+  readonly path: string;
+  readonly scope: SkillScope;
+  /** Links may not lead out of this directory. */
+  readonly within?: string;
+}

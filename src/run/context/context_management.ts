@@ -25,7 +25,7 @@ import { programFetch } from "../../util/network/fetch.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
 import { namedModel, providerOf } from "../provider.ts";
-import type { RunContext } from "../tools/run_tools.ts";
+import type { RunContext } from "../run_context.ts";
 import { buildRegistry } from "../tools/offered_tools.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 

@@ -1,6 +1,6 @@
 import { EVENT_VERSION, ReasonixError } from "../../core/mod.ts";
 import { FileLock } from "../../util/lock.ts";
-import { scanJsonl } from "../../util/jsonl.ts";
+import { scanJsonl } from "../../util/json.ts";
 import { loadEvents, SessionBusyError, SessionLog } from "../log/log.ts";
 import type { SessionInfo } from "./catalogue.ts";
 import { CHECKPOINT_DIR, TIMELINE_FILE } from "../checkpoint/checkpoints.ts";

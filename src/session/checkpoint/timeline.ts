@@ -1,4 +1,4 @@
-import { scanJsonl } from "../../util/jsonl.ts";
+import { scanJsonl } from "../../util/json.ts";
 import { parentDir } from "../paths.ts";
 
 /** The record of one file at one moment. Field names are short: a snapshot line holds one per file. */

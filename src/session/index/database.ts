@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Event, EventOf } from "../../core/mod.ts";
-import { scanJsonl } from "../../util/jsonl.ts";
+import { scanJsonl } from "../../util/json.ts";
 import { indexable } from "../../util/search_words.ts";
 import { sessionIds } from "../catalogue/catalogue.ts";
 import { parentDir, type SessionPaths, sessionPaths } from "../paths.ts";

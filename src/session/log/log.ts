@@ -9,8 +9,7 @@ import {
   type Sayings,
 } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
-import { mapTexts, parseJson } from "../../util/json.ts";
-import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
+import { jsonLine, mapTexts, parseJson, scanJsonl } from "../../util/json.ts";
 import { FileLock, type LockOwner, type LockResult } from "../../util/lock.ts";
 import {
   newSessionId,
@@ -20,8 +19,15 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../paths.ts";
-import { apply, repair } from "../state/reduce.ts";
-import { emptyState, type EventReader, isUsable, type LogOffset, type SessionState } from "../state/state.ts";
+import {
+  apply,
+  emptyState,
+  type EventReader,
+  isUsable,
+  type LogOffset,
+  repair,
+  type SessionState,
+} from "../state/state.ts";
 
 /** Another process is writing this session. */
 export class SessionBusyError extends ReasonixError {
