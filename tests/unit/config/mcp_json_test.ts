@@ -202,7 +202,7 @@ Deno.test("servers of a project's .mcp.json wait for trust in their content, tho
   assert(!JSON.stringify([item?.reason, item?.lines]).includes("hush"));
 });
 
-Deno.test("what trust is asked for names all that a server could do, and no value of a secret", async () => {
+Deno.test("the trust prompt names all that a server could do, and no value of a secret", async () => {
   const { needsTrust } = await load({
     "home/config.toml": '[[plugins]]\nname = "x"\ncommand = "mine"\n',
     "project/reasonix.toml": `[[plugins]]
@@ -262,7 +262,7 @@ Deno.test("trust in a server ends where it would replace the user's, take other 
   assertStringIncludes(third?.reason ?? "", "in place of your own server of this name");
 });
 
-Deno.test("a project may switch a user's server off, which is said, and brings nothing along with that", async () => {
+Deno.test("a project may disable a user's server, which is reported, and sets nothing else of it", async () => {
   const { servers, needsTrust, leftOut } = await load({
     "home/config.toml": '[[plugins]]\nname = "x"\ncommand = "mine"\n',
     "project/reasonix.toml":

@@ -267,7 +267,7 @@ Deno.test("isLoopback knows this machine from others", () => {
   assertEquals(elsewhere.filter(isLoopback), []);
 });
 
-Deno.test("the trust prompt of a project's server says what the variables are for that it asks for", async () => {
+Deno.test("the trust prompt of a project's server names the owners of its variables", async () => {
   await using fixture = configFixture({
     "home/config.toml": USER,
     "home/.env": "CLIENT_SECRET=s\n",
