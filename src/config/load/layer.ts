@@ -267,8 +267,8 @@ const TOKEN = new RegExp(
 );
 
 /**
- * Locates keys and values in a TOML text that the parser has accepted. Only problems need this. The walk ends on
- * any text.
+ * Locates keys and values in a TOML text that the parser has accepted. Only problems need this. The walk ends
+ * on any text.
  */
 export class Positions {
   readonly #text: string;

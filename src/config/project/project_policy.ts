@@ -451,7 +451,7 @@ function describePlugin(
     isText(helper) ? ` and run ${JSON.stringify(cut(helper))} for its headers` : "",
     env.length > 0 ? `, with ${env.join(", ")} in its environment` : "",
     passed.length > 0 ? `, and pass on your ${passed.join(", ")}` : "",
-    replaces ? ", in place of your own server of this name" : "",
+    replaces ? ", in place of your server of this name" : "",
   ];
   const rows: readonly (readonly [string, unknown])[] = [
     [isRemote(written) ? "connects to" : "runs", what],
@@ -462,8 +462,8 @@ function describePlugin(
     ["headers", Object.keys(tableOf(written.headers))],
     ["passes on your variables", passed],
     ["offers only", written.enabled_tools],
-    ["these run without a question, as tools that only read", written.trusted_read_only_tools],
-    ["takes the place of", replaces ? "your own server of this name" : undefined],
+    ["these run without approval, as read-only tools", written.trusted_read_only_tools],
+    ["replaces", replaces ? "your server of this name" : undefined],
   ];
   return {
     reason: `it would ${parts.join("")}`,
@@ -543,7 +543,7 @@ export function hookEntry(
       lines: [
         `runs: ${line}`,
         `at: ${event}${about === "" ? "" : `, of ${about}`}`,
-        "it can refuse and change calls, answer for you what no rule speaks of, and tell the model things",
+        "it can refuse and change calls, decide calls without a matching rule, and send text to the model",
         ...(written.failure === "closed" ? ["if it fails, it refuses"] : []),
       ],
     }),
