@@ -61,14 +61,14 @@ function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
 
 export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
   const { level, message, remedy, said, path, at } = finding;
-  const place = placeOf(layer, path, at);
+  const place = locationOf(layer, path, at);
   return { level, message, remedy, said, ...(place ? { place } : {}) };
 }
 
 const positions = new WeakMap<Layer, Positions>();
 
 /** Returns the location of a value; only the file when the text does not show it. */
-export function placeOf(
+export function locationOf(
   layer: Layer,
   path: KeyPath,
   at: "key" | "value" = "key",
@@ -267,8 +267,8 @@ const TOKEN = new RegExp(
 );
 
 /**
- * Locates keys and values in a TOML text that the parser has accepted. Only problems need this. The walk ends on
- * any text.
+ * Locates keys and values in a TOML text that the parser has accepted. Only problems need this. The walk ends
+ * on any text.
  */
 export class Positions {
   readonly #text: string;

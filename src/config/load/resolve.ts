@@ -4,8 +4,8 @@ import {
   type Layer,
   lazyDotenv,
   locateFinding,
+  locationOf,
   mergeTables,
-  placeOf,
   readProjectText,
   readText,
 } from "./layer.ts";
@@ -197,7 +197,7 @@ export class LayerResolver {
         why: "switched off",
         message: "this project switches your own server off",
         remedy: "remove the entry from the project's file if you want your server here",
-        place: placeOf(layer, ["plugins", index]) ?? { file: layer.file ?? "" },
+        place: locationOf(layer, ["plugins", index]) ?? { file: layer.file ?? "" },
       });
     }
   }

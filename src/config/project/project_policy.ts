@@ -1,5 +1,5 @@
 import { type EnvLookup, isInside, resolvePath, userConfigFile } from "../config_paths.ts";
-import { type Layer, placeOf } from "../load/layer.ts";
+import { type Layer, locationOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
 import { commandLine, hideSecrets } from "../query/hide_secrets.ts";
@@ -163,7 +163,7 @@ function refused(scope: Scope, base: unknown, value: unknown): undefined {
 }
 
 function warn({ input, path, result }: Scope, message: string): void {
-  const place = placeOf(input.layer, path);
+  const place = locationOf(input.layer, path);
   result.warnings.push({
     level: "warning",
     message: `${message}; it is ignored`,
@@ -248,7 +248,7 @@ function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: Entry
 
 function mark(entry: TrustEntry, { input, path, result }: Scope, withhold: () => void): void {
   const { layer, cwd } = input;
-  const place = () => placeOf(layer, path) ?? { file: layer.file ?? "" };
+  const place = () => locationOf(layer, path) ?? { file: layer.file ?? "" };
   result.withholdable.push({ item: entryItem(entry, { cwd, place }), withhold });
 }
 
@@ -282,7 +282,7 @@ function findGrants(grantLists: readonly GrantList[], input: ProjectInput): Rest
           key,
           ...found,
           get place() {
-            return placeOf(input.layer, [...path, index]) ?? { file: "" };
+            return locationOf(input.layer, [...path, index]) ?? { file: "" };
           },
         });
       }
@@ -425,7 +425,7 @@ function pluginEntry(
       get hidden() {
         return (["env", "headers"] as const).flatMap((key) =>
           Object.keys(tableOf(written[key])).flatMap((name) =>
-            placeOf(layer, [...path, key, name], "value") ?? []
+            locationOf(layer, [...path, key, name], "value") ?? []
           )
         );
       },
@@ -451,7 +451,7 @@ function describePlugin(
     isText(helper) ? ` and run ${JSON.stringify(cut(helper))} for its headers` : "",
     env.length > 0 ? `, with ${env.join(", ")} in its environment` : "",
     passed.length > 0 ? `, and pass on your ${passed.join(", ")}` : "",
-    replaces ? ", in place of your own server of this name" : "",
+    replaces ? ", in place of your server of this name" : "",
   ];
   const rows: readonly (readonly [string, unknown])[] = [
     [isRemote(written) ? "connects to" : "runs", what],
@@ -462,8 +462,8 @@ function describePlugin(
     ["headers", Object.keys(tableOf(written.headers))],
     ["passes on your variables", passed],
     ["offers only", written.enabled_tools],
-    ["these run without a question, as tools that only read", written.trusted_read_only_tools],
-    ["takes the place of", replaces ? "your own server of this name" : undefined],
+    ["these run without approval, as read-only tools", written.trusted_read_only_tools],
+    ["replaces", replaces ? "your server of this name" : undefined],
   ];
   return {
     reason: `it would ${parts.join("")}`,
@@ -543,7 +543,7 @@ export function hookEntry(
       lines: [
         `runs: ${line}`,
         `at: ${event}${about === "" ? "" : `, of ${about}`}`,
-        "it can refuse and change calls, answer for you what no rule speaks of, and tell the model things",
+        "it can refuse and change calls, decide calls without a matching rule, and send text to the model",
         ...(written.failure === "closed" ? ["if it fails, it refuses"] : []),
       ],
     }),
