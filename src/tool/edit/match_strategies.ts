@@ -331,8 +331,8 @@ interface NormalizedSpan {
 }
 
 /**
- * Returns where a text occurs once both are normalized. It may begin and end within a line, but not within the
- * normalized form of one character. `wanted` are its lines; an empty last one means that it ends with a line end.
+ * Returns where a text occurs once both are normalized. It may begin and end within a line, but not within
+ * the normalized form of one character. `wanted` are its lines; an empty last one is a final line end.
  */
 function normalizedSpans(
   file: FileLines,
