@@ -305,7 +305,7 @@ class TaughtReader {
     else this.#args.set(key, value);
   }
 
-  /** All arguments. `arguments={…}` is replaced by its entries, unless the tool has an argument of that name. */
+  /** All arguments; `arguments={…}` is replaced by its entries, unless the tool has such an argument. */
   #arguments(): Record<string, unknown> {
     const { arguments: whole, ...others } = Object.fromEntries(this.#args);
     const properties = this.#tools.get(this.#name)?.parameters.properties;
