@@ -1,19 +1,20 @@
 import type { Assembly, RunPaths } from "../../assembly/mod.ts";
-import type { OpenRequest } from "../../command/mod.ts";
-import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
+import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
+import { type ApprovalAnswer, errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
+import { loadTexts } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
-import { ChatCommands } from "./command_host.ts";
 import { type Composer, createComposer } from "./composer/composer.ts";
 import { LiveRegion } from "./live_region.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
-import { ChatLeft, ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
-import { type OpenSession, SessionHost } from "./session_host.ts";
+import { ChatLeft, type OpenSession, type Person, SessionHost } from "./session_host.ts";
 import { Submissions } from "./submissions.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
 import { contains } from "../../path/contains.ts";
+import { keyHelp } from "./composer/keymap.ts";
+import type { ApprovalRequest } from "../../permission/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
@@ -44,7 +45,7 @@ export class Chat {
   readonly #live: LiveRegion;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
-  readonly #commands: ChatCommands;
+  readonly #commands: CommandHost;
   readonly #submissions: Submissions;
   /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
   #leaving = false;
@@ -73,29 +74,23 @@ export class Chat {
       still: () => looks.still,
       links: looks.links,
     });
-    const person = new ChatPerson({
-      dialogs: this.#dialogs,
-      texts,
-      say: (text) => this.#transcript.say(text),
+    const dialogs = this.#dialogs;
+    const person: Person = {
+      approver: { ask: (request, signal) => this.#approve(request, signal) },
+      asker: { ask: (questions, signal) => dialogs.ask(questions, signal) },
+      planReviewer: { review: (proposal, signal) => dialogs.plan(proposal, signal) },
+      trust: (lines, details) => dialogs.trust(lines, details),
+      copy: ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy }, false),
       lend: (run) => this.#screen.lend(run),
-      stop: () => this.#submissions.stop(),
-    });
+      say: (text) => this.#transcript.say(text),
+      speak: (locale) => texts.use(locale),
+    };
     this.#host = new SessionHost(
       (request) => options.open(request, person),
       (event) => this.#event(event),
       (assembly) => this.#opened(assembly),
     );
-    this.#commands = new ChatCommands({
-      host: this.#host,
-      dialogs: this.#dialogs,
-      texts,
-      say: (text, form) => this.#transcript.say(text, form),
-      settingSaved: (key, value) => this.#follow(key, value),
-      send: (text, rest) => this.#submissions.send(text, rest),
-      draft: (text) => this.#composer.putBack([{ text }]),
-      control: (sequence) => void terminal.write(sequence),
-      quit: () => this.#end(EXIT.done),
-    });
+    this.#commands = this.#createCommands();
     this.#composer = this.#createComposer();
     this.#submissions = new Submissions({
       host: this.#host,
@@ -129,6 +124,40 @@ export class Chat {
       changed: () => this.#screen.draw(),
       drafting: () => !this.#composer.empty || this.#composer.modal,
     });
+  }
+
+  #createCommands(): CommandHost {
+    const { texts, terminal } = this.#options;
+    const [host, dialogs] = [this.#host, this.#dialogs];
+    return {
+      showsEvents: true,
+      get locale() {
+        return texts.locale;
+      },
+      get opening() {
+        return host.opening;
+      },
+      session: () => host.current(),
+      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen() }),
+      keys: () =>
+        keyHelp(texts.composer)
+          .map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join("\n"),
+      say: (text, form) => this.#transcript.say(text, form),
+      settingSaved: (key, value) => this.#follow(key, value),
+      send: (text, rest) => this.#submissions.send(text, rest),
+      draft: (text) => this.#composer.putBack([{ text }]),
+      control: (sequence) => void terminal.write(sequence),
+      quit: () => this.#end(EXIT.done),
+      choose: (title, choices, options) => dialogs.choose(title, choices, options),
+      confirm: (question, options) => dialogs.confirm(question, options),
+      prompt: (question, initial) => dialogs.prompt(question, initial),
+      show: (title, text) => dialogs.show(title, text),
+      lookAt: (title, files) => dialogs.changes(title, files),
+      reopen: async (request) => {
+        await this.#beforeLeaving(request);
+        await host.replace(request);
+      },
+    };
   }
 
   #createComposer(): Composer {
@@ -317,6 +346,24 @@ export class Chat {
     const sure = next !== "yolo" || await this.#dialogs.confirm(chat.confirmYolo, { text, danger: true });
     await modes.setApproval(sure ? next : "ask");
     this.#transcript.say(chat.modes[modes.approval]);
+  }
+
+  async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const answer = await this.#dialogs.approve(request, signal);
+    if (!answer) this.#submissions.stop();
+    signal.throwIfAborted();
+    return answer ?? { allow: false, scope: "once" };
+  }
+
+  /** Asks before a session is left that could not be saved. */
+  async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
+    if (!this.#host.opening) return;
+    const { session } = await this.#host.current().catch(() => ({ session: undefined }));
+    if (session?.problem === undefined) return;
+    const texts = await loadTexts("session_commands", this.#options.texts.locale);
+    const [question = "", text = ""] = texts.reallyLose(session.problem).split("\n");
+    const leaves = resume !== session.id && await this.#dialogs.confirm(question, { text, danger: true });
+    if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
   }
 
   #giveUp(): void {

@@ -12,9 +12,8 @@ import { DenoTerminal } from "./terminal/deno_terminal.ts";
 export { carryOut } from "./submissions.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { ServerUpdates } from "../server_updates.ts";
-export { SessionHost } from "./session_host.ts";
+export { ChatLeft, type Person, SessionHost } from "./session_host.ts";
 export type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
-export { ChatLeft, type Person } from "./person.ts";
 
 /** An approval in plain lines, without colours; `columns` is their width. */
 export async function approvalLines(

@@ -1,7 +1,31 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly, PlanReviewer } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
+import type { Locale } from "../../i18n/mod.ts";
+import type { Approver } from "../../permission/mod.ts";
+import type { Asker } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
+
+/** Thrown instead of a session: the chat ends, since it goes on in another way. */
+export class ChatLeft extends Error {}
+
+/** The person in front of the chat, as those see them who have something to ask. */
+export interface Person {
+  /** Absent: nobody is there to be asked. */
+  readonly approver?: Approver;
+  readonly asker?: Asker;
+  readonly planReviewer?: PlanReviewer;
+  /** Asks whether what a project brings may be used as it is now; every line says one thing. */
+  readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
+  /** Asks whether to go on in a copy of a session that another program has open. */
+  readonly copy?: (busy: { readonly pid: number | undefined }) => Promise<boolean>;
+  /** Lends the terminal to a program that asks by itself. */
+  readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
+  /** Says something beside the conversation. */
+  say(text: string): void;
+  /** The language is known for sure once the configuration is. */
+  speak(locale: Locale): Promise<void>;
+}
 
 /** Time for a session that is being opened when the chat ends, in ms. */
 const OPENING_MS = 1000;

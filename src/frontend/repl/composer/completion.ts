@@ -91,7 +91,7 @@ export interface CompletionItem {
 }
 
 /** What a source completes in a draft. */
-interface CompletionMatch {
+export interface CompletionMatch {
   /** Where the completed part begins; it ends at the caret. */
   readonly from: number;
   /** What of it is compared with the items. */

@@ -1,7 +1,7 @@
 import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
 import type { CommandHost } from "../../../command/mod.ts";
 import { type ImagePart, ReasonixError } from "../../../core/mod.ts";
-import { clipboardImage, type NoImage } from "./clipboard.ts";
+import type { NoImage } from "../../../util/clipboard.ts";
 import {
   argumentSource,
   commandSource,
@@ -424,6 +424,9 @@ export function createComposer(options: CreateComposerOptions): Composer {
       const { editText } = await import("./editor.ts");
       return await editText(text, { env, lend });
     },
-    clipboardImage: () => clipboardImage({ env, cwd }),
+    clipboardImage: async () => {
+      const { clipboardImage } = await import("../../../util/clipboard.ts");
+      return await clipboardImage({ env, untrusted: [cwd] });
+    },
   });
 }

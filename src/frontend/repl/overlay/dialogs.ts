@@ -2,7 +2,7 @@ import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { PanelOptions, PanelStyle } from "./panel.ts";
-import { Overlay } from "../screen/view.ts";
+import type { Overlay } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
