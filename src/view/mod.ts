@@ -1,4 +1,4 @@
-/** The way things look on a terminal: colours by meaning, diffs, outputs and Markdown. */
+/** Formatting for terminals: colors by meaning, diffs, outputs and Markdown. */
 export { callLines, callTitle, type CallView } from "./call_lines.ts";
 export { checklistLine } from "./call_lines.ts";
 export { diffLines, type DiffMarks, languageOf, loadDiffMarks } from "./diff.ts";

@@ -154,7 +154,7 @@ export class ThemedPalette {
   }
 }
 
-/** The settings of the environment that tell which terminal this is. */
+/** Environment variables that identify the terminal. */
 interface TerminalEnvironment {
   readonly TERM?: string | undefined;
   readonly TERM_PROGRAM?: string | undefined;

@@ -26,17 +26,16 @@ export interface ChatOptions {
   readonly looks: Looks;
   readonly texts: ChatTexts;
   readonly paths: RunPaths;
-  /** Opens a session; the person of the chat answers its questions. */
+  /** Opens a session; the user answers its questions. */
   readonly open: (request: OpenRequest, person: Person) => ReturnType<OpenSession>;
-  /** The session to begin with. */
   readonly start: OpenRequest;
-  /** What to begin with, as if it had been typed. */
+  /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
-  /** The chat ends since nothing can be drawn; told with the session to go on with, if there is one. */
+  /** Called with the session, if any, when the chat ends because nothing can be drawn. */
   readonly gaveUp?: (session: string | undefined) => void;
 }
 
-/** The chat: a reader of events and a sender of submissions, with a person at its keyboard. */
+/** The chat: shows events, sends submissions, and asks the user at its keyboard. */
 export class Chat {
   readonly #options: ChatOptions;
   readonly #screen: Screen;
@@ -47,15 +46,13 @@ export class Chat {
   readonly #host: SessionHost;
   readonly #commands: CommandHost;
   readonly #submissions: Submissions;
-  /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
+  /** Ctrl-C was pressed with nothing to clear or stop; the next one leaves. */
   #leaving = false;
-  /** The session that was opened last. */
   #assembly: Assembly | undefined;
-  /** The failure that was told last. */
+  /** The failure that was reported last. */
   #told: unknown;
-  /** What could not be drawn last, as it was told. */
+  /** The drawing failure that was reported last. */
   #undrawn: string | undefined;
-  /** The first line was printed. */
   #headed = false;
   #end: (code: number) => void = () => {};
 
@@ -178,7 +175,6 @@ export class Chat {
     });
   }
 
-  /** Runs until the user leaves; resolves with the exit code. */
   async run(): Promise<number> {
     const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
@@ -212,13 +208,13 @@ export class Chat {
     }
   }
 
-  /** What is kept, and how to go on with it. */
+  /** Names the saved session and the command that resumes it. */
   #sayGoodbye(): void {
     const session = this.#kept();
     if (session) this.#transcript.say(this.#options.texts.chat.kept(session.id));
   }
 
-  /** The session, once something was said in it. */
+  /** The session, once it has a turn. */
   #kept(): Assembly["session"] | undefined {
     const { session } = this.#assembly ?? {};
     return session?.state.turns.length ? session : undefined;
@@ -235,7 +231,7 @@ export class Chat {
     if (event.type === "turn.end") this.#live.status.refresh();
   }
 
-  /** A setting has another value from now on. */
+  /** Applies a changed setting. */
   async #follow(key: string, value: unknown): Promise<void> {
     const { texts, looks } = this.#options;
     await texts.change(key, value);
@@ -261,7 +257,7 @@ export class Chat {
     this.#transcript.head((columns) => this.#header(columns));
   }
 
-  /** Version, model, directory and what was loaded; before the session is open, as far as it is known. */
+  /** Version, model, directory and loaded files; before the session is open, as far as known. */
   #header(columns: number): string {
     const { texts: { chat: { loaded } }, paths: { cwd, env }, looks: { palette } } = this.#options;
     const { provider, inputs, servers } = this.#assembly ?? {};
@@ -293,14 +289,13 @@ export class Chat {
     this.#screen.draw();
   }
 
-  /** Gives what was typed to whom it is meant for. */
   #give(event: InputEvent): void {
     for (const left of this.#dialogs.overlays.input(event)) {
       if (left.kind === "paste" || !this.#key(left.key)) this.#composer.input(left);
     }
   }
 
-  /** Takes the keys of the chat itself; false for all others. */
+  /** Handles the keys of the chat itself; false for all others. */
   #key(key: string): boolean {
     const { empty } = this.#composer;
     // An open menu or search is left before anything else is.
@@ -318,7 +313,7 @@ export class Chat {
     return true;
   }
 
-  /** Shows what the transcript shows only a part of. */
+  /** Shows collapsed items of the transcript in full. */
   async #expand(): Promise<void> {
     this.#dialogs.overlays.called();
     const { ExpandPanel } = await import("./overlay/expand.ts");
@@ -336,7 +331,7 @@ export class Chat {
     else this.#leaving = true;
   }
 
-  /** Ask, auto, yolo; the last one is not a matter of one key press. */
+  /** Cycles ask, auto, yolo; yolo needs a confirmation. */
   async #nextMode(): Promise<void> {
     this.#dialogs.overlays.called();
     const { chat } = this.#options.texts;
@@ -371,7 +366,7 @@ export class Chat {
     this.#end(EXIT.failed);
   }
 
-  /** Something cannot be shown: it is told once, and what can be shown goes on. */
+  /** Reports once what cannot be shown; the rest is shown. */
   #notDrawn(error: unknown): void {
     const [line = ""] = errorMessage(error).split("\n");
     if (line === this.#undrawn) return;

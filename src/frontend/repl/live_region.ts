@@ -11,7 +11,7 @@ import { displayWidth, fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { cacheShare, grouped, moneyFigure, type Palette } from "../../view/mod.ts";
 
-/** A part of the line; those with the highest number go first where there is no room. */
+/** A part of the status line; the highest ranks are left out first. */
 interface Part {
   readonly text: string;
   readonly colour?: (text: string) => string;
@@ -19,10 +19,10 @@ interface Part {
 }
 
 const GAP = " · ";
-/** A context that is fuller than this is worth a warning. */
+/** A fuller context is shown as a warning. */
 const FULL_PERCENT = 80;
 
-/** One line that says where the session stands: never wrapped, the least important parts left out first. */
+/** The status of the session in one line, without its least important parts where it is narrow. */
 class StatusLine {
   readonly #palette: Palette;
   readonly #texts: () => Texts["chat"]["statusLine"];
@@ -31,14 +31,14 @@ class StatusLine {
   #branch: string | undefined;
   #changed: () => void = () => {};
 
-  /** `opening`: as long as there is no session, one is being opened. */
+  /** `opening` tells whether a session is being opened while there is none. */
   constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"], opening: () => boolean) {
     this.#palette = palette;
     this.#texts = texts;
     this.#opening = opening;
   }
 
-  /** Shows a session from now on; `changed` is called when a figure came later. */
+  /** Shows a session; `changed` is called when the branch is known. */
   show(assembly: Assembly, changed: () => void): void {
     this.#assembly = assembly;
     this.#changed = changed;
@@ -46,7 +46,7 @@ class StatusLine {
     this.refresh();
   }
 
-  /** Looks at what changes outside of the session: the branch. */
+  /** Reads the Git branch again. */
   refresh(): void {
     const assembly = this.#assembly;
     if (!assembly) return;
@@ -152,21 +152,18 @@ interface LiveRegionDeps {
   readonly composer: View;
   /** The first line of the chat, until the session is open and it is printed. */
   readonly header: (columns: number) => string | undefined;
-  /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
-  /** Hears why something could not be drawn. */
   readonly failed: (error: unknown) => void;
-  /** Nothing can be drawn. */
   readonly hopeless: () => void;
 }
 
-/** Messages that wait are shown up to this number of lines. */
+/** Maximum number of queued messages shown. */
 const WAITING_LINES = 3;
 
-/** A screen with fewer rows belongs to the overlay that is open. */
+/** On a screen with fewer rows an open overlay hides queued messages. */
 const ROOMY = 16;
 
-/** The live region: what is going on, what waits, the composer or the overlay in its place, the status. */
+/** The live region: current activity, queued messages, the composer or an overlay, the status line. */
 export class LiveRegion implements View {
   readonly status: StatusLine;
   readonly #parts: LiveRegionDeps;
@@ -176,7 +173,7 @@ export class LiveRegion implements View {
     this.status = new StatusLine(parts.palette, () => parts.texts.status, () => parts.submissions.opening);
   }
 
-  /** A failure does not end the program: what somebody writes or answers in is shown without the rest. */
+  /** When a part cannot be drawn, the composer or overlay is shown alone. */
   frame(columns: number, rows: number): Frame {
     try {
       return this.#whole(columns, rows);
@@ -210,7 +207,7 @@ export class LiveRegion implements View {
     return stack([{ lines: [""] }, (overlays.top ?? composer).frame(columns, Math.max(1, rows - 1))]);
   }
 
-  /** A question that has come up while a message is being written, and below it the message. */
+  /** An overlay that opened while the user was typing, and the composer below it. */
   #beside(columns: number, rows: number): Frame {
     const { palette, texts: { chat }, overlays, composer } = this.#parts;
     const draft = composer.frame(columns, Math.max(1, Math.floor(rows / 3)));
@@ -219,7 +216,7 @@ export class LiveRegion implements View {
     return stack([overlays.top?.frame(columns, left) ?? { lines: [] }, { lines: hint }, draft]);
   }
 
-  /** What the user has to know now, in the place of the status. */
+  /** A hint that replaces the status line. */
   #hint(): string {
     const { texts: { chat }, submissions: { queue }, transcript, overlays, leaving } = this.#parts;
     if (leaving()) return chat.leaveHint;
@@ -228,7 +225,7 @@ export class LiveRegion implements View {
     return queue.busy && !transcript.busy && !overlays.top ? chat.working : "";
   }
 
-  /** What was sent and has not been taken yet. */
+  /** Steering and queued messages. */
   #waiting(): string[] {
     const { texts: { chat }, submissions: { queue, steering }, palette } = this.#parts;
     const lines = [

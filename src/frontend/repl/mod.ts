@@ -1,4 +1,4 @@
-/** The chat: a terminal front end that one lives in. */
+/** The chat: the interactive front end in the terminal. */
 import { loadTexts, type Locale } from "../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
 import { palette } from "../../view/mod.ts";
@@ -15,7 +15,7 @@ export { ServerUpdates } from "../server_updates.ts";
 export { ChatLeft, type Person, SessionHost } from "./session_host.ts";
 export type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 
-/** An approval in plain lines, without colours; `columns` is their width. */
+/** Formats an approval request as plain lines of at most `columns` cells. */
 export async function approvalLines(
   request: ApprovalRequest,
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
@@ -26,7 +26,6 @@ export async function approvalLines(
   return await approvalInLines(request, style, columns);
 }
 
-/** The question about a plan in plain lines. */
 export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
   const { planEntries, planTitle } = await import("./overlay/questions.ts");
   const { plan } = await loadTexts("overlay", locale);
@@ -34,7 +33,6 @@ export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAns
 }
 
 export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {
-  /** The language to begin with. */
   readonly locale: Locale;
 }
 

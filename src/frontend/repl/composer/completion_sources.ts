@@ -31,7 +31,7 @@ export function commandSource(commands: () => Promise<readonly SlashCommand[]>):
   };
 }
 
-/** Values for the arguments of a command that offers some. */
+/** Values for the arguments of a command. */
 export function argumentSource(host: CommandHost): CompletionSource {
   return {
     match(before) {
@@ -64,16 +64,14 @@ export function argumentSource(host: CommandHost): CompletionSource {
 
 interface FileSourceOptions {
   readonly cwd: string;
-  /** The user's home directory, for `~/`. */
   readonly home: string | undefined;
 }
 
-/** More entries of a directory are not offered, and not even looked at. */
 const MAX_ENTRIES = 2000;
 
 const MAX_SEEN = 20_000;
 
-/** A source for what is written behind `@`; `match` returns where that differs from the whole path. */
+/** A source for references (`@path`); `match` overrides fields of the match of the whole path. */
 function referenceSource(
   match: (path: string) => Partial<CompletionMatch> | undefined,
   items: CompletionSource["items"],
@@ -110,9 +108,8 @@ const FRESH_MS = 3_000;
 
 interface TreeSourceOptions {
   readonly cwd: string;
-  /** Paths that may not be seen. */
   readonly hidden: () => Promise<(path: string) => boolean>;
-  /** Age of a listing in milliseconds from which on the next `@` makes another one; default: 3,000. */
+  /** Maximum age of a listing in milliseconds when the next `@` is typed; default: 3,000. */
   readonly freshMs?: number;
 }
 
@@ -186,7 +183,6 @@ async function readEntries(path: string, directory: string, hidden: boolean): Pr
 
 interface EntryLocation {
   readonly path: string;
-  /** The directory as a reference names it. */
   readonly directory: string;
   readonly isIgnored: (name: string, isDirectory: boolean) => boolean;
 }
@@ -199,7 +195,7 @@ function itemOf(entry: Deno.DirEntry, { path, directory, isIgnored }: EntryLocat
   return itemOfPath(`${directory}${label}`).map((item) => ({ ...item, label, ...last }));
 }
 
-/** A path as an item, that of a directory with a slash at its end; none where no reference can name it. */
+/** An item for a path (a directory ends with a slash); none where no reference can name it. */
 function itemOfPath(path: string): CompletionItem[] {
   const reference = referenceTo(path);
   if (reference === undefined) return [];
@@ -208,7 +204,7 @@ function itemOfPath(path: string): CompletionItem[] {
   return [{ label: path, insert: reference.replace(/"$/, ""), more: true }];
 }
 
-/** What the ignore files say about the entries of a directory. */
+/** Reads the ignore files for the entries of a directory. */
 async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]> {
   const { IgnoreScope } = await import("../../../path/ignore_scope.ts");
   const scope = IgnoreScope.above(`${directory}/any`, directory);

@@ -2,7 +2,7 @@ import { errorMessage, ReasonixError } from "../../../core/mod.ts";
 
 export interface EditorEnvironment {
   readonly env: (name: string) => string | undefined;
-  /** Lends the terminal to another program while `run` goes on. */
+  /** Lends the terminal to another program while `run` runs. */
   readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
 }
 

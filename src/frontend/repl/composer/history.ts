@@ -9,9 +9,9 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import type { Palette } from "../../../view/mod.ts";
 
-/** A longer entry is remembered only until the program ends. */
+/** Longer entries are kept in memory only. */
 const MAX_ENTRY_BYTES = 256 * 1024;
-/** A file that has grown beyond this is cut to its newest half. */
+/** A larger file is cut to its newest half. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 
 const LINE_FEED = new Uint8Array([10]);
@@ -57,7 +57,7 @@ class HistoryFile {
     } catch { /* no history then */ }
   }
 
-  /** Drops the older half, in place: others have the same file open. */
+  /** Drops the older half in place: other processes have the same file open. */
   #cut(file: Deno.FsFile): void {
     const text = Deno.readTextFileSync(this.#path);
     const from = text.indexOf("\n", Math.floor(text.length / 2)) + 1;
@@ -66,7 +66,7 @@ class HistoryFile {
   }
 }
 
-/** False when the last writer died within a line. */
+/** False when the last writer was killed within a line. */
 function endsWithLine(file: Deno.FsFile): boolean {
   if (file.statSync().size === 0) return true;
   file.seekSync(-1, Deno.SeekMode.End);
@@ -79,7 +79,7 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
-/** An image of the clipboard stays out: it is in the session. */
+/** Replaces images of the clipboard: the session has them. */
 function storable(piece: Piece): Piece {
   return typeof piece !== "string" && piece.kind === "image" ? "[image]" : piece;
 }
@@ -99,16 +99,16 @@ function pieceOf(value: unknown): Piece | undefined {
 }
 
 interface HistoryOptions {
-  /** The file that keeps it; absent: nothing does. */
+  /** Path of the history file; absent: nothing is saved. */
   readonly path?: () => Promise<string>;
-  /** Gives what takes secrets out of a text before it is written; rejects where they are not known. */
+  /** Loads the redactor for saved texts; rejects where the secrets are not known. */
   readonly redactor?: () => Promise<(text: string) => string>;
 }
 
 const MAX_ENTRIES = 2000;
 const WRITE_DELAY_MS = 100;
 
-/** What was sent from a directory, and drafts that were given up. What comes again moves to the end. */
+/** Sent messages and discarded drafts of a directory. Repeated ones move to the end. */
 export class History {
   readonly #options: HistoryOptions;
   readonly #file: () => Promise<HistoryFile | undefined>;
@@ -126,7 +126,7 @@ export class History {
     });
   }
 
-  /** Oldest first; before it is loaded only what was added. */
+  /** Oldest first; before loading, only what was added. */
   get entries(): readonly Entry[] {
     return this.#entries;
   }
@@ -135,7 +135,6 @@ export class History {
     return this.#loaded;
   }
 
-  /** Reads the file, once. */
   load(): Promise<void> {
     return this.#loading ??= this.#file().then((file) => {
       this.#entries = folded([...(file?.read() ?? []).map(entryOf), ...this.#entries]);
@@ -143,7 +142,7 @@ export class History {
     });
   }
 
-  /** Remembers a draft; without its secrets on the disk. */
+  /** Adds a draft; the saved copy is redacted. */
   add(pieces: readonly Piece[]): void {
     this.#entries = folded([...this.entries, entryOf(pieces)]);
     this.#writing = this.#writing.then(async () => {
@@ -163,17 +162,15 @@ export class History {
     });
   }
 
-  /** Writes what was added; waits for nothing but the disk. */
+  /** Writes pending entries; waits only for the disk. */
   close(): Promise<void> {
     this.#closing.resolve();
     return this.#writing;
   }
 }
 
-/** A draft of the past. */
 interface Entry {
   readonly pieces: readonly Piece[];
-  /** What was typed of it, for searches. */
   readonly text: string;
   readonly key: string;
 }
@@ -183,7 +180,7 @@ function entryOf(pieces: readonly Piece[]): Entry {
   return { pieces, text, key: pieces.length === 1 ? text : JSON.stringify(pieces) };
 }
 
-/** Each entry once, where it came last. */
+/** Keeps the last occurrence of each entry. */
 function folded(entries: readonly Entry[]): Entry[] {
   const byKey = new Map<string, Entry>();
   for (const entry of entries) {
@@ -193,7 +190,7 @@ function folded(entries: readonly Entry[]): Entry[] {
   return [...byKey.values()].slice(-MAX_ENTRIES);
 }
 
-/** Knows secrets by their form only. */
+/** Recognizes secrets by their form only. */
 const loadPlainRedactor = lazy(async () => (await import("../../../util/redact.ts")).createRedactor([]));
 
 function redacted(piece: Piece, redact: (text: string) => string): Piece {
@@ -201,14 +198,14 @@ function redacted(piece: Piece, redact: (text: string) => string): Piece {
   return piece.kind === "paste" ? { kind: "paste", content: redact(piece.content) } : piece;
 }
 
-/** A walk through the history, beside the draft that it began with. */
+/** A position in the history, with the draft that it started from. */
 export class HistoryWalk {
   readonly #entries: readonly Entry[];
   readonly #draft: readonly Piece[];
   readonly #prefix: string;
   #at: number;
 
-  /** Only entries that begin with `prefix` are passed. */
+  /** Visits only entries that begin with `prefix`. */
   constructor(entries: readonly Entry[], draft: readonly Piece[], prefix: string) {
     this.#entries = entries;
     this.#draft = draft;
@@ -216,7 +213,6 @@ export class HistoryWalk {
     this.#at = entries.length;
   }
 
-  /** The next older entry; undefined at the end. */
   older(): readonly Piece[] | undefined {
     const before = this.#entries.slice(0, this.#at);
     const at = before.findLastIndex(({ text }) => text.startsWith(this.#prefix));
@@ -225,7 +221,7 @@ export class HistoryWalk {
     return this.#entries[at]?.pieces;
   }
 
-  /** The next newer entry, behind the newest the draft; undefined when that is already there. */
+  /** The next newer entry, then the draft; undefined when the draft is already shown. */
   newer(): readonly Piece[] | undefined {
     if (this.#at === this.#entries.length) return undefined;
     const at = this.#entries.findIndex(({ text }, index) =>
@@ -236,16 +232,14 @@ export class HistoryWalk {
   }
 }
 
-/** A place in an entry. */
 interface HistoryMatch {
   readonly entry: number;
   readonly text: string;
   readonly pieces: readonly Piece[];
-  /** Where the searched text is. */
   readonly at: number;
 }
 
-/** The newest entry before `before` that has the text; case matters only where it is searched for. */
+/** The newest entry before index `before` with the text; capitals in `wanted` make case matter. */
 export function searchHistory(
   entries: readonly Entry[],
   wanted: string,
@@ -267,7 +261,7 @@ interface SearchTexts {
   readonly nothingFound: string;
 }
 
-/** How a search goes on after a key: it stays, ends with an entry or without, or leaves the key to others. */
+/** Outcome of a key: the search stays, is canceled, or takes an entry (`again`: handle the key again). */
 type SearchStep = "stay" | "cancel" | { readonly take: readonly Piece[]; readonly again: boolean };
 
 /** An incremental search in the history (Ctrl-R). */
@@ -336,14 +330,14 @@ export class HistorySearch {
     return "stay";
   }
 
-  /** What was found last stays to be seen when there is nothing more. */
+  /** The last match stays visible when there are no more. */
   #set(found: HistoryMatch | undefined): void {
     this.#failed = found === undefined;
     if (found) this.#found = found;
   }
 }
 
-/** The line of the entry around what was searched for, which stands out. */
+/** The line of the entry around the match, which is highlighted. */
 function excerpt(found: HistoryMatch, wanted: string, palette: Palette, columns: number): string {
   const flat = (text: string) => terminalSafe(text.replaceAll("\n", "↵").replaceAll("\t", " "));
   const before = flat(found.text.slice(0, found.at));
@@ -357,7 +351,6 @@ function excerpt(found: HistoryMatch, wanted: string, palette: Palette, columns:
   return `  ${left}${shown === match && match !== "" ? `[${match}]` : shown}${right}`;
 }
 
-/** The end of a text that fits. */
 function endOf(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = text.slice(-columns * 4);

@@ -11,9 +11,9 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { loadMarkdown, type Palette } from "../../../view/mod.ts";
 
-/** Nobody reads a question faster: a key that comes earlier, or in one go with others, is no answer. */
+/** A key that comes earlier cannot be an answer: no one reads that fast. */
 const PAUSE_MS = 300;
-/** Somebody who has typed within this time is still writing. */
+/** After a key to the composer the user counts as typing for this long. */
 const WRITING_MS = 1000;
 
 interface Waiting {
@@ -22,11 +22,8 @@ interface Waiting {
 }
 
 interface OverlayQueueOptions {
-  /** Draws what has changed. */
   readonly changed: () => void;
-  /** The composer holds a text that was not sent. */
   readonly drafting?: () => boolean;
-  /** Milliseconds of a clock that only goes on. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -45,16 +42,16 @@ export class OverlayQueue {
   readonly #waiting: Waiting[] = [];
   #shown: Overlay<unknown> | undefined;
   #shownAt = 0;
-  /** The keyboard is the overlay's: the user has called for it, gone over to it, or moved in it. */
+  /** The overlay has the keyboard: the user opened it, switched to it, or moved in it. */
   #armed = true;
-  /** Nothing was written since the user called for an overlay, or had the keyboard in one. */
+  /** No text was typed since the user opened an overlay, or used one. */
   #called = true;
-  /** The last key of all, and the last that went to the composer. */
+  /** The last key of all, and the last one for the composer. */
   #last = { key: "", at: -Infinity };
   #written = { key: "", at: -Infinity };
-  /** A letter that has selected an entry, and may turn out to begin a text. */
+  /** A letter that selected an entry, and may be the start of a text. */
   #held: { readonly overlay: unknown; readonly event: InputEvent; readonly back: () => void } | undefined;
-  /** The keys on their way were meant for an overlay before, and not for the composer. */
+  /** Pending keys were typed for an earlier overlay, not for the composer. */
   #follows = false;
   #cancelRedraw: () => void = () => {};
 
@@ -68,12 +65,12 @@ export class OverlayQueue {
     return this.#waiting[0]?.overlay;
   }
 
-  /** Somebody writes a message, and the overlay on top leaves the keyboard to that. */
+  /** The user is typing a message, and the overlay on top leaves the keyboard to the composer. */
   get aside(): boolean {
     return this.top !== undefined && !this.#armed && (this.#drafting() || this.#writing());
   }
 
-  /** Gives a key to the overlay on top; returns what is meant for the composer instead. */
+  /** Gives a key to the overlay on top; returns the keys for the composer. */
   input(event: InputEvent): readonly InputEvent[] {
     const last = this.#last;
     // A letter for an overlay that has gone begins a text only where that follows at once.
@@ -92,7 +89,7 @@ export class OverlayQueue {
     return this.#takeText(event, event.text, last.at) ? [] : this.#leave([event]);
   }
 
-  /** The user has just called for an overlay: its keys are meant for it, unless they write meanwhile. */
+  /** The user has asked for an overlay: the next keys are for it, unless text is typed first. */
   called(): void {
     this.#called = true;
   }
@@ -150,13 +147,13 @@ export class OverlayQueue {
     return this.#now() - Math.max(this.#shownAt, lastAt) >= ms;
   }
 
-  /** Enter has sent what was written, so that it is the end of it. */
+  /** Enter ends the typing: it has sent the message. */
   #writing(): boolean {
     const { key, at } = this.#written;
     return key !== "enter" && this.#now() - at < WRITING_MS;
   }
 
-  /** Nothing else draws when somebody has stopped writing. */
+  /** Draws again when the typing has ended; no other event does. */
   #redrawLater(): void {
     this.#cancelRedraw();
     this.#cancelRedraw = after(WRITING_MS, this.#changed);
@@ -182,7 +179,6 @@ export class OverlayQueue {
     }
   }
 
-  /** Leaves all of them without an answer. */
   cancel(): void {
     for (const { overlay } of [...this.#waiting]) overlay.cancel();
   }
@@ -298,7 +294,6 @@ export class Dialogs {
     await this.#ask({ title, body }, { signal });
   }
 
-  /** Lets the user look through changes of files. */
   async changes(title: string, files: readonly ChangedFile[]): Promise<void> {
     const { lookAtChanges } = await import("./questions.ts");
     await lookAtChanges(this, title, files, await this.#style());

@@ -15,18 +15,18 @@ const UNSEEN = new RegExp(
 const ASCII = /^[\x20-\x7e]*$/;
 /** Joiners, selectors and tags in it make its picture, and hide nothing. */
 const EMOJI = /^\p{RGI_Emoji}$|^(?:\p{ExtPict}\p{EMod}?\ufe0f?)(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?)*$/v;
-/** A tab is no blank: `→` shows which of them it is. */
+/** Distinguishes a tab from blanks. */
 const TAB = "→   ";
-/** More marks on one character cover what is beside it. */
+/** More marks on one character cover its neighbors. */
 const MAX_MARKS = 4;
-/** A longer run of blanks is as good as a hidden text: what follows may be out of sight. */
+/** A longer run of blanks can move the following text out of sight. */
 const MAX_BLANKS = 60;
 const BLANKS = new RegExp(` {${MAX_BLANKS},}`, "g");
 
 interface Cell {
   readonly text: string;
   readonly width: number;
-  /** Stands for something that is not to be seen as what it is. */
+  /** It is the name of an invisible character. */
   readonly named: boolean;
 }
 
@@ -39,7 +39,6 @@ export function exactRows(text: string, columns: number, mark: (text: string) =>
   return text.split("\n").flatMap((line) => exactLine(line, columns, mark));
 }
 
-/** The rows of one line. */
 export function exactLine(line: string, columns: number, mark: (text: string) => string): string[] {
   const room = Math.max(2, columns);
   if (ASCII.test(line) && !hasRun(line)) return chunks(line, room);
@@ -86,7 +85,6 @@ function* cellsOf(text: string): Generator<Cell> {
   }
 }
 
-/** The characters of a segment one by one. */
 function* named(segment: string): Generator<Cell> {
   let marks = 0;
   for (const character of segment) {
@@ -118,7 +116,7 @@ function nameLine(line: string): string {
   return text;
 }
 
-/** A sentence as rows, broken between words where they fit; unseen characters named as in `exactRows`. */
+/** A text as rows, broken between words where they fit; invisible characters named as in `exactRows`. */
 export function wordRows(text: string, columns: number, mark: (text: string) => string): string[] {
   const room = Math.max(2, columns);
   return text.split("\n").flatMap((line) => {

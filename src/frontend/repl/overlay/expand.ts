@@ -12,7 +12,7 @@ const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
 /** A part of a line, from the first character to the one behind the last, in UTF-16 units. */
 type Range = readonly [from: number, to: number];
 
-/** Where a text is found in a line without colours; upper and lower case are the same. */
+/** Finds a text in a line without styles, ignoring case. */
 function occurrences(plain: string, query: string): Range[] {
   if (query === "") return [];
   const [line, wanted] = [folded(plain), folded(query)];
@@ -23,7 +23,7 @@ function occurrences(plain: string, query: string): Range[] {
   return found;
 }
 
-/** Small letters, one for one: the places of a text stay what they are. */
+/** Lower case without changing the length, so that offsets stay valid. */
 function folded(text: string): string {
   const small = text.toLowerCase();
   if (small.length === text.length) return small;
@@ -32,7 +32,7 @@ function folded(text: string): string {
   );
 }
 
-/** A coloured line in which the parts are reversed; its own colours stay. */
+/** Reverses ranges of a styled line; its styles stay. */
 function emphasised(line: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return line;
   let text = "";
@@ -63,28 +63,27 @@ interface ExpandOptions {
   readonly palette: Palette;
   readonly marks?: DiffMarks | undefined;
   readonly texts: TranscriptTexts;
-  /** What was folded, newest last. */
   readonly folded: readonly Folded[];
 }
 
-/** A line of the view: the head of an entry (-1), or one of its text. */
+/** A line of the view: the title of an entry (-1), or one of its text. */
 interface Place {
   readonly entry: number;
   readonly line: number;
 }
 
-/** What the transcript shows a part of, in full: entries that are opened and closed, and searched. */
+/** Shows collapsed items in full: entries can be opened, closed and searched. */
 export class ExpandPanel implements Overlay<never> {
   readonly answer: Promise<undefined>;
   readonly #options: ExpandOptions;
   readonly #open = new Set<number>();
   readonly #lines = new Map<number, readonly string[]>();
   #at: Place;
-  /** The line in the first row, and which of its rows that is. */
+  /** Index of the line in the first row. */
   #top = 0;
   #page = 1;
   #query = "";
-  /** What is being searched for, while it is written. */
+  /** The query while it is typed. */
   #writing: string | undefined;
   #resolve: (value: undefined) => void = () => {};
 
@@ -163,7 +162,7 @@ export class ExpandPanel implements Overlay<never> {
     return places.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
   }
 
-  /** Goes to the next line with the text, around the end; an entry that it is in is opened. */
+  /** Moves to the next match, around the end, and opens its entry. */
   #search(direction: 1 | -1): void {
     const places = this.#places(true).filter((place) => this.#isMatch(place));
     const isAfter = ({ entry, line }: Place) =>
@@ -181,7 +180,7 @@ export class ExpandPanel implements Overlay<never> {
     return occurrences(withoutStyles(this.#text(place)), this.#query).length > 0;
   }
 
-  /** The lines that can be gone to; `all` with those of closed entries. */
+  /** All lines; without `all` those of closed entries are left out. */
   #places(all = false): Place[] {
     return this.#options.folded.flatMap((_, entry) => [
       { entry, line: -1 },
@@ -232,7 +231,7 @@ export class ExpandPanel implements Overlay<never> {
     ]);
   }
 
-  /** Which of the lines that match is the current one. */
+  /** The number of the current match. */
   #matches(): string {
     if (this.#query === "") return "";
     const { texts: { expand } } = this.#options;
@@ -241,7 +240,7 @@ export class ExpandPanel implements Overlay<never> {
     return found.length === 0 ? expand.notFound(this.#query) : expand.match(at + 1, found.length);
   }
 
-  /** The rows around the current line; only those in view are laid out. */
+  /** The rows around the current line; only visible ones are laid out. */
   #body(columns: number, room: number): string[] {
     this.#page = Math.max(1, room - 1);
     const places = this.#places();
@@ -287,9 +286,8 @@ export class ExpandPanel implements Overlay<never> {
   }
 }
 
-/** The title of a call that has read a file. */
 const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
-/** Characters of a file above which its syntax would take too long. */
+/** Maximum characters of a file with syntax highlighting. */
 const MAX_CODE = 100_000;
 
 function textLines(folded: Folded, { palette, marks, texts }: ExpandOptions): string[] {
@@ -308,7 +306,7 @@ function textLines(folded: Folded, { palette, marks, texts }: ExpandOptions): st
   return path === undefined ? lines : readLines(lines, languageOf(path), { palette, marks });
 }
 
-/** The lines of a file behind their numbers, in the colours of its syntax. */
+/** The numbered lines of a file with syntax highlighting. */
 function readLines(
   lines: string[],
   language: string,

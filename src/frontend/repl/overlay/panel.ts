@@ -43,7 +43,6 @@ class ScrollText {
       : shown;
   }
 
-  /** Its end has been in view. */
   get seen(): boolean {
     return this.#seen;
   }
@@ -75,35 +74,29 @@ class ScrollText {
   }
 }
 
-/** A choice, one whose value the user writes, or one that opens further choices. */
+/** A choice, one whose value the user types, or one with further choices. */
 export type Entry<T> =
   | Choice<T>
   | (Omit<Choice<T>, "value"> & { readonly entries: readonly Entry<T>[] })
   | (Omit<Choice<T>, "value"> & {
     readonly write: (text: string) => T;
-    /** What is asked for; absent: the label. */
     readonly prompt?: string;
-    /** An empty text is an answer, too. */
     readonly optional?: true;
-    /** What the user begins with. */
     readonly initial?: string;
-    /** Says what is wrong with a text, which is then not taken. */
+    /** Returns the problem with a text that is not accepted. */
     readonly check?: (text: string) => string | undefined;
   });
 
 interface ChoiceListOptions<T> {
   readonly entries: readonly Entry<T>[];
   readonly palette: Palette;
-  /** What is typed narrows the list. */
   readonly filter?: boolean | undefined;
-  /** Entries are marked, and all marked ones are chosen together. */
+  /** Several entries can be marked and chosen together. */
   readonly multiple?: boolean | undefined;
 }
 
-/** More entries than this take one row each. */
 const SHORT_LIST = 12;
 
-/** Entries of which one is the current one. */
 class ChoiceList<T> {
   readonly marked = new Set<Entry<T>>();
   filter = "";
@@ -118,17 +111,17 @@ class ChoiceList<T> {
     this.#entries = options.entries;
   }
 
-  /** Undefined also where nothing is selected yet. */
+  /** Undefined where nothing is selected. */
   get current(): Entry<T> | undefined {
     return this.#entries[this.#at];
   }
 
-  /** Where the current entry stands among those that the filter leaves, from 1 on. */
+  /** Position of the current entry among the filtered ones, from 1. */
   get position(): { readonly at: number; readonly of: number } {
     return { at: Math.min(this.#at + 1, this.#entries.length), of: this.#entries.length };
   }
 
-  /** Takes a key; false when it means nothing to a list. */
+  /** Handles a key; false for keys without a meaning in a list. */
   input(event: InputEvent): boolean {
     if (event.kind === "paste") return this.#type(oneLine(event.text));
     const { key, text } = event;
@@ -152,7 +145,7 @@ class ChoiceList<T> {
     return true;
   }
 
-  /** Marks an entry, or takes its mark back; false for one that cannot be marked. */
+  /** Toggles the mark of an entry; false for one that cannot be marked. */
   mark(entry: Entry<T> | undefined): boolean {
     if (!entry || !("value" in entry)) return false;
     if (!this.marked.delete(entry)) this.marked.add(entry);
@@ -191,7 +184,6 @@ class ChoiceList<T> {
     return this.#go(0, "stop");
   }
 
-  /** Rows that all entries take. */
   height(columns: number): number {
     return this.#short ? this.#blocks(columns).flat().length : this.#entries.length;
   }
@@ -239,7 +231,7 @@ class ChoiceList<T> {
     return this.#coloured(index, `${lead}${label}`, detail === "" ? "" : palette.dim(`  ${detail}`));
   }
 
-  /** Rows of each entry, wrapped: everything of a short list can be read. */
+  /** Rows of each entry, wrapped. */
   #blocks(columns: number): string[][] {
     const { palette } = this.#options;
     const mark = palette.warning;
@@ -279,7 +271,6 @@ function clamp(value: number, low: number, high: number): number {
   return Math.max(low, Math.min(value, high));
 }
 
-/** What every panel is drawn with. */
 export interface PanelStyle {
   readonly palette: Palette;
   readonly texts: Texts["overlay"];
@@ -321,7 +312,6 @@ interface Writing<T> {
 /** A panel of so many rows is set apart by a rule before less important parts get their rows. */
 const ROOMY = 10;
 
-/** Rows for the preview of an entry. */
 const PREVIEW_ROWS = 5;
 
 /** A dialog: a title, and below it a text, a list of answers, an input, or several of them. */
@@ -335,10 +325,8 @@ export class Panel<T> implements Overlay<T> {
   readonly #parents: ChoiceList<T>[] = [];
   #resolve: (value: T | undefined) => void = () => {};
   #body: ScrollText | undefined;
-  /** The answer that is being written. */
   #writing: Writing<T> | undefined;
   #previewed: Entry<T> | undefined;
-  /** The user has moved the selection. */
   #moved = false;
   /** Entries have previews, which are shown in place of a body. */
   readonly #previews: boolean;
@@ -461,7 +449,6 @@ export class Panel<T> implements Overlay<T> {
     else composer.input(event);
   }
 
-  /** Shows the preview of the current entry. */
   #preview(): void {
     const { current } = this.#list;
     if (!current || current === this.#previewed) return;

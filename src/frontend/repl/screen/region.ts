@@ -8,29 +8,29 @@ export interface Standing {
   readonly column?: number;
 }
 
-/** A line of history, and the width for which it was made. */
+/** A printed line, and the width that it was laid out for. */
 export interface PrintedLine {
   readonly line: string;
   readonly columns: number;
 }
 
-/** The newest frame: what it made of the region before. */
+/** The newest frame and the region before it. */
 export interface LastFrame {
   readonly before: Standing;
-  /** It began by erasing that region: so many rows it went up. All of it was written again. */
+  /** Rows that it moved up to erase that region; then everything was written again. */
   readonly erased?: number | undefined;
-  /** Lines of history that it wrote above the region, and the rows they took. */
+  /** Lines that it printed above the region, and their number of rows. */
   readonly printed: readonly PrintedLine[];
   readonly rows: number;
 }
 
-/** A terminal that has become so wide, and how it treats lines that are there. */
+/** The new width of a terminal, and its treatment of existing lines. */
 interface Width {
   readonly columns: number;
   readonly reflow: Terminal["reflow"];
 }
 
-/** Rows between the top of the region and the cursor, in a terminal that was given this width afterwards. */
+/** Rows between the top of the region and the cursor after a change to this width. */
 function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Width): number {
   if (reflow === "none") return row;
   const above = live.slice(0, row).reduce((sum, line) => sum + rowCount(line, columns), 0);
@@ -55,7 +55,7 @@ export function rowsToPrintAgain(
   return rows + now.live.length <= width.rows ? above : undefined;
 }
 
-/** Rows of the region before that stay above what a frame wrote, since they had been wrapped. */
+/** Wrapped rows of the earlier region that stay above the rows of a frame. */
 function rowsPassed({ before, erased }: LastFrame, width: Width): number {
   return Math.max(0, rowsAbove(before, width) - (erased ?? before.row));
 }
@@ -97,26 +97,22 @@ export function vertical(rows: number): string {
   return `\x1b[${rows === -1 ? "" : -rows}A`;
 }
 
-/** Moves the cursor to a column of its row. */
 export function horizontal(column: number): string {
   return column === 0 ? "\r" : `\x1b[${column + 1}G`;
 }
 
-/** More rows than these are not worth moving the rows below them. */
+/** When more rows are inserted, the rows below are written again instead of moved. */
 const MOVED_ROWS = 5;
 
 interface Region {
-  /** The rows as they are on the screen. */
   readonly old: readonly string[];
-  /** The rows as they shall be, from the same top on. */
+  /** The wanted rows, from the same top on. */
   readonly lines: readonly string[];
-  /** Row that the cursor is in. */
   readonly row: number;
-  /** Height of the screen. */
   readonly rows: number;
 }
 
-/** Text that makes rows of the screen into others, and the row in which it leaves the cursor. */
+/** Text that updates rows of the screen, and the row of the cursor afterwards. */
 interface Update {
   readonly text: string;
   readonly row: number;
@@ -160,18 +156,17 @@ export function updateRegion({ old, lines, row, rows }: Region): Update {
   return pen.update;
 }
 
-/** Writes all rows from the first that changes; those that have no room scroll the screen. */
+/** Writes all rows from the first changed one; the screen scrolls where there is no room. */
 function inOrder({ old, lines, row }: Region, first: number): Update {
   const start = Math.min(first, Math.max(0, old.length - 1));
   const text = lines.slice(start).map((line, index) => start + index < old.length ? `\x1b[K${line}` : line);
   return { text: `${vertical(start - row)}\r${text.join("\r\n")}`, row: lines.length - 1 };
 }
 
-/** Writes at places of a region and knows where the cursor is. */
+/** Writes in a region and tracks the cursor. */
 class Pen {
   #text = "";
   #row: number;
-  /** Rows of the region that exist on the screen. */
   height: number;
 
   constructor(row: number, height: number) {
@@ -189,7 +184,7 @@ class Pen {
     if (text !== "") this.#text += horizontal(column) + text;
   }
 
-  /** Makes room before a row; the rows from there on move down, if need be the screen scrolls. */
+  /** Inserts empty rows before a row; the screen scrolls where there is no room. */
   insert(row: number, count: number): void {
     this.#to(this.height - 1);
     this.#text += "\n".repeat(count);

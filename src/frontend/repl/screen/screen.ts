@@ -13,11 +13,11 @@ import type { Frame, View } from "./view.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { after } from "../../../util/timer.ts";
 
-/** Frames while nobody types come at most this often. */
+/** Minimum time between frames, unless a key is pressed. */
 const FRAME_MS = 33;
-/** Lines that are printed with one frame; more wait for the next, so that keys come in between. */
+/** Maximum lines printed with one frame, so that keys are handled in between. */
 const PRINT_LINES = 1000;
-/** A longer text is held together, so that no half of it is seen. */
+/** A longer text is written as a synchronized update. */
 const SMALL_TEXT = 64;
 /**
  * Started by hand without `--quiet`, the runtime clears the rows from the cursor on when it has loaded a
@@ -26,9 +26,9 @@ const SMALL_TEXT = 64;
  */
 const REPAINT_MS = [700, 3000];
 const NO_FRAME: LastFrame = { before: { live: [], row: 0 }, printed: [], rows: 0 };
-/** A row of which nobody knows what it shows. */
+/** A row with unknown content. */
 const UNKNOWN = "\0";
-/** At the end a terminal that takes nothing is waited for no longer. */
+/** Maximum wait at the end for a terminal that accepts no output. */
 const CLOSE_MS = 1000;
 
 /**
@@ -43,17 +43,16 @@ const CLOSE_MS = 1000;
 export class Screen {
   readonly #terminal: Terminal;
   readonly #view: View;
-  /** Rows of the live region as they were written, for a screen of this size. */
+  /** Rows of the live region as written, for a screen of this size. */
   #live: readonly string[] = [];
   #size = { columns: 0, rows: 0 };
-  /** Where the cursor is, counted from the top of the live region; without a column it is hidden. */
+  /** The cursor relative to the live region; hidden without a column. */
   #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
   #before: LastFrame = NO_FRAME;
   #safe = new Map<string, string>();
   #printed: PrintedLine[] = [];
   #cancel: (() => void) | undefined;
   #last = 0;
-  /** Cancel what is going to be written again. */
   #repaints: readonly (() => void)[] | undefined;
   #open = false;
   #closing = false;
@@ -72,21 +71,21 @@ export class Screen {
     this.draw();
   }
 
-  /** Lines for the history, above the live region; they are never written again. */
+  /** Prints lines above the live region; they are never written again. */
   print(lines: readonly string[]): void {
     const { columns } = this.#terminal;
     for (const line of lines) this.#printed.push({ line, columns });
     this.refresh();
   }
 
-  /** Draws soon; calls in between make one frame. */
+  /** Draws soon; several calls make one frame. */
   refresh(): void {
     if (this.#cancel || !this.#open) return;
     const wait = Math.max(0, FRAME_MS - (performance.now() - this.#last));
     this.#cancel = after(Math.ceil(wait), () => this.draw());
   }
 
-  /** Draws now: what a key did is seen at once. */
+  /** Draws now, so that the effect of a key is visible at once. */
   draw(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -98,7 +97,7 @@ export class Screen {
     else this.#terminal.askSize();
   }
 
-  /** Writes every row of the live region again for some seconds, over what the runtime makes of it; once. */
+  /** Schedules writing the live region again over rows that the runtime clears; once. */
   guard(): void {
     this.#repaints ??= REPAINT_MS.map((ms) =>
       after(ms, () => {
@@ -113,7 +112,7 @@ export class Screen {
     this.#write(this.#update());
   }
 
-  /** The terminal has another size: what it did with the live region is made good. */
+  /** Draws again for a new size of the terminal. */
   resized(): void {
     // It may be the old size again, after another one.
     this.#size = { columns: this.#size.columns, rows: 0 };
@@ -142,7 +141,7 @@ export class Screen {
     for (const spare of this.#repaints ?? []) spare();
   }
 
-  /** Lends the terminal to another program and shows everything again, unless it was closed meanwhile. */
+  /** Lends the terminal to another program, then draws again, unless closed meanwhile. */
   async lend<T>(run: () => Promise<T>): Promise<T> {
     await this.close();
     await this.#terminal.suspend();
@@ -163,7 +162,7 @@ export class Screen {
     return this.lend(() => this.#terminal.stopJob());
   }
 
-  /** Begins anew where the cursor is, after somebody else has written on the screen. */
+  /** Draws at the cursor after another program has written on the screen. */
   continued(): void {
     this.#forget();
     this.draw();
@@ -180,7 +179,7 @@ export class Screen {
     while (this.#writing && await Promise.race([this.#writing.then(() => true), passed]));
   }
 
-  /** Text that makes the screen show the newest state. */
+  /** Text that updates the screen to the newest state. */
   #update(): string {
     const { columns, rows } = this.#terminal;
     let text = "";
@@ -214,7 +213,7 @@ export class Screen {
     return this.#held(text, update.row - printed.length, frame.caret);
   }
 
-  /** The text as one piece, followed by the way to the caret. */
+  /** The text as one update, followed by the movement to the caret. */
   #held(text: string, row: number, caret: Frame["caret"]): string {
     const { columns } = this.#size;
     const old = this.#cursor;
@@ -267,14 +266,13 @@ export class Screen {
     return [erasing(above), start];
   }
 
-  /** Text that takes the live region away. */
   #erased(): string {
     const { reflow, lastTaken } = this.#terminal;
     const now: Standing = { live: this.#live, ...this.#cursor };
     return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
   }
 
-  /** Lines wait for the history. While the size changes they wait on: a copy that is cut there stays. */
+  /** Lines can be printed. Not while the size changes: a line cut then stays cut. */
   get #mayPrint(): boolean {
     return this.#printed.length > 0 && (this.#closing || this.#terminal.settled);
   }
@@ -297,7 +295,7 @@ function erasing(rows: number): string {
   return `${vertical(-rows)}\r\x1b[C\x1b[J\r\x1b[K`;
 }
 
-/** At least one line and at most as many as the screen has, the last ones; the caret among them. */
+/** The last lines that fit the screen, at least one; the caret within them. */
 function within({ lines, caret }: Frame, rows: number): Frame {
   const skipped = Math.max(0, lines.length - rows);
   const shown = lines.length === 0 ? [""] : lines.slice(skipped);

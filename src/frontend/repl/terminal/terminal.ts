@@ -1,28 +1,25 @@
-/** What a person does at the keyboard. */
 export type InputEvent =
   /**
    * A key by its name (`ctrl+c`, `shift+enter`, `a`; all names: `parseKey`); `text` is what it types, where
    * it types something.
    */
   | { readonly kind: "key"; readonly key: string; readonly text?: string }
-  /** Text of the clipboard, byte for byte as the terminal sent it. */
+  /** Pasted text, exactly as the terminal sent it. */
   | { readonly kind: "paste"; readonly text: string };
 
 export interface TerminalHandlers {
   readonly input: (event: InputEvent) => void;
   readonly resize: () => void;
-  /** The terminal has told more of itself: its background. */
+  /** The terminal has reported its background. */
   readonly learnt?: () => void;
-  /** The program was stopped from outside and goes on: all that is on the screen is somebody else's. */
+  /** The program was stopped and continues: the screen shows output of other programs. */
   readonly continued: () => void;
-  /** The program shall end: by a signal, or since the terminal is gone. */
+  /** The program must end: by a signal, or because the terminal is gone. */
   readonly ended: (signal?: EndSignal) => void;
 }
 
-/** Signals that ask the program to end. */
 export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** A terminal that sends keys and shows text. */
 export interface Terminal {
   readonly columns: number;
   readonly rows: number;
@@ -31,22 +28,22 @@ export interface Terminal {
    * has no more, and nobody would know where its rows are.
    */
   readonly resizing: boolean;
-  /** It has had its size for some time. */
+  /** Its size is stable. */
   readonly settled: boolean;
-  /** While it is `resizing`: asks for its size, so that `resize` is called soon for a frame to be drawn. */
+  /** While it is `resizing`: asks for its size, so that `resize` is called soon. */
   askSize(): void;
-  /** Whether the text written last had been taken when the size changed. */
+  /** Whether the last text was processed before or after the size changed. */
   readonly lastTaken: "before" | "after" | "unknown";
-  /** It has said that it holds a frame back until it is whole (mode 2026). */
+  /** It supports synchronized updates (mode 2026). */
   readonly synchronized: boolean;
   /**
    * What it does when its width changes: wraps all lines anew, all but the line of the cursor, or none (it
    * cuts them).
    */
   readonly reflow: "all" | "other-lines" | "none";
-  /** What it has said of its background; undefined as long as it has not. */
+  /** The reported background; undefined until it is known. */
   readonly background?: "dark" | "light" | undefined;
-  /** Takes the keyboard; modes that were changed are put back by `stop`. */
+  /** Takes the keyboard and sets modes; `stop` resets them. */
   start(handlers: TerminalHandlers): void;
   /**
    * Writes a text. Undefined when the terminal has taken it already, otherwise a promise that resolves when
@@ -65,6 +62,6 @@ export interface Terminal {
    * Resolves when it goes on, at once where it cannot be stopped.
    */
   stopJob(): Promise<void>;
-  /** Gives the terminal back as it was; may be called twice. */
+  /** Restores the terminal; may be called twice. */
   stop(): Promise<void>;
 }

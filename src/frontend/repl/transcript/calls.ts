@@ -13,9 +13,7 @@ import {
   Refusals,
 } from "../../../view/mod.ts";
 
-/** The last lines of a running command that are shown. */
 const TAIL_LINES = 5;
-/** More of its output is not needed for them. */
 const TAIL_CHARACTERS = 8 * 1024;
 
 interface Running {
@@ -37,7 +35,7 @@ interface CallsDeps {
   readonly texts: () => TranscriptTexts;
 }
 
-/** The calls: each that runs has a line of its own with the end of its output, and becomes its result. */
+/** Running calls, each with a line and the end of its output, until its result is printed. */
 export class Calls {
   readonly #parts: CallsDeps;
   readonly #running = new Map<string, Running>();
@@ -66,7 +64,7 @@ export class Calls {
     if (call) call.tail = (call.tail + text).slice(-TAIL_CHARACTERS);
   }
 
-  /** An agent that works on a call is doing something. */
+  /** Adds the progress of a subagent to the output of its call. */
   progress({ callId = "", text, calls }: EventOf<"subagent.progress">): void {
     this.output({
       type: "tool.delta",
@@ -75,7 +73,6 @@ export class Calls {
     });
   }
 
-  /** A call is over. */
   end(event: EventOf<"tool.end">, isLive: boolean): void {
     const title = this.#running.get(event.callId)?.title ?? event.name;
     this.#running.delete(event.callId);
@@ -91,7 +88,7 @@ export class Calls {
     );
   }
 
-  /** Loads what marks the lines of diffs; undefined when there is nothing to wait for. */
+  /** Loads the marks for diffs; undefined when they are loaded. */
   #prepare(): Promise<void> | undefined {
     if (this.#marks) return undefined;
     return this.#loading ??= loadDiffMarks(this.#parts.palette).then(
@@ -127,7 +124,7 @@ export class Calls {
     else this.#parts.folded.add({ kind: "output", title, text: terminalSafe(content) });
   }
 
-  /** The lines of all of them; fewer lines of output where there is no room for more. */
+  /** The lines of all calls, with as much output as there is room for. */
   live(
     columns: number,
     rows: number,
@@ -150,7 +147,7 @@ export class Calls {
   }
 }
 
-/** The last lines that say something, as a terminal would show them: `\r` writes over a line. */
+/** The last nonblank lines as a terminal would show them: `\r` overwrites a line. */
 function tailOf(text: string, most: number): string[] {
   const lines = text.replace(/\r+\n/g, "\n").trimEnd().split("\n").slice(-most);
   return lines

@@ -1,19 +1,19 @@
 import { rowsOfLine } from "../screen/line.ts";
 import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 
-/** What a piece of the transcript is: pieces of different kinds are parted by a blank line. */
+/** Kinds of pieces; pieces of different kinds are separated by a blank line. */
 type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
 
 interface Lines {
   readonly kind: PieceKind;
   readonly lines: (columns: number) => readonly string[];
-  /** Loads what the lines are rendered with; undefined when there is nothing to wait for. */
+  /** Loads what the lines are rendered with; undefined when it is loaded. */
   readonly prepare?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** How far the block has come that a piece is of. */
+/** Progress of a block that is printed in parts. */
 interface Progress {
-  /** Lines of its code that were printed before. */
+  /** Number of its code lines that were printed before. */
   readonly printed?: number;
   readonly code?: CodeLines;
   /** More of its code comes. */
@@ -32,9 +32,8 @@ interface PrintedPiecesOptions {
   readonly print: (lines: readonly string[]) => void;
   readonly changed: () => void;
   readonly columns: () => number;
-  /** A piece could not be shown, and was left out. */
+  /** Called when a piece could not be shown and was left out. */
   readonly failed: (error: unknown) => void;
-  /** Loads the renderer of Markdown. */
   readonly load: () => Promise<MarkdownRenderer>;
 }
 
@@ -57,12 +56,10 @@ export class PrintedPieces {
     return this.#renderer === "none" ? undefined : this.#renderer;
   }
 
-  /** Something was printed. */
   get begun(): boolean {
     return this.#last !== undefined;
   }
 
-  /** Something is going to be rendered soon. */
   warm(): void {
     this.#loading ??= this.#options.load().then(
       (renderer) => void (this.#renderer = renderer),
@@ -79,7 +76,7 @@ export class PrintedPieces {
     this.#add({ kind: "text", block, ...progress });
   }
 
-  /** What waits for its renderer. */
+  /** Pieces that wait for their renderer. */
   waiting(columns: number): string[] {
     let last = this.#last;
     return this.#waiting.flatMap((piece) => {
@@ -89,7 +86,7 @@ export class PrintedPieces {
     });
   }
 
-  /** Whether a blank line parts a piece from what was printed last. */
+  /** Reports whether a blank line separates a piece from the last printed one. */
   partsFrom(kind: PieceKind, follows = false): boolean {
     return this.#gap({ kind, follows }, this.#waiting.at(-1)?.kind ?? this.#last);
   }
@@ -157,7 +154,7 @@ interface BlockView extends Progress {
   readonly palette: Palette;
 }
 
-/** The rows of a block; of code only those behind the lines that were printed. */
+/** The rows of a block; of code only those that were not printed. */
 function renderBlock(block: Block, renderer: MarkdownRenderer | undefined, view: BlockView): string[] {
   const { columns, palette, open } = view;
   if (!block.code) {
@@ -169,7 +166,7 @@ function renderBlock(block: Block, renderer: MarkdownRenderer | undefined, view:
   return open ? rows : [...rows, palette.dim("```")];
 }
 
-/** The rows of fenced code from the first line that was not printed, behind the fence that opens it. */
+/** The rows of fenced code from the first unprinted line, after the opening fence. */
 export function codeRows(
   lines: readonly string[],
   code: CodeLines,
@@ -182,10 +179,10 @@ export function codeRows(
   return printed > 0 ? rows : [...rowsOfLine(palette.dim(`\`\`\`${code.info}`), columns), ...rows];
 }
 
-/** Lines before a new one that decide about its colours, such as the beginning of a long comment. */
+/** Lines before a new one that determine its colors, such as the start of a long comment. */
 const CONTEXT = 40;
 
-/** The lines of fenced code in colours: each is coloured once, and a line that was shown stays as it is. */
+/** The lines of fenced code in colors: each is highlighted once and never changes afterwards. */
 export class CodeLines {
   readonly info: string;
   readonly #done: string[] = [];
@@ -194,7 +191,7 @@ export class CodeLines {
     this.info = info;
   }
 
-  /** All lines of the code, of which the last one may not be whole. */
+  /** All lines of the code; the last one may be incomplete. */
   rows(
     lines: readonly string[],
     renderer: MarkdownRenderer | undefined,
@@ -214,20 +211,18 @@ export class CodeLines {
   }
 }
 
-/** Something of which the transcript shows only a part. */
+/** An item that the transcript shows collapsed. */
 export interface Folded {
   readonly kind: "thought" | "output" | "diff" | "summary";
-  /** One line that says what it is of. */
   readonly title: string;
   readonly text: string;
 }
 
-/** As much is kept as a person may want to look at again; the session file has everything. */
+/** Limits of what is kept in memory; the session file has everything. */
 const MAX_ENTRIES = 200;
 
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** What was folded lately, newest last. */
 export class CollapsedItems {
   readonly #entries: Folded[] = [];
   #characters = 0;

@@ -7,7 +7,7 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { type Block, grouped, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 
-/** The reasoning of the model: a line while it goes on and one when it is over; all of it is kept. */
+/** The reasoning of the model: a live line, then a collapsed item. */
 class Thought {
   #text = "";
   #since = 0;
@@ -21,13 +21,13 @@ class Thought {
     this.#text += terminalSafe(text);
   }
 
-  /** The line of a thought that goes on: how long, and its last words. */
+  /** The duration and last words of a running thought. */
   live(now: number, texts: TranscriptTexts): { readonly head: string; readonly words: string } {
     const words = this.#text.slice(-300).replace(/\s+/g, " ").trim();
     return { head: texts.thinkingFor(timeText(now - this.#since, texts)), words };
   }
 
-  /** Ends it; `tokens` as the server has counted them. */
+  /** Ends it; `tokens` as counted by the server. */
   end(
     now: number,
     texts: TranscriptTexts,
@@ -45,7 +45,7 @@ interface Known {
   readonly tokens?: number | undefined;
 }
 
-/** "thought for 4 s · 320 tokens"; tokens that nobody has counted are estimated. */
+/** "thought for 4 s · 320 tokens"; tokens are estimated without a count. */
 function thoughtTitle({ text, ms, tokens }: Known, texts: TranscriptTexts): string {
   const time = ms === undefined || ms < 1000 ? texts.thought : texts.thoughtFor(timeText(ms, texts));
   const size = tokens
@@ -65,10 +65,10 @@ class Answer {
   readonly #palette: Palette;
   #blocks = new MarkdownBlocks();
   #code: CodeLines | undefined;
-  /** Lines of the open code that are in the history. */
+  /** Number of lines of the open code that were printed. */
   #printed = 0;
   #room = Infinity;
-  /** The rows of the open block, as long as it is the same. */
+  /** Cached rows of the open block. */
   #cached: { readonly key: string; readonly rows: readonly string[] } | undefined;
 
   constructor(history: PrintedPieces, palette: Palette) {
@@ -88,13 +88,11 @@ class Answer {
     }
   }
 
-  /** The message is over. */
   end(): void {
     const rest = this.#blocks.end();
     if (rest) this.#complete(rest);
   }
 
-  /** Nothing of what was not printed counts. */
   drop(): void {
     this.#blocks.end();
     [this.#code, this.#printed] = [undefined, 0];
@@ -143,11 +141,11 @@ class Answer {
   }
 }
 
-/** The beginning of an escape sequence at the end of a text. */
+/** The start of an escape sequence at the end of a text. */
 // deno-lint-ignore no-control-regex
 const CUT_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,500}\x1b?)?$/;
 
-/** The request is on its way by then. */
+/** By then the request was sent. */
 const WARM_AFTER_MS = 40;
 
 interface ReplyParts {
@@ -158,15 +156,15 @@ interface ReplyParts {
   readonly now: () => number;
 }
 
-/** A reply of the model while it comes: its thought, folded to a line, and its answer. */
+/** A reply of the model as it streams: its thought, collapsed to a line, and its answer. */
 export class Reply {
   readonly #parts: ReplyParts;
   readonly #answer: Answer;
   readonly #thought = new Thought();
-  /** A summary is being written, which nobody is shown. */
+  /** The reply is a summary of a compaction, which is not shown. */
   #hidden = false;
   #streamed = false;
-  /** The beginning of an escape sequence, which is not shown. */
+  /** The start of an escape sequence, which is not shown. */
   #held = "";
 
   constructor(parts: ReplyParts) {
@@ -194,7 +192,7 @@ export class Reply {
     this.#answer.push(terminalSafe(whole.slice(0, whole.length - this.#held.length)));
   }
 
-  /** The reply is whole, or broke off; what was shown of it stays. */
+  /** The reply is complete or interrupted; what was shown stays. */
   end(event: EventOf<"message.end">): void {
     const hidden = this.#hidden || event.step === 0;
     this.#hidden = false;
@@ -211,7 +209,7 @@ export class Reply {
     }
   }
 
-  /** The request is sent again: what was shown stays, and is no part of the next reply. */
+  /** The request is sent again: what was shown stays, apart from the next reply. */
   breakOff(): void {
     this.#endThought();
     this.#answer.end();
@@ -239,7 +237,6 @@ export class Reply {
   }
 }
 
-/** The end of a text that fits. */
 function fitEnd(text: string, columns: number): string {
   const words = text.split(" ");
   let line = "";

@@ -14,7 +14,6 @@ import { after } from "../../../util/timer.ts";
 import { attachments, userText } from "../../../util/user_text.ts";
 import { checklistLine, grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 
-/** Rows of a message of the user that are shown again. */
 const MOST = 20;
 
 interface UserView {
@@ -23,7 +22,7 @@ interface UserView {
   readonly texts: TranscriptTexts;
 }
 
-/** What the user said, with a mark before it, and what he gave with it. */
+/** The rows of a user message, its attachments and images. */
 function userRows(event: EventOf<"message.user">, { columns, palette, texts }: UserView): string[] {
   const steer = event.origin === "steer";
   const room = Math.max(1, columns - 2);
@@ -51,10 +50,9 @@ function userRows(event: EventOf<"message.user">, { columns, palette, texts }: U
 
 type Item = EventOf<"todo.update">["items"][number];
 
-/** Items that are shown above the composer. */
 const LIVE_ITEMS = 8;
 
-/** The todo list: live above the composer as long as something is to be done, printed where it changed. */
+/** The todo list: live above the composer while items are open, and printed when it changes. */
 class TodoList {
   readonly #palette: Palette;
   #items: readonly Item[] = [];
@@ -63,7 +61,7 @@ class TodoList {
     this.#palette = palette;
   }
 
-  /** Takes the list as it is now; the items that are new or finished, as rows for the history. */
+  /** Updates the list; returns rows of new or finished items to print. */
   update(items: readonly Item[]): ((columns: number) => string[]) | undefined {
     const known = new Map(this.#items.map(({ content, status }) => [content, status]));
     const fresh = items.some(({ content }) => !known.has(content));
@@ -103,23 +101,23 @@ class TodoList {
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 120;
-/** The number of tokens is shown anew this often: with each token it would cost more than the answer. */
+/** Interval of updates of the token count: updating it with each token would be too expensive. */
 const COUNT_MS = 500;
 
 type Waiting = TurnState | "thinking" | "writing" | "retry";
 
-/** What is being waited for, since when, and how much has come. */
+/** The current activity: what is awaited, since when, and the tokens so far. */
 class Activity {
   #what: Waiting | undefined;
   #model = "";
   #since = 0;
-  /** Output of the replies of this turn that are over, as the server has counted. */
+  /** Output tokens of the completed replies of this turn. */
   #counted = 0;
   #characters = 0;
-  /** The number of tokens that is shown, and since when. */
+  /** The token count shown, and its time. */
   #shown = { tokens: 0, at: 0 };
   #attempt = { number: 0, most: 0 };
-  /** The times in which a person was asked, which nothing took. */
+  /** Times in which the user was asked, which do not count. */
   readonly waits = new PersonWaits();
 
   get busy(): boolean {
@@ -157,12 +155,11 @@ class Activity {
     this.#what = undefined;
   }
 
-  /** One of the frames of the spinner; a still sign where nothing may move. */
+  /** A frame of the spinner; a static sign without animation. */
   spinner(now: number, still: boolean): string {
     return still ? "•" : FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? "•";
   }
 
-  /** The line about it. */
   line(view: ActivityView): string {
     const { texts, palette, now, columns } = view;
     const { tokens } = this.#shown;
@@ -217,29 +214,24 @@ interface ActivityView {
   readonly palette: Palette;
   readonly now: number;
   readonly columns: number;
-  /** Nothing may move by itself. */
   readonly still: boolean;
 }
 
 interface TranscriptOptions {
   readonly palette: Palette;
   readonly texts: () => TranscriptTexts;
-  /** Prints lines into the history of the terminal. */
   readonly print: (lines: readonly string[]) => void;
-  /** The live part looks different now. */
   readonly changed: () => void;
   readonly columns: () => number;
-  /** Something could not be shown, and was left out. */
+  /** Called when something could not be shown and was left out. */
   readonly failed: (error: unknown) => void;
-  /** Nothing on the screen may move by itself. */
   readonly still?: () => boolean;
-  /** The terminal shows links. */
   readonly links?: boolean;
-  /** Milliseconds, monotonic; the clock of the process when absent. */
+  /** Monotonic clock in milliseconds; default: that of the process. */
   readonly now?: () => number;
 }
 
-/** The spinner has a new frame; where nothing may move only the time goes on. */
+/** Interval of frames of the spinner; without animation only the time is updated. */
 const TICK_MS = 120;
 const STILL_TICK_MS = 10_000;
 
@@ -256,7 +248,7 @@ export class Transcript {
   readonly #activity = new Activity();
   readonly #notes = new Notes();
   readonly #folded = new CollapsedItems();
-  /** The command line that runs, as long as nothing was printed below it. */
+  /** The running command line, until something is printed below it. */
   #command: string | undefined;
   #ticking = false;
 
@@ -277,17 +269,15 @@ export class Transcript {
     this.#todos = new TodoList(palette);
   }
 
-  /** Something is being waited for, which the live part says. */
+  /** An activity is shown in the live part. */
   get busy(): boolean {
     return this.#activity.busy;
   }
 
-  /** What was folded lately, newest last. */
   get folded(): readonly Folded[] {
     return this.#folded.entries;
   }
 
-  /** Takes an event; a reader of the session. */
   event(event: Event): void {
     this.#activity.event(event, this.#now());
     this.#show(event);
@@ -295,7 +285,7 @@ export class Transcript {
     this.#options.changed();
   }
 
-  /** Takes events of a rehearsal, of which nothing is shown: what the first message executes is compiled. */
+  /** A sink for events of a warm-up, which are not shown: it compiles the code of the first message. */
   rehearsal(): (event: Event) => void {
     const shadow = new Transcript({ ...this.#options, print() {}, changed() {} });
     // A reply would load what renders it.
@@ -304,7 +294,7 @@ export class Transcript {
     };
   }
 
-  /** Prints the line of a command above what it prints, if it prints something before `run` ends. */
+  /** Prints the line of a command above its output, if it has any before `run` ends. */
   async headed<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#command = line;
     try {
@@ -326,7 +316,7 @@ export class Transcript {
     this.#history.lines("command", (columns) => [palette.dim(fitDisplay(`> ${text}`, columns))]);
   }
 
-  /** A report for the user: Markdown, or lines with columns, which are kept. */
+  /** Prints a report: Markdown, or plain lines with columns. */
   say(text: string, form?: "plain"): void {
     this.#head();
     if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));
@@ -336,12 +326,11 @@ export class Transcript {
     if (rest) this.#history.block(rest);
   }
 
-  /** The first line of the chat. */
   head(row: (columns: number) => string): void {
     this.#history.lines("note", (columns) => [row(columns)]);
   }
 
-  /** Tells what happens to the MCP servers of a session from now on. */
+  /** Shows updates of the MCP servers of a session. */
   watch(session: WatchedSession): void {
     this.#notes.servers.watch(session, this.#options.texts, (note) => {
       if (note) this.#note(note);
@@ -349,12 +338,11 @@ export class Transcript {
     });
   }
 
-  /** Something went wrong. */
   fail(text: string): void {
     this.#note({ level: "error", text });
   }
 
-  /** The session that was opened: the end of it, when it is not new. */
+  /** Shows the end of a resumed session. */
   resume(state: SessionState): void {
     this.#calls.clear();
     this.#todos.clear();
@@ -369,7 +357,7 @@ export class Transcript {
     this.#options.changed();
   }
 
-  /** What is going on, in at most so many rows. */
+  /** The live part in at most `rows` rows. */
   live(columns: number, rows: number): string[] {
     const { palette, texts, still } = this.#options;
     const now = this.#now();
@@ -474,19 +462,15 @@ export class Transcript {
   }
 }
 
-/** Turns of an earlier run that are shown when a session goes on. */
 const TURNS = 3;
-/** Events of them that are shown at most. */
 const EVENTS = 90;
 
-/** The end of a session, to be shown again. */
 interface Past {
   readonly events: readonly Event[];
-  /** Messages before it. */
   readonly earlier: number;
 }
 
-/** The last turns of a session that was opened. Costs nothing that grows with the session. */
+/** The last turns of a session; the cost does not grow with the session. */
 function pastOf(state: SessionState): Past {
   const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
   const shown = events.filter((event) =>
