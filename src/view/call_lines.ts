@@ -105,7 +105,7 @@ export interface CallView {
   /** The terminal; absent for a file, which gets no diffs and no output. */
   readonly layout: LineLayout | undefined;
   readonly verbose: boolean;
-  /** Marks within the lines of diffs; without them whole lines are coloured. */
+  /** Marks within the lines of diffs; without them whole lines are colored. */
   readonly marks?: DiffMarks | undefined;
 }
 
@@ -136,18 +136,18 @@ function headline(title: string, end: EventOf<"tool.end">, view: CallView): stri
   switch (end.outcome) {
     case "ok": {
       const result = [...(summary === "" ? [] : [summary]), ...(time === "" ? [] : [time.slice(3)])];
-      return headlines({ mark: good("✓"), title, result: result.join(" · "), colour: dim }, layout);
+      return headlines({ mark: good("✓"), title, result: result.join(" · "), color: dim }, layout);
     }
     case "skipped":
-      return headlines({ mark: dim("–"), title, result: texts.skipped(summary), colour: dim }, layout);
+      return headlines({ mark: dim("–"), title, result: texts.skipped(summary), color: dim }, layout);
     default: {
-      const said = {
+      const results = {
         error: summary,
         blocked: end.denied ? texts.notExecuted : texts.blocked(summary),
         aborted: texts.stopped(summary),
       };
       const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
-      return headlines({ mark, title, result: said[end.outcome] + time, colour: bad }, layout);
+      return headlines({ mark, title, result: results[end.outcome] + time, color: bad }, layout);
     }
   }
 }
@@ -156,23 +156,23 @@ interface Headline {
   readonly mark: string;
   readonly title: string;
   readonly result: string;
-  readonly colour: (text: string) => string;
+  readonly color: (text: string) => string;
 }
 
 /** Columns that a title keeps when its result is on the same line. */
 const SHORTEST_TITLE = 30;
 
 /** Puts a result behind its title where both fit, else below it; it is never cut. */
-function headlines({ mark, title, result, colour }: Headline, layout: LineLayout | undefined): string[] {
+function headlines({ mark, title, result, color }: Headline, layout: LineLayout | undefined): string[] {
   if (result === "") return [`${mark} ${layout ? layout.fit(title, layout.columns() - 2) : title}`];
-  if (!layout) return [`${mark} ${title}${colour(` · ${result}`)}`];
+  if (!layout) return [`${mark} ${title}${color(` · ${result}`)}`];
   const columns = layout.columns();
   const room = columns - layout.width(` · ${result}`) - 2;
   if (room >= Math.min(layout.width(title), SHORTEST_TITLE)) {
-    return [`${mark} ${layout.fit(title, room)}${colour(` · ${result}`)}`];
+    return [`${mark} ${layout.fit(title, room)}${color(` · ${result}`)}`];
   }
   const below = wrapText(result, Math.max(10, columns - 2), layout.width);
-  return [`${mark} ${layout.fit(title, columns - 2)}`, ...below.map((line) => `  ${colour(line)}`)];
+  return [`${mark} ${layout.fit(title, columns - 2)}`, ...below.map((line) => `  ${color(line)}`)];
 }
 
 function details(end: EventOf<"tool.end">, view: CallView): string[] {

@@ -19,10 +19,10 @@ export interface DiffMarks {
 }
 
 export async function loadDiffMarks(palette: Palette): Promise<DiffMarks> {
-  const hasColours = palette.keyword("x") !== "x";
+  const hasColors = palette.keyword("x") !== "x";
   const [{ diffWordsWithSpace: words }, highlight] = await Promise.all([
     import("diff"),
-    hasColours ? import("./highlight.ts").catch(() => undefined) : undefined,
+    hasColors ? import("./highlight.ts").catch(() => undefined) : undefined,
   ]);
   return { words, syntax: highlight?.codeTokens, highlight: highlight?.highlighter(palette) };
 }
@@ -52,9 +52,9 @@ export function diffLines(diff: string, { palette, maxLines, more, fit, marks }:
     const head = `${String(row.number ?? "").padStart(width)} ${row.mark} `;
     const text = fit(head + row.text).slice(head.length);
     const tokens = code?.get(row);
-    const { gutter, line, word } = coloursOf(row, palette, tokens !== undefined);
+    const { gutter, line, word } = colorsOf(row, palette, tokens !== undefined);
     const piece = (from: number, to: number) =>
-      tokens ? coloured(tokens, { text, from, to, palette }) : text.slice(from, to);
+      tokens ? colored(tokens, { text, from, to, palette }) : text.slice(from, to);
     const pieces = cutAt(words?.get(row) ?? [], text.length).map(({ from, to, inside }) =>
       (inside ? word : line)(piece(from, to))
     );
@@ -65,7 +65,7 @@ export function diffLines(diff: string, { palette, maxLines, more, fit, marks }:
 }
 
 /** Colors of a row; code with syntax highlighting has a background instead. */
-function coloursOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
+function colorsOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
   switch (mark) {
     case "+":
       return { gutter: palette.added, line: hasSyntax ? palette.addedLine : String, word: palette.addedWord };
@@ -206,7 +206,7 @@ function cutAt(ranges: readonly Range[], length: number): { from: number; to: nu
 }
 
 /** A part of a line in the colors of its tokens. */
-function coloured(
+function colored(
   tokens: readonly CodeToken[],
   { text, from, to, palette }: { text: string; from: number; to: number; palette: Palette },
 ): string {

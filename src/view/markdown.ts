@@ -195,7 +195,7 @@ export class MarkdownRenderer {
     if (this.#highlight || !/^[ \t]*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
     return this.#loading ??= import("./highlight.ts").then(
       ({ highlighter }) => void (this.#highlight = highlighter(this.#palette)),
-      // Code can be read without colours.
+      // Code can be read without colors.
       () => void (this.#highlight = () => undefined),
     );
   }

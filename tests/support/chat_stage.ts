@@ -91,7 +91,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const chat = new Chat({
     terminal,
     gaveUp: (session) => gaveUp.push(session),
-    looks: new Looks({ colours: false, links: false, still: true }),
+    looks: new Looks({ colors: false, links: false, still: true }),
     texts,
     paths,
     open,

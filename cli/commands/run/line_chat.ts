@@ -15,7 +15,7 @@ import { Metrics } from "./metrics.ts";
 import { chatOpener } from "./open_chat.ts";
 import { redacted, resultOf } from "./result.ts";
 
-type Message = Parameters<Repl["carryOut"]>[0];
+type Message = Parameters<Repl["executeMessage"]>[0];
 type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
 
 export interface LineOptions {
@@ -142,13 +142,17 @@ class LineChat {
   }
 
   async #message(message: Message): Promise<void> {
-    const { repl: { carryOut }, texts } = this.#parts;
+    const { repl: { executeMessage }, texts } = this.#parts;
     const turn = this.#turn = new AbortController();
     this.#metrics = new Metrics();
     this.#printer = await this.#newPrinter();
     const session = () => this.#host.current();
     await this.#try(async () => {
-      const outcome = await carryOut(message, { commands: this.#commands(), session, texts }, turn.signal);
+      const outcome = await executeMessage(
+        message,
+        { commands: this.#commands(), session, texts },
+        turn.signal,
+      );
       if (!outcome) return;
       const assembly = await session();
       const result = await resultOf(outcome, assembly, { metrics: this.#metrics });

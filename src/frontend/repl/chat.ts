@@ -50,7 +50,7 @@ export class Chat {
   #leaving = false;
   #assembly: Assembly | undefined;
   /** The failure that was reported last. */
-  #told: unknown;
+  #reported: unknown;
   /** The drawing failure that was reported last. */
   #undrawn: string | undefined;
   #headed = false;
@@ -94,7 +94,7 @@ export class Chat {
       commands: this.#commands,
       texts,
       giveBack: (drafts) => this.#composer.putBack(drafts),
-      rehearsal: () => this.#transcript.rehearsal(),
+      warmUpSink: () => this.#transcript.warmUpSink(),
       fail: (error) => this.#fail(error),
       headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
       changed: () => this.#screen.refresh(),
@@ -140,7 +140,7 @@ export class Chat {
         keyHelp(texts.composer)
           .map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join("\n"),
       say: (text, form) => this.#transcript.say(text, form),
-      settingSaved: (key, value) => this.#follow(key, value),
+      settingSaved: (key, value) => this.#applySetting(key, value),
       send: (text, rest) => this.#submissions.send(text, rest),
       draft: (text) => this.#composer.putBack([{ text }]),
       control: (sequence) => void terminal.write(sequence),
@@ -182,7 +182,7 @@ export class Chat {
     terminal.start({
       input: (event) => this.#input(event),
       resize: () => this.#screen.resized(),
-      learnt: () => {
+      learned: () => {
         this.#options.looks.background = terminal.background;
         this.#screen.draw();
       },
@@ -232,7 +232,7 @@ export class Chat {
   }
 
   /** Applies a changed setting. */
-  async #follow(key: string, value: unknown): Promise<void> {
+  async #applySetting(key: string, value: unknown): Promise<void> {
     const { texts, looks } = this.#options;
     await texts.change(key, value);
     looks.change(key, value);
@@ -318,9 +318,9 @@ export class Chat {
     this.#dialogs.overlays.called();
     const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
-    const { folded } = this.#transcript;
+    const { collapsed } = this.#transcript;
     const marks = await loadDiffMarks(palette).catch(() => undefined);
-    const panel = new ExpandPanel({ palette, marks, texts: texts.transcript, folded: [...folded] });
+    const panel = new ExpandPanel({ palette, marks, texts: texts.transcript, collapsed: [...collapsed] });
     await this.#dialogs.overlays.show(panel, undefined, true);
   }
 
@@ -377,8 +377,8 @@ export class Chat {
   #fail(error: unknown): void {
     if (error instanceof ChatLeft) return this.#end(EXIT.done);
     // A session that cannot be opened fails for everybody who waits for it.
-    if (error === this.#told) return;
-    this.#told = error;
+    if (error === this.#reported) return;
+    this.#reported = error;
     this.#printHeader();
     this.#transcript.fail(this.#options.texts.problem(error));
   }

@@ -5,7 +5,7 @@ import type { Terminal } from "./terminal/terminal.ts";
 const THEMES: readonly (Theme | "auto")[] = ["auto", "dark", "light", "high-contrast", "none"];
 
 export interface LooksOptions {
-  readonly colours: boolean;
+  readonly colors: boolean;
   readonly links: boolean;
   /** Disables animation, as the user's system asks for. */
   readonly still: boolean;
@@ -20,9 +20,9 @@ export class Looks {
   #background: Terminal["background"];
   #reduced = false;
 
-  constructor({ colours, links, still }: LooksOptions) {
+  constructor({ colors, links, still }: LooksOptions) {
     this.links = links;
-    this.#themed = new ThemedPalette(colours);
+    this.#themed = new ThemedPalette(colors);
     this.#still = still;
   }
 

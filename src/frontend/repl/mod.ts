@@ -9,7 +9,7 @@ import type { PlanAnswer } from "../../assembly/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
-export { carryOut } from "./submissions.ts";
+export { executeMessage } from "./submissions.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { ServerUpdates } from "../server_updates.ts";
 export { ChatLeft, type Person, SessionHost } from "./session_host.ts";

@@ -19,7 +19,7 @@ interface ExecuteDeps {
  * remember; all else is for the model, with `//` as a slash that begins a text. A blank before it makes any
  * of them a text. Returns how the turn ended, where it was one.
  */
-export async function carryOut(
+export async function executeMessage(
   { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
@@ -149,7 +149,7 @@ interface SubmissionsOptions {
   /** Returns drafts that were not executed to the composer, in this order. */
   readonly giveBack: (drafts: readonly Sent[]) => void;
   /** A sink for the events of a warm-up, which are not shown. */
-  readonly rehearsal: () => EventSink;
+  readonly warmUpSink: () => EventSink;
   readonly fail: (error: unknown) => void;
   readonly headed: NonNullable<ExecuteDeps["headed"]>;
   readonly changed: () => void;
@@ -206,12 +206,12 @@ export class Submissions {
     if (this.#warm) return;
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
-      const { host, rehearsal } = this.#options;
+      const { host, warmUpSink } = this.#options;
       // One that could not be opened is tried again with a message, whose keys its questions must not take.
       if (this.queue.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
-        await session.warmUp(rehearsal());
+        await session.warmUp(warmUpSink());
       }).catch(() => {});
     });
   }
@@ -253,7 +253,7 @@ export class Submissions {
     const { commands, texts, fail, headed, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
-      const outcome = await carryOut(draft, { commands, texts, session, headed }, signal);
+      const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
     } catch (error) {
       if (!signal.aborted) fail(error);

@@ -83,7 +83,7 @@ interface Edit {
   readonly grows: boolean;
 }
 
-type Place =
+type Motion =
   | "left"
   | "right"
   | "wordLeft"
@@ -151,23 +151,23 @@ export class TextBuffer {
     if (this.#caret !== after) this.#caret = nextCharacter(this.#text, this.#caret);
   }
 
-  move(place: Place): void {
-    this.#caret = this.#offset(place);
+  move(motion: Motion): void {
+    this.#caret = this.#offset(motion);
     this.#killing = false;
     this.#stopGrowing();
   }
 
-  erase(place: Place): void {
-    const [from, to] = this.#range(place);
+  erase(motion: Motion): void {
+    const [from, to] = this.#range(motion);
     this.replace(from, to, "");
   }
 
   /** Cuts the text between the caret and a position; `yank` inserts it again. */
-  kill(place: Place): void {
-    let [from, to] = this.#range(place);
+  kill(motion: Motion): void {
+    let [from, to] = this.#range(motion);
     // At the end of a line its end is taken, at its start the end of the one before.
-    if (from === to && place === "lineEnd") to = nextCharacter(this.#text, to);
-    if (from === to && place === "lineStart") from = previousCharacter(this.#text, from);
+    if (from === to && motion === "lineEnd") to = nextCharacter(this.#text, to);
+    if (from === to && motion === "lineStart") from = previousCharacter(this.#text, from);
     const text = this.#text.slice(from, to);
     if (text === "") return;
     const earlier = this.#killing ? this.#killed : "";
@@ -217,14 +217,14 @@ export class TextBuffer {
     if (last?.grows) this.#done[this.#done.length - 1] = { ...last, grows: false };
   }
 
-  #range(place: Place): [number, number] {
-    const other = this.#offset(place);
+  #range(motion: Motion): [number, number] {
+    const other = this.#offset(motion);
     return [Math.min(this.#caret, other), Math.max(this.#caret, other)];
   }
 
-  #offset(place: Place): number {
+  #offset(motion: Motion): number {
     const [text, at] = [this.#text, this.#caret];
-    switch (place) {
+    switch (motion) {
       case "left":
         return previousCharacter(text, at);
       case "right":

@@ -24,7 +24,7 @@ export function scored<T extends Ranked>(items: readonly T[], query: string): Sc
   const wanted = query.toLowerCase();
   const found: Scored<T>[] = [];
   for (const item of items) {
-    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? foundBeside(item, wanted);
+    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? alsoScore(item, wanted);
     if (score !== undefined) found.push({ item, score: item.last ? score + LAST : score });
   }
   return found;
@@ -35,7 +35,7 @@ export const KIND = 1000;
 /** Scores of items that come last. */
 export const LAST = 10 * KIND;
 
-function foundBeside({ also }: Ranked, wanted: string): number | undefined {
+function alsoScore({ also }: Ranked, wanted: string): number | undefined {
   return also?.toLowerCase().includes(wanted) ? LAST - 1 : undefined;
 }
 

@@ -9,22 +9,22 @@ type Servers = NonNullable<Assembly["servers"]>;
 type Entry = ReturnType<Servers["resources"]>[number];
 
 /** Resources of one server listed next to files; a server with more is one entry. */
-const MOST_BESIDE_FILES = 10;
+const MAX_NEXT_TO_FILES = 10;
 const COMPLETION_MS = 3_000;
 
 /** The resources for the text behind `@`; with `server:` those of that server. */
 export async function resourceItems(written: string, servers: Servers): Promise<CompletionItem[]> {
   const named = serverAndUri(written);
-  if (!named) return besideFiles(servers.resources());
+  if (!named) return nextToFiles(servers.resources());
   const entries = servers.resources().filter(({ server }) => server === named.server);
   const values = await valuesFor(named.uri, entries, servers);
   return values.length > 0 ? values : entries.map(itemOf);
 }
 
-function besideFiles(entries: readonly Entry[]): CompletionItem[] {
-  return [...Map.groupBy(entries, ({ server }) => server)].flatMap(([server, own]) => {
-    if (own.length <= MOST_BESIDE_FILES) return own.map(itemOf);
-    return [{ label: `${server}:`, insert: `@${server}:`, more: true, detail: `${own.length}` }];
+function nextToFiles(entries: readonly Entry[]): CompletionItem[] {
+  return [...Map.groupBy(entries, ({ server }) => server)].flatMap(([server, group]) => {
+    if (group.length <= MAX_NEXT_TO_FILES) return group.map(itemOf);
+    return [{ label: `${server}:`, insert: `@${server}:`, more: true, detail: `${group.length}` }];
   });
 }
 

@@ -304,8 +304,8 @@ export class Composer implements View {
   #vertical(by: 1 | -1): boolean {
     const { buffer } = this.#draft;
     const { caret, text } = buffer;
-    const goesOn = this.#walk && (caret === 0 || caret === text.length);
-    if (!goesOn && this.#draft.moveRow(by)) {
+    const continues = this.#walk && (caret === 0 || caret === text.length);
+    if (!continues && this.#draft.moveRow(by)) {
       this.#complete();
       return true;
     }

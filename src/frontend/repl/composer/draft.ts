@@ -76,7 +76,7 @@ export class Parts {
   }
 
   /** Restores the marks of parts that are unchanged in the edited text. */
-  remarked(edited: string, former: string): string {
+  restoreMarks(edited: string, former: string): string {
     let text = "";
     let rest = edited;
     for (const mark of former.match(LONE) ?? []) {
@@ -145,21 +145,21 @@ interface PasteEnvironment {
  * everything else stays as it is. Absolute paths of images that exist are these images, a long text is one
  * part.
  */
-export function readPaste(pasted: string, surroundings: PasteEnvironment): Piece[] {
+export function readPaste(pasted: string, environment: PasteEnvironment): Piece[] {
   const text = pasted.replace(/\r\n?/g, "\n").toWellFormed();
   if (text === "") return [];
-  const images = text.length <= MAX_PATHS ? imagePaths(text, surroundings) : undefined;
+  const images = text.length <= MAX_PATHS ? imagePaths(text, environment) : undefined;
   if (images) return images.flatMap((path) => [{ kind: "file", path } as const, " "]);
   const isLong = text.length > MAX_PASTE_CHARACTERS || lineCount(text) > MAX_PASTE_LINES;
   return [isLong ? { kind: "paste", content: text } : text];
 }
 
 /** The paths, when the text is only absolute paths of images; else undefined. */
-function imagePaths(text: string, surroundings: PasteEnvironment): string[] | undefined {
+function imagePaths(text: string, environment: PasteEnvironment): string[] | undefined {
   if (!/\.\w{3,4}['"]?\s*$/.test(text)) return undefined;
-  const whole = imagePath(text.trim(), surroundings);
+  const whole = imagePath(text.trim(), environment);
   if (whole !== undefined) return [whole];
-  const paths = pathWords(text).map((word) => imagePath(word, surroundings));
+  const paths = pathWords(text).map((word) => imagePath(word, environment));
   return paths.length > 0 && paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
@@ -236,7 +236,7 @@ interface LaidLine {
   readonly rows: readonly Row[];
 }
 
-interface PlacedLine {
+interface PositionedLine {
   readonly start: number;
   readonly row: number;
   readonly laid: LaidLine;
@@ -267,7 +267,7 @@ export class Layout {
   readonly #special: Special;
   #width = 0;
   #cache = new Map<string, LaidLine>();
-  #lines: PlacedLine[] = [];
+  #lines: PositionedLine[] = [];
   #rows = 0;
 
   constructor(special: Special) {
@@ -329,7 +329,7 @@ export class Layout {
     return line.start + (ends[first + at - 1] ?? 0);
   }
 
-  #line(isBefore: (line: PlacedLine) => boolean): PlacedLine {
+  #line(isBefore: (line: PositionedLine) => boolean): PositionedLine {
     return this.#lines.findLast(isBefore) ?? { start: 0, row: 0, laid: { text: "", ends: [], rows: [] } };
   }
 
@@ -493,7 +493,7 @@ export class DraftText {
   }
 
   edited(text: string): void {
-    this.#put(this.#parts.remarked(text, this.buffer.text));
+    this.#put(this.#parts.restoreMarks(text, this.buffer.text));
   }
 
   insert(pieces: readonly Piece[]): void {

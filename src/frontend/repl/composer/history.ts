@@ -137,14 +137,14 @@ export class History {
 
   load(): Promise<void> {
     return this.#loading ??= this.#file().then((file) => {
-      this.#entries = folded([...(file?.read() ?? []).map(entryOf), ...this.#entries]);
+      this.#entries = lastOccurrences([...(file?.read() ?? []).map(entryOf), ...this.#entries]);
       this.#loaded = true;
     });
   }
 
   /** Adds a draft; the saved copy is redacted. */
   add(pieces: readonly Piece[]): void {
-    this.#entries = folded([...this.entries, entryOf(pieces)]);
+    this.#entries = lastOccurrences([...this.entries, entryOf(pieces)]);
     this.#writing = this.#writing.then(async () => {
       // What was sent is on its way first.
       await Promise.race([
@@ -181,7 +181,7 @@ function entryOf(pieces: readonly Piece[]): Entry {
 }
 
 /** Keeps the last occurrence of each entry. */
-function folded(entries: readonly Entry[]): Entry[] {
+function lastOccurrences(entries: readonly Entry[]): Entry[] {
   const byKey = new Map<string, Entry>();
   for (const entry of entries) {
     byKey.delete(entry.key);
@@ -245,12 +245,12 @@ export function searchHistory(
   wanted: string,
   before = entries.length,
 ): HistoryMatch | undefined {
-  const fold = wanted === wanted.toLowerCase()
+  const normalize = wanted === wanted.toLowerCase()
     ? (text: string) => text.toLowerCase()
     : (text: string) => text;
   for (let index = before - 1; index >= 0; index--) {
     const entry = entries[index];
-    const at = entry ? fold(entry.text).indexOf(wanted) : -1;
+    const at = entry ? normalize(entry.text).indexOf(wanted) : -1;
     if (entry && at >= 0) return { entry: index, text: entry.text, pieces: entry.pieces, at };
   }
   return undefined;
@@ -347,7 +347,7 @@ function excerpt(found: HistoryMatch, wanted: string, palette: Palette, columns:
   const left = endOf(before, Math.max(Math.floor(room / 2), room - displayWidth(after.slice(0, columns))));
   const right = fitDisplay(after.slice(0, columns * 2), Math.max(0, room - displayWidth(left)));
   const shown = palette.bold(palette.accent(match));
-  // Without colours brackets show what was found.
+  // Without colors brackets show what was found.
   return `  ${left}${shown === match && match !== "" ? `[${match}]` : shown}${right}`;
 }
 

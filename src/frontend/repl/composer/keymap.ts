@@ -143,12 +143,12 @@ interface HelpTexts {
   readonly keyNames: Readonly<Record<"enter" | "escape" | "up" | "down" | "left" | "right", string>>;
 }
 
-export function keyHelp({ keys: said, keyNames }: HelpTexts): KeyHelp[] {
+export function keyHelp({ keys: descriptions, keyNames }: HelpTexts): KeyHelp[] {
   const names: Readonly<Record<string, string>> = keyNames;
   const nameOf = (key: string) =>
     key.replace(/[a-z]+/g, (word) => names[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
   return Object.entries(HELP).map(([name, keys]) => ({
     keys: keys.map(nameOf),
-    what: said[name as keyof typeof HELP],
+    what: descriptions[name as keyof typeof HELP],
   }));
 }

@@ -228,7 +228,7 @@ class ChoiceList<T> {
     const detail = entry.detail === undefined || left < 6
       ? ""
       : fitDisplay(oneLine(entry.detail, 1000), left);
-    return this.#coloured(index, `${lead}${label}`, detail === "" ? "" : palette.dim(`  ${detail}`));
+    return this.#colored(index, `${lead}${label}`, detail === "" ? "" : palette.dim(`  ${detail}`));
   }
 
   /** Rows of each entry, wrapped. */
@@ -244,15 +244,15 @@ class ChoiceList<T> {
       const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, room, mark);
       const detail = entry.detail ?? "";
       const last = label.at(-1) ?? "";
-      const beside = detail !== "" && !detail.includes("\n") &&
+      const inline = detail !== "" && !detail.includes("\n") &&
         displayWidth(last) + 2 + displayWidth(detail) <= room;
-      const below = detail === "" || beside ? [] : wordRows(detail, room, mark);
+      const below = detail === "" || inline ? [] : wordRows(detail, room, mark);
       return [
         ...label.map((text, row) =>
-          this.#coloured(
+          this.#colored(
             index,
             `${row === 0 ? lead : indent}${text}`,
-            beside && row === label.length - 1
+            inline && row === label.length - 1
               ? palette.dim(`  ${wordRows(detail, room, mark).join("")}`)
               : "",
           )
@@ -262,7 +262,7 @@ class ChoiceList<T> {
     });
   }
 
-  #coloured(index: number, text: string, rest: string): string {
+  #colored(index: number, text: string, rest: string): string {
     return `${index === this.#at ? this.#options.palette.accent(text) : text}${rest}`;
   }
 }

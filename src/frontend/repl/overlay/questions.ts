@@ -434,11 +434,11 @@ class RequestView {
   #subject(columns: number): string[] {
     const { palette } = this.#style;
     const { subject, rest } = this.#request;
-    const [begin, goOn] = [palette.accent("│ "), palette.dim("┆ ")];
+    const [begin, continued] = [palette.accent("│ "), palette.dim("┆ ")];
     const lines = (text: string) =>
       text.split("\n").flatMap((line) =>
         exactLine(line, columns - 2, palette.warning)
-          .map((row, index) => `${index === 0 ? begin : goOn}${row}`)
+          .map((row, index) => `${index === 0 ? begin : continued}${row}`)
       );
     const more = (text: string) => exactRows(text, columns - 2, palette.warning).map((row) => `  ${row}`);
     return [

@@ -2,7 +2,7 @@ import { lineChange, rowCount, rowOf } from "./line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The live region as it was written, with the cursor in it; without a column it is hidden at the left. */
-export interface Standing {
+export interface RegionState {
   readonly live: readonly string[];
   readonly row: number;
   readonly column?: number;
@@ -16,7 +16,7 @@ export interface PrintedLine {
 
 /** The newest frame and the region before it. */
 export interface LastFrame {
-  readonly before: Standing;
+  readonly before: RegionState;
   /** Rows that it moved up to erase that region; then everything was written again. */
   readonly erased?: number | undefined;
   /** Lines that it printed above the region, and their number of rows. */
@@ -31,7 +31,7 @@ interface Width {
 }
 
 /** Rows between the top of the region and the cursor after a change to this width. */
-function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Width): number {
+function rowsAbove({ live, row, column = 0 }: RegionState, { columns, reflow }: Width): number {
   if (reflow === "none") return row;
   const above = live.slice(0, row).reduce((sum, line) => sum + rowCount(line, columns), 0);
   return reflow === "all" ? above + rowOf(live[row] ?? "", column, columns) : above;
@@ -44,7 +44,7 @@ function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Wid
  * of so many rows.
  */
 export function rowsToPrintAgain(
-  now: Standing,
+  now: RegionState,
   last: LastFrame,
   taken: Terminal["lastTaken"],
   width: Width & { readonly rows: number },
@@ -67,7 +67,7 @@ function rowsPassed({ before, erased }: LastFrame, width: Width): number {
  * what was erased above the region would be lost.
  */
 export function rowsToTop(
-  now: Standing,
+  now: RegionState,
   last: LastFrame,
   taken: Terminal["lastTaken"],
   width: Width,

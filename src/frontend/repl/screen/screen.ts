@@ -3,9 +3,9 @@ import {
   horizontal,
   type LastFrame,
   type PrintedLine,
+  type RegionState,
   rowsToPrintAgain,
   rowsToTop,
-  type Standing,
   updateRegion,
   vertical,
 } from "./region.ts";
@@ -36,7 +36,7 @@ const CLOSE_MS = 1000;
  * below them the live region, which alone is written over.
  *
  * Contract: a line takes one row. What is wider is cut, but for lines whose screen has become narrower since
- * they were printed: these take several. Control characters are taken out; only colours and
+ * they were printed: these take several. Control characters are taken out; only colors and
  * links get through. While the terminal takes a frame no other is drawn, and the next one shows the newest
  * state; printed lines wait for it and none is lost.
  */
@@ -138,7 +138,7 @@ export class Screen {
       await this.#settled(limit.promise);
     }
     cancel();
-    for (const spare of this.#repaints ?? []) spare();
+    for (const cancel of this.#repaints ?? []) cancel();
   }
 
   /** Lends the terminal to another program, then draws again, unless closed meanwhile. */
@@ -253,7 +253,7 @@ export class Screen {
    */
   #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
     const { reflow, lastTaken } = this.#terminal;
-    const now: Standing = { live: this.#live, ...this.#cursor };
+    const now: RegionState = { live: this.#live, ...this.#cursor };
     const again = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
     const { printed } = this.#before;
     if (again !== undefined) this.#printed.unshift(...printed);
@@ -268,7 +268,7 @@ export class Screen {
 
   #erased(): string {
     const { reflow, lastTaken } = this.#terminal;
-    const now: Standing = { live: this.#live, ...this.#cursor };
+    const now: RegionState = { live: this.#live, ...this.#cursor };
     return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
   }
 

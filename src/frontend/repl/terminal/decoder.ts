@@ -280,7 +280,7 @@ export class InputDecoder {
     this.#cancel?.();
     this.#cancel = undefined;
     const text = this.#decoder.decode(bytes, { stream: true });
-    if (this.#stalled) this.#goOn(text);
+    if (this.#stalled) this.#resumePaste(text);
     this.#stalled = false;
     this.#pending += text;
     this.#work();
@@ -312,7 +312,7 @@ export class InputDecoder {
   }
 
   /** After a pause in a paste: a single key means that the end of the paste was lost. */
-  #goOn(text: string): void {
+  #resumePaste(text: string): void {
     SEQUENCE.lastIndex = 0;
     const isKey = [...text].length === 1 || (SEQUENCE.exec(text)?.[0] === text && text !== PASTE_END);
     const all = this.#pending + text;

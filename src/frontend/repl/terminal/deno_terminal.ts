@@ -160,7 +160,7 @@ const MODES_OFF = "\x1b[?7h\x1b[?2004l\x1b[?25h";
 /**
  * What another program may have left on, switched off: its screen, where the cursor goes back to where it was
  * before (the one that is saved first, where there is no such screen), a part of the rows that scrolls,
- * colours, line drawing, inserting, keys of applications, and reports of mouse and focus.
+ * colors, line drawing, inserting, keys of applications, and reports of mouse and focus.
  */
 const LEFT_BEHIND_OFF = "\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[m\x0f\x1b(B\x1b[4l\x1b[?1l\x1b>" +
   [1000, 1002, 1003, 1004, 1005, 1006, 1015].map((mode) => `\x1b[?${mode}l`).join("");
@@ -189,7 +189,7 @@ interface TerminalEnvironment {
 }
 
 /**
- * What a terminal can do, learnt from its answers. Nothing waits for them: until they come the terminal is
+ * What a terminal can do, learned from its answers. Nothing waits for them: until they come the terminal is
  * taken for one that can do little.
  */
 export class Capabilities {
@@ -421,7 +421,7 @@ export class DenoTerminal implements Terminal {
   /** The terminal has reported another size; while a window is dragged, more follow. */
   #changed(size: Size): void {
     this.#reported = size;
-    this.#expectMore();
+    this.#awaitChanges();
     this.#asking = true;
     after(SETTLE_MS, () => {
       this.#asking = false;
@@ -430,7 +430,7 @@ export class DenoTerminal implements Terminal {
   }
 
   /** Further changes may follow. */
-  #expectMore(): void {
+  #awaitChanges(): void {
     this.#resizing?.();
     this.#resizing = after(this.#capabilities.resizeMs, () => {
       this.#resizing = this.#reported = undefined;
@@ -446,9 +446,9 @@ export class DenoTerminal implements Terminal {
   resume(): void {
     if (this.#state !== "suspended") return;
     this.#resumed = performance.now();
-    const { resolve: goOn } = this.#pause;
+    const { resolve: resumeReading } = this.#pause;
     this.#take(LEFT_BEHIND_OFF);
-    goOn();
+    resumeReading();
   }
 
   async stopJob(): Promise<void> {
@@ -507,7 +507,7 @@ export class DenoTerminal implements Terminal {
         if (this.#reports.take(sequence, consoleSize())) return;
         const { background } = this.#capabilities;
         const text = this.#capabilities.reply(sequence);
-        if (this.#capabilities.background !== background) this.#handlers?.learnt?.();
+        if (this.#capabilities.background !== background) this.#handlers?.learned?.();
         if (text !== "" && this.#state === "running") this.#output.write(text);
       },
     });
@@ -546,7 +546,7 @@ export class DenoTerminal implements Terminal {
         if (!this.#reports.known && performance.now() - this.#written < ON_ITS_WAY_MS) {
           this.#lastTaken = "unknown";
         }
-        this.#expectMore();
+        this.#awaitChanges();
         this.askSize();
       });
       this.#undo.push(() => this.#resizing?.());

@@ -11,7 +11,7 @@ export interface TerminalHandlers {
   readonly input: (event: InputEvent) => void;
   readonly resize: () => void;
   /** The terminal has reported its background. */
-  readonly learnt?: () => void;
+  readonly learned?: () => void;
   /** The program was stopped and continues: the screen shows output of other programs. */
   readonly continued: () => void;
   /** The program must end: by a signal, or because the terminal is gone. */

@@ -31,20 +31,20 @@ interface CallsNow {
 interface CallsDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
-  readonly folded: CollapsedItems;
+  readonly collapsed: CollapsedItems;
   readonly texts: () => TranscriptTexts;
 }
 
 /** Running calls, each with a line and the end of its output, until its result is printed. */
 export class Calls {
-  readonly #parts: CallsDeps;
+  readonly #deps: CallsDeps;
   readonly #running = new Map<string, Running>();
   readonly #refusals = new Refusals();
   #marks: DiffMarks | "none" | undefined;
   #loading: Promise<void> | undefined;
 
-  constructor(parts: CallsDeps) {
-    this.#parts = parts;
+  constructor(deps: CallsDeps) {
+    this.#deps = deps;
   }
 
   get any(): boolean {
@@ -52,7 +52,7 @@ export class Calls {
   }
 
   start(event: EventOf<"tool.start">, now: number): void {
-    this.#running.set(event.call.id, { title: callTitle(event, this.#parts.texts()), since: now, tail: "" });
+    this.#running.set(event.call.id, { title: callTitle(event, this.#deps.texts()), since: now, tail: "" });
   }
 
   decided(event: EventOf<"approval.decision">): void {
@@ -69,7 +69,7 @@ export class Calls {
     this.output({
       type: "tool.delta",
       callId,
-      text: `${this.#parts.texts().agents.calls(calls)} › ${text}\n`,
+      text: `${this.#deps.texts().agents.calls(calls)} › ${text}\n`,
     });
   }
 
@@ -78,10 +78,10 @@ export class Calls {
     this.#running.delete(event.callId);
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
-    this.#fold(title, event);
-    const end = this.#refusals.translated(event, this.#parts.texts().refused);
+    this.#collapse(title, event);
+    const end = this.#refusals.translated(event, this.#deps.texts().refused);
     const hasDiff = isLive && event.changes?.some(({ diff }) => diff !== undefined);
-    this.#parts.history.lines(
+    this.#deps.history.lines(
       "call",
       (columns) => callLines(title, end, this.#view(columns)),
       hasDiff ? () => this.#prepare() : undefined,
@@ -91,7 +91,7 @@ export class Calls {
   /** Loads the marks for diffs; undefined when they are loaded. */
   #prepare(): Promise<void> | undefined {
     if (this.#marks) return undefined;
-    return this.#loading ??= loadDiffMarks(this.#parts.palette).then(
+    return this.#loading ??= loadDiffMarks(this.#deps.palette).then(
       (marks) => void (this.#marks = marks),
       // A diff can be read without marks.
       () => void (this.#marks = "none"),
@@ -103,14 +103,14 @@ export class Calls {
   }
 
   #view(columns: number): CallView {
-    const { palette, texts } = this.#parts;
-    const said = texts();
+    const { palette, texts } = this.#deps;
+    const plain = texts();
     return {
       palette,
       texts: () => ({
-        ...said,
-        linesAbove: (count) => `${said.linesAbove(count)} · ${said.showAll}`,
-        moreLines: (count) => `${said.moreLines(count)} · ${said.showAll}`,
+        ...plain,
+        linesAbove: (count) => `${plain.linesAbove(count)} · ${plain.showAll}`,
+        moreLines: (count) => `${plain.moreLines(count)} · ${plain.showAll}`,
       }),
       layout: { columns: () => columns, fit: fitDisplay, width: displayWidth },
       verbose: false,
@@ -118,10 +118,10 @@ export class Calls {
     };
   }
 
-  #fold(title: string, { content, changes = [] }: EventOf<"tool.end">): void {
+  #collapse(title: string, { content, changes = [] }: EventOf<"tool.end">): void {
     const diffs = changes.flatMap(({ diff }) => diff ?? []);
-    if (diffs.length > 0) this.#parts.folded.add({ kind: "diff", title, text: diffs.join("\n") });
-    else this.#parts.folded.add({ kind: "output", title, text: terminalSafe(content) });
+    if (diffs.length > 0) this.#deps.collapsed.add({ kind: "diff", title, text: diffs.join("\n") });
+    else this.#deps.collapsed.add({ kind: "output", title, text: terminalSafe(content) });
   }
 
   /** The lines of all calls, with as much output as there is room for. */
@@ -130,7 +130,7 @@ export class Calls {
     rows: number,
     { now, spinner, waits }: CallsNow,
   ): string[] {
-    const { palette, texts } = this.#parts;
+    const { palette, texts } = this.#deps;
     const calls = [...this.#running];
     const each = Math.floor((rows - calls.length) / Math.max(1, calls.length));
     const room = Math.max(0, Math.min(TAIL_LINES, each));

@@ -12,14 +12,14 @@ export interface Note {
 }
 
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
-  const [mark, colour] = level === "error"
+  const [mark, color] = level === "error"
     ? ["✗", palette.bad]
     : level === "warning"
     ? ["!", palette.warning]
     : ["·", palette.dim];
   const rows = terminalSafe(text).trimEnd().split("\n")
     .flatMap((line) => hangingRows(line.trim(), Math.max(1, columns - 2)));
-  return rows.map((row, index) => colour(`${index > 0 ? " " : mark} ${row}`));
+  return rows.map((row, index) => color(`${index > 0 ? " " : mark} ${row}`));
 }
 
 /** Makes notes of events. A decision of the user is noted with its call. */

@@ -87,7 +87,7 @@ export class PrintedPieces {
   }
 
   /** Reports whether a blank line separates a piece from the last printed one. */
-  partsFrom(kind: PieceKind, follows = false): boolean {
+  needsGap(kind: PieceKind, follows = false): boolean {
     return this.#gap({ kind, follows }, this.#waiting.at(-1)?.kind ?? this.#last);
   }
 
@@ -205,14 +205,14 @@ export class CodeLines {
     if (lines.length <= from) return this.#done.slice(0, lines.length);
     const begin = Math.max(0, from - CONTEXT);
     const text = lines.slice(begin).join("\n").replaceAll("\t", "  ");
-    const coloured = renderer.code(text, this.info).slice(from - begin).map((line) => `  ${line}`);
-    this.#done.push(...coloured.slice(0, -1));
-    return [...this.#done, ...coloured.slice(-1)];
+    const colored = renderer.code(text, this.info).slice(from - begin).map((line) => `  ${line}`);
+    this.#done.push(...colored.slice(0, -1));
+    return [...this.#done, ...colored.slice(-1)];
   }
 }
 
 /** An item that the transcript shows collapsed. */
-export interface Folded {
+export interface CollapsedItem {
   readonly kind: "thought" | "output" | "diff" | "summary";
   readonly title: string;
   readonly text: string;
@@ -224,10 +224,10 @@ const MAX_ENTRIES = 200;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 export class CollapsedItems {
-  readonly #entries: Folded[] = [];
+  readonly #entries: CollapsedItem[] = [];
   #characters = 0;
 
-  add(entry: Folded): void {
+  add(entry: CollapsedItem): void {
     if (entry.text.trim() === "") return;
     this.#entries.push(entry);
     this.#characters += entry.text.length;
@@ -238,7 +238,7 @@ export class CollapsedItems {
     }
   }
 
-  get entries(): readonly Folded[] {
+  get entries(): readonly CollapsedItem[] {
     return this.#entries;
   }
 

@@ -104,7 +104,7 @@ class Answer {
     this.#room = Math.max(2, rows - 2);
     const { open } = this.#blocks;
     if (!open || rows <= 0) return [];
-    const parts = this.#history.partsFrom("text", open.follows || this.#printed > 0);
+    const parts = this.#history.needsGap("text", open.follows || this.#printed > 0);
     return [...(parts ? [""] : []), ...this.#rows(open, columns)].slice(-rows);
   }
 
@@ -148,17 +148,17 @@ const CUT_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,500}\x1b?)?$/;
 /** By then the request was sent. */
 const WARM_AFTER_MS = 40;
 
-interface ReplyParts {
+interface ReplyDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
-  readonly folded: CollapsedItems;
+  readonly collapsed: CollapsedItems;
   readonly texts: () => TranscriptTexts;
   readonly now: () => number;
 }
 
 /** A reply of the model as it streams: its thought, collapsed to a line, and its answer. */
 export class Reply {
-  readonly #parts: ReplyParts;
+  readonly #deps: ReplyDeps;
   readonly #answer: Answer;
   readonly #thought = new Thought();
   /** The reply is a summary of a compaction, which is not shown. */
@@ -167,25 +167,25 @@ export class Reply {
   /** The start of an escape sequence, which is not shown. */
   #held = "";
 
-  constructor(parts: ReplyParts) {
-    this.#parts = parts;
-    this.#answer = new Answer(parts.history, parts.palette);
+  constructor(deps: ReplyDeps) {
+    this.#deps = deps;
+    this.#answer = new Answer(deps.history, deps.palette);
   }
 
   begin(event: EventOf<"message.start">): void {
     this.#hidden = event.step === 0;
     [this.#streamed, this.#held] = [false, ""];
     // So that the first block has not to wait for it; loaded at once it would hold up the request.
-    if (!this.#hidden) after(WARM_AFTER_MS, () => this.#parts.history.warm());
+    if (!this.#hidden) after(WARM_AFTER_MS, () => this.#deps.history.warm());
   }
 
   delta({ channel, text }: EventOf<"message.delta">): void {
     if (this.#hidden) return;
-    if (channel === "reasoning") return this.#thought.push(text, this.#parts.now());
+    if (channel === "reasoning") return this.#thought.push(text, this.#deps.now());
     if (text === "") return;
     this.#endThought();
     this.#streamed = true;
-    this.#parts.history.warm();
+    this.#deps.history.warm();
     const whole = this.#held + text;
     // A sequence that is cut in two would be shown as text.
     this.#held = CUT_SEQUENCE.exec(whole)?.[0] ?? "";
@@ -197,13 +197,13 @@ export class Reply {
     const hidden = this.#hidden || event.step === 0;
     this.#hidden = false;
     if (hidden) return;
-    if (!this.#thought.any && !this.#streamed) this.#thought.push(event.reasoning ?? "", this.#parts.now());
+    if (!this.#thought.any && !this.#streamed) this.#thought.push(event.reasoning ?? "", this.#deps.now());
     this.#endThought(event.usage?.reasoningTokens);
     if (!this.#streamed && event.content.trim() !== "") this.#answer.push(terminalSafe(event.content));
     this.#answer.end();
     this.#streamed = false;
     if (event.interrupted) {
-      const { history, palette, texts } = this.#parts;
+      const { history, palette, texts } = this.#deps;
       const line = palette.warning(`■ ${texts().interrupted}`);
       history.lines("note", () => [line]);
     }
@@ -217,7 +217,7 @@ export class Reply {
   }
 
   live(columns: number, rows: number): readonly string[] {
-    const { palette, texts, now } = this.#parts;
+    const { palette, texts, now } = this.#deps;
     if (!this.#thought.any) return this.#answer.live(columns, rows);
     const { head, words } = this.#thought.live(now(), texts());
     const line = fitDisplay(`∴ ${head}`, columns);
@@ -230,9 +230,9 @@ export class Reply {
 
   #endThought(tokens?: number): void {
     if (!this.#thought.any) return;
-    const { history, palette, texts, now, folded } = this.#parts;
+    const { history, palette, texts, now, collapsed } = this.#deps;
     const { title, text } = this.#thought.end(now(), texts(), tokens);
-    folded.add({ kind: "thought", title, text });
+    collapsed.add({ kind: "thought", title, text });
     history.lines("thought", (columns) => [palette.dim(fitDisplay(`∴ ${title}`, columns))]);
   }
 }

@@ -3,7 +3,7 @@ import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
 import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
-import { CollapsedItems, type Folded, PrintedPieces } from "./printed.ts";
+import { type CollapsedItem, CollapsedItems, PrintedPieces } from "./printed.ts";
 import { Reply } from "./reply.ts";
 import { wrappedRows } from "../screen/line.ts";
 import type { WatchedSession } from "../../server_updates.ts";
@@ -168,7 +168,7 @@ class Activity {
       ...(tokens > 0 ? [texts.aboutTokens(grouped(tokens))] : []),
       texts.escToStop,
     ];
-    const head = `${palette.accent(this.spinner(now, view.still))} ${this.#said(texts)}`;
+    const head = `${palette.accent(this.spinner(now, view.still))} ${this.#description(texts)}`;
     return fitDisplay(`${head}${palette.dim(` · ${parts.join(" · ")}`)}`, columns);
   }
 
@@ -185,7 +185,7 @@ class Activity {
     this.#shown = { tokens: this.#counted + Math.round(this.#characters / 4), at: now };
   }
 
-  #said(texts: TranscriptTexts): string {
+  #description(texts: TranscriptTexts): string {
     const model = this.#model || texts.theModel;
     switch (this.#what) {
       case "thinking":
@@ -237,7 +237,7 @@ const STILL_TICK_MS = 10_000;
 
 /**
  * What happened, as lines: what is over is printed once and for good, the rest is the live part. Of a long
- * session it keeps only what was folded lately.
+ * session it keeps only what was collapsed lately.
  */
 export class Transcript {
   readonly #options: TranscriptOptions;
@@ -247,7 +247,7 @@ export class Transcript {
   readonly #todos: TodoList;
   readonly #activity = new Activity();
   readonly #notes = new Notes();
-  readonly #folded = new CollapsedItems();
+  readonly #collapsed = new CollapsedItems();
   /** The running command line, until something is printed below it. */
   #command: string | undefined;
   #ticking = false;
@@ -263,9 +263,15 @@ export class Transcript {
       failed,
       load: () => loadMarkdown({ palette, ...(links === undefined ? {} : { links }) }),
     });
-    const parts = { palette, texts, history: this.#history, folded: this.#folded, now: () => this.#now() };
-    this.#reply = new Reply(parts);
-    this.#calls = new Calls(parts);
+    const deps = {
+      palette,
+      texts,
+      history: this.#history,
+      collapsed: this.#collapsed,
+      now: () => this.#now(),
+    };
+    this.#reply = new Reply(deps);
+    this.#calls = new Calls(deps);
     this.#todos = new TodoList(palette);
   }
 
@@ -274,8 +280,8 @@ export class Transcript {
     return this.#activity.busy;
   }
 
-  get folded(): readonly Folded[] {
-    return this.#folded.entries;
+  get collapsed(): readonly CollapsedItem[] {
+    return this.#collapsed.entries;
   }
 
   event(event: Event): void {
@@ -286,7 +292,7 @@ export class Transcript {
   }
 
   /** A sink for events of a warm-up, which are not shown: it compiles the code of the first message. */
-  rehearsal(): (event: Event) => void {
+  warmUpSink(): (event: Event) => void {
     const shadow = new Transcript({ ...this.#options, print() {}, changed() {} });
     // A reply would load what renders it.
     return (event) => {
@@ -426,7 +432,7 @@ export class Transcript {
         if (event.plan !== undefined) this.say(event.plan);
         break;
       case "compaction":
-        this.#foldSummary(event);
+        this.#collapseSummary(event);
         break;
       case "turn.end":
         this.#calls.clear();
@@ -434,11 +440,11 @@ export class Transcript {
     }
   }
 
-  #foldSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
+  #collapseSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
     if (action === "prune") return;
     const title = this.#options.texts().compacted(grouped(tokensBefore), grouped(tokensAfter));
     const text = terminalSafe(digest.replace(/^<\/?compaction-summary>\n?/gm, "").trim());
-    this.#folded.add({ kind: "summary", title, text });
+    this.#collapsed.add({ kind: "summary", title, text });
   }
 
   #note(note: Note): void {
