@@ -70,7 +70,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
     parts: /^src\/tool\/file_writers\.ts$/,
     entries: "directories",
   },
-  { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
+  { directory: "src/sandbox/jail/backends", list: "src/sandbox/jail/backends.ts", entries: ".ts" },
   { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
   { directory: "src/command/builtin/session", list: "src/command/builtins.ts", entries: ".ts" },
   { directory: "src/command/builtin/settings", list: "src/command/builtins.ts", entries: ".ts" },

@@ -6,7 +6,8 @@ export const OPENERS: Readonly<Record<string, string>> = {
   "src/provider/network/http_client.ts": "Makes the client of an entry, which only the fetch above uses",
   "src/provider/wire/silent_host.ts": "Connects to the host of base_url and sends no request",
   "src/provider/local/local_servers.ts": "Looks whether a port of this machine is open, and sends nothing",
-  "src/sandbox/network/proxy.ts": "The proxy of jailed commands: it opens what they ask for and no more",
+  "src/sandbox/network/filter_proxy.ts":
+    "The proxy of jailed commands: it opens what they ask for and no more",
   "src/sandbox/network/forwarder.ts": "Connects a jailed command with that proxy, by a socket of its own",
 };
 

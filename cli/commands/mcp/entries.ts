@@ -150,7 +150,7 @@ function remote(
     type: "http",
     url,
     headers: Object.fromEntries((flags.header ?? []).map((text) => header(name, text))),
-    ...(flags.headersHelper === undefined ? {} : { headersHelper: flags.headersHelper }),
+    ...(flags.headersHelper === undefined ? {} : { headers_helper: flags.headersHelper }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { RunFlags } from "../../run_flags.ts";
+import { realDirectory } from "../../terminal/working_directory.ts";
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import {
   loadTrustedConfig,
@@ -15,12 +17,11 @@ import {
   unattended,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import { CLAUDE_MODES, isClaudeMode, type SdkHost, type SdkSettings } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
+import { BUILTINS, toolsNamed } from "../../../src/tool/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
-import { CLAUDE_MODES, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
-import type { RunFlags } from "../../run_flags.ts";
-import { realDirectory } from "../../terminal/working_directory.ts";
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {
@@ -198,4 +199,30 @@ function existingDirectory({ cwd }: RunPaths, dir: string): string {
 /** Rules separated by commas or blanks; those inside parentheses belong to the rule. */
 function splitRules(values: readonly string[]): string[] {
   return values.flatMap((value) => value.match(/(?:[^\s,()]|\([^)]*\)?)+/g) ?? []);
+}
+
+/** The built-in tools that a list of `--tools` leaves out; "default" leaves out none. */
+function toolsLeftOut(list: string): readonly string[] {
+  const named = list.split(/[\s,]+/).filter((name) => name !== "");
+  if (named.includes("default")) return [];
+  const wanted = named.flatMap(toolsNamed);
+  return BUILTINS.map(({ name }) => name).filter((name) => !wanted.includes(name));
+}
+
+/** The run of a command line, as an SDK changes it. */
+export function sdkHost(paths: RunPaths, flags: RunFlags): SdkHost {
+  const { copy: _copy, forkSession: _fork, sessionId: _id, continue: _continue, ...later } = flags;
+  const withSettings = ({ resume, ...settings }: SdkSettings): RunFlags => {
+    const { preferModel, ...given } = resume === undefined ? flags : { ...later, resume };
+    const preferred = settings.model === undefined && preferModel !== undefined ? { preferModel } : {};
+    return { ...given, ...preferred, ...settings };
+  };
+  return {
+    paths,
+    permissionMode: flags.permissionMode,
+    asks: flags.permissionPromptTool === "stdio",
+    load: (settings) => loadNonInteractiveConfig(paths, withSettings(settings)),
+    options: (settings) => runOptions(withSettings(settings)),
+    schema: (settings) => answerSchemaOf(withSettings(settings)),
+  };
 }
