@@ -140,7 +140,7 @@ export async function copyText(text: string, options: CopyOptions): Promise<Copy
   return part === text ? { kind: "terminal" } : { kind: "terminal", cut: [...part].length };
 }
 
-/** Such programs stay running to serve the clipboard, so only their input tells whether they took the text. */
+/** Writers stay running to serve the clipboard: accepted input means success. */
 async function takes({ path, args, utf16 }: Program & { readonly path: string }, text: string) {
   try {
     const child = new Deno.Command(path, {

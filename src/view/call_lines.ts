@@ -167,9 +167,9 @@ function headlines({ mark, title, result, color }: Headline, layout: LineLayout 
   if (result === "") return [`${mark} ${layout ? layout.fit(title, layout.columns() - 2) : title}`];
   if (!layout) return [`${mark} ${title}${color(` · ${result}`)}`];
   const columns = layout.columns();
-  const room = columns - layout.width(` · ${result}`) - 2;
-  if (room >= Math.min(layout.width(title), SHORTEST_TITLE)) {
-    return [`${mark} ${layout.fit(title, room)}${color(` · ${result}`)}`];
+  const space = columns - layout.width(` · ${result}`) - 2;
+  if (space >= Math.min(layout.width(title), SHORTEST_TITLE)) {
+    return [`${mark} ${layout.fit(title, space)}${color(` · ${result}`)}`];
   }
   const below = wrapText(result, Math.max(10, columns - 2), layout.width);
   return [`${mark} ${layout.fit(title, columns - 2)}`, ...below.map((line) => `  ${color(line)}`)];
@@ -179,7 +179,7 @@ function details(end: EventOf<"tool.end">, view: CallView): string[] {
   const { palette, verbose, layout } = view;
   const detailed = layout !== undefined || verbose;
   const fit = (line: string) => layout ? layout.fit(line, Math.max(10, layout.columns() - 2)) : line;
-  // A dry run is asked for to see what it would change.
+  // The purpose of a dry run is to see its changes.
   const changes = (end.changes ?? []).filter((change) => detailed || change.written === false);
   const maxLines = verbose ? Infinity : Math.max(6, Math.floor(DIFF_LINES / Math.max(1, changes.length)));
   const diffs = changes.flatMap(({ diff }) =>

@@ -24,10 +24,10 @@ interface Fence {
 }
 
 /**
- * Cuts a stream of Markdown into blocks that can be rendered one by one: a heading, a paragraph, a list, a
- * table, fenced code. What is not complete yet is the open block.
+ * Splits a stream of Markdown into blocks that can be rendered separately: a heading, a paragraph, a list,
+ * a table, fenced code. The incomplete block is the open one.
  *
- * Contract: the blocks are the same whatever the pieces of the stream are.
+ * Contract: the blocks are the same for any pieces of the stream.
  */
 export class MarkdownBlocks {
   #lines: string[] = [];
@@ -60,8 +60,8 @@ export class MarkdownBlocks {
   }
 
   /**
-   * Takes the items of an open list that can no longer change, all but the last one, when it has more lines
-   * than these. Undefined for other blocks: the last lines of a paragraph or a table may change all of it.
+   * Takes the items of an open list that can no longer change, all but the last one, when it has more than
+   * `most` lines. Undefined for other blocks: their last lines may change all of them.
    */
   takeItems(most: number): Block | undefined {
     const indent = ITEM.exec(this.#lines[0] ?? "")?.[1]?.length;
@@ -103,7 +103,7 @@ export class MarkdownBlocks {
   /** Reports whether a block ends before this line, or start of a line, after a blank one. */
   #endsBefore(line: string, whole: boolean): boolean {
     if (line === "" || /^\s/.test(line)) return false;
-    // A list goes on behind a blank line as long as its items, or lines that are indented, do.
+    // A list continues after a blank line with items or indented lines.
     if (!this.#lines.some((each) => ITEM.test(each))) return true;
     return !ITEM.test(line) && (whole || !/^(?:[-*+]|\d+[.)]?)$/.test(line));
   }

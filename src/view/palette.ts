@@ -1,7 +1,6 @@
 /** Themes by name; `none` has no colors. */
 export type Theme = "dark" | "light" | "high-contrast" | "none";
 
-/** What a text can mean. */
 export type Meaning =
   | "dim"
   | "bold"
@@ -18,7 +17,7 @@ export type Meaning =
   /** A word that differs in a line that was added or removed. */
   | "addedWord"
   | "removedWord"
-  /** What the user has written. */
+  /** Messages of the user. */
   | "user"
   /** Parts of code. */
   | "keyword"
@@ -169,8 +168,8 @@ interface TerminalEnvironment {
 const LINKS = /^(?:iterm\.app|kitty|ghostty|wezterm|alacritty|vscode|zed|warpterminal|rio|tabby|contour)$/i;
 
 /**
- * Reports whether a terminal shows links (OSC 8). One that does not would hide where they lead, so only those
- * known to do count; tmux passes them on only where it is told to.
+ * Reports whether a terminal shows links (OSC 8). Only known terminals count: others would hide the
+ * addresses. tmux passes links on only if configured.
  */
 export function wantsLinks(env: TerminalEnvironment): boolean {
   if (env.TMUX || /^(?:tmux|screen|dumb|linux)/.test(env.TERM ?? "")) return false;
@@ -189,8 +188,8 @@ interface ColorEnvironment {
 
 /**
  * Reports whether to use colors on a stream (no-color.org, force-color.org, bixense.com/clicolors): a
- * non-empty NO_COLOR wins, then FORCE_COLOR, of which 0 and false mean none, then CLICOLOR_FORCE, of which 0
- * means nothing, else a terminal that is not dumb has them.
+ * non-empty NO_COLOR wins, then FORCE_COLOR (0 and false: none), then CLICOLOR_FORCE (0: ignored), else a
+ * terminal that is not dumb has colors.
  */
 export function wantsColor(env: ColorEnvironment, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;

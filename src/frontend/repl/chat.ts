@@ -240,7 +240,7 @@ export class Chat {
   }
 
   #opened(assembly: Assembly): void {
-    // What went on with another model is on the screen already.
+    // A session that continues with another model is shown already.
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
@@ -278,7 +278,7 @@ export class Chat {
 
   #input(event: InputEvent): void {
     const key = event.kind === "key" ? event.key : undefined;
-    // The second key: one may be a slip, and a chat that nobody writes in stays small.
+    // With the second key: one may be a slip, and an unused chat needs little memory.
     if (!this.#composer.empty) this.#submissions.warm();
     if (key !== "ctrl+c") this.#leaving = false;
     try {

@@ -31,7 +31,7 @@ class StatusLine {
   #branch: string | undefined;
   #changed: () => void = () => {};
 
-  /** `opening` tells whether a session is being opened while there is none. */
+  /** `opening` reports whether a session is being opened while there is none. */
   constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"], opening: () => boolean) {
     this.#palette = palette;
     this.#texts = texts;
@@ -196,8 +196,8 @@ export class LiveRegion implements View {
     const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
     const head = top || rows < ROOMY / 2 ? [] : [header(columns)].filter((line) => line !== undefined);
     const taken = waiting.lines.length + status.lines.length + head.length + 1;
-    const room = Math.max(1, rows - taken);
-    const bottom = overlays.aside ? this.#withDraft(columns, room) : (top ?? composer).frame(columns, room);
+    const space = Math.max(1, rows - taken);
+    const bottom = overlays.aside ? this.#withDraft(columns, space) : (top ?? composer).frame(columns, space);
     const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
     return stack([{ lines: [...head, ...live, ""] }, waiting, bottom, status]);
   }
@@ -221,7 +221,7 @@ export class LiveRegion implements View {
     const { texts: { chat }, submissions: { queue }, transcript, overlays, leaving } = this.#deps;
     if (leaving()) return chat.leaveHint;
     if (queue.stopping) return chat.stopping;
-    // A command that has a question waits for its user.
+    // A command with a question waits for the user.
     return queue.busy && !transcript.busy && !overlays.top ? chat.working : "";
   }
 

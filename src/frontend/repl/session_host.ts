@@ -52,10 +52,7 @@ export class SessionHost {
     this.#sink = sink;
   }
 
-  /**
-   * The session that is open; it is opened with the first question for it, and tried again with the next one
-   * when it cannot be opened.
-   */
+  /** The open session; the first call opens it, and a call after a failure tries again. */
   current(request: OpenRequest = this.#first): Promise<Assembly> {
     this.#first = request;
     return this.#current ??= this.#start(request).catch((error) => {
@@ -86,7 +83,7 @@ export class SessionHost {
       if (same) this.#reopenLater(old.session.id);
       throw error;
     });
-    // How far the user let the agent go does not end with a session; one with a plan goes on with that.
+    // The permission mode outlives a session; one in plan mode stays in it.
     if (old && next.modes.collaboration !== "plan") await next.modes.setPermission(old.modes.permission);
     this.#chosen = {
       ...(model === undefined ? {} : { model }),

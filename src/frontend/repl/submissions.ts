@@ -15,9 +15,9 @@ interface ExecuteDeps {
 }
 
 /**
- * Does what a message asks for: `/name` is a command, `!line` a line of the shell, `# fact` something to
- * remember; all else is for the model, with `//` as a slash that begins a text. A blank before it makes any
- * of them a text. Returns how the turn ended, where it was one.
+ * Executes a message: `/name` is a command, `!line` a shell command, `# fact` something to remember; the
+ * rest is for the model, with `//` as a slash that begins a text. A leading blank makes any of them a text.
+ * Returns how the turn ended, if it was one.
  */
 export async function executeMessage(
   { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
@@ -156,9 +156,9 @@ interface SubmissionsOptions {
 }
 
 /**
- * What the user sends, on its way into the session.
+ * Sends drafts of the user to the session.
  *
- * Contract: nothing that was sent is lost: it is recorded in the session, waits, or is given back.
+ * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
  */
 export class Submissions {
   readonly queue: TurnQueue;
@@ -207,7 +207,7 @@ export class Submissions {
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
       const { host, warmUpSink } = this.#options;
-      // One that could not be opened is tried again with a message, whose keys its questions must not take.
+      // A session that could not be opened is opened with a message: its questions must not take typed keys.
       if (this.queue.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
@@ -280,7 +280,7 @@ export class Submissions {
 function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageList">): void {
   try {
     if (messageList.readAhead(READ_AHEAD)) after(WARM_AFTER_MS, () => readAhead({ messageList }));
-  } catch { /* the turn that needs them tells it */ }
+  } catch { /* the turn that needs them reports it */ }
 }
 
 /** Only plain text can steer: commands, shell lines, facts and images wait for their turn. */

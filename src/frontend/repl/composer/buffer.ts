@@ -46,7 +46,7 @@ function wordsOf(line: string): Word[] {
     }));
   }
   words ??= new Intl.Segmenter(undefined, { granularity: "word" });
-  // What stands for a paste, and an emoji, is a word of its own.
+  // The mark of a paste and an emoji are words, too.
   return [...words.segment(line)].filter(({ isWordLike, segment }) =>
     isWordLike || /\p{Extended_Pictographic}|\p{Surrogate}/u.test(segment)
   ).map(({ index, segment }) => ({ start: index, end: index + segment.length }));
@@ -96,8 +96,8 @@ type Motion =
 const MAX_UNDO = 1000;
 
 /**
- * A text with a caret. Offsets count UTF-16 units; the caret never stands inside of what is seen as one
- * character. Every change can be undone.
+ * A text with a caret. Offsets count UTF-16 units; the caret is never inside of a grapheme cluster. Every
+ * change can be undone.
  */
 export class TextBuffer {
   #text = "";

@@ -16,9 +16,9 @@ export function byScore<T>(found: Scored<T>[]): Scored<T>[] {
 }
 
 /**
- * The items that have the characters of the query in this order, each with its score: the same, a beginning,
- * the beginning of a word, a part, and scattered characters. Among equals shorter ones come first. Case does
- * not matter.
+ * Returns the items that contain the characters of the query in order, with scores (less is better): the
+ * same, a prefix, the start of a word, a part, scattered characters; shorter ones first. Case does not
+ * matter.
  */
 export function scored<T extends Ranked>(items: readonly T[], query: string): Scored<T>[] {
   const wanted = query.toLowerCase();
@@ -109,8 +109,7 @@ export interface CompletionList {
 }
 
 /**
- * Something that completes drafts: commands, their arguments, files. Sources that match at the same place
- * make one menu.
+ * Completes drafts: commands, arguments, files. Sources that match at the same offset share a menu.
  */
 export interface CompletionSource {
   /** Matches the end of a text; called after each key, so it looks at the text only. */

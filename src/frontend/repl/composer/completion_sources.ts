@@ -16,7 +16,7 @@ export function commandSource(commands: () => Promise<readonly SlashCommand[]>):
       const items = (await commands()).flatMap((command) => {
         const { name, aliases = [], argumentHint, brief } = command;
         const detail = oneLine(argumentHint === undefined ? brief : `${argumentHint}  ${brief}`);
-        // An argument can follow: the menu goes on with what it can be.
+        // An argument can follow: the menu continues with its values.
         const more = argumentHint === undefined ? { sends: true } : { more: true };
         return [name, ...aliases].map((each, index) => ({
           label: each,
@@ -176,8 +176,8 @@ async function readEntries(path: string, directory: string, hidden: boolean): Pr
   const isIgnored = await ignoredIn(path.replace(/(.)\/+$/, "$1"));
   const items = entries.flatMap((entry) => itemOf(entry, { path, directory, isIgnored }));
   const collator = new Intl.Collator(undefined, { numeric: true });
-  const folder = (item: CompletionItem) => item.more ? 0 : 1;
-  items.sort((a, b) => folder(a) - folder(b) || collator.compare(a.label, b.label));
+  const rank = (item: CompletionItem) => item.more ? 0 : 1;
+  items.sort((a, b) => rank(a) - rank(b) || collator.compare(a.label, b.label));
   return { items, cut };
 }
 

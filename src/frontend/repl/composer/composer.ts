@@ -28,10 +28,10 @@ const LABEL_SHARE = 0.5;
 /** The lines of a completion menu, at most `rows`, around the selected item. */
 function menuLines(completion: Completion, palette: Palette, columns: number, rows: number): string[] {
   const { items, selected } = completion;
-  const room = Math.min(MAX_ROWS, rows);
-  if (items.length === 0 || room < 1) return [];
-  const isLong = items.length > room;
-  const count = isLong && room > 1 ? room - 1 : Math.min(room, items.length);
+  const space = Math.min(MAX_ROWS, rows);
+  if (items.length === 0 || space < 1) return [];
+  const isLong = items.length > space;
+  const count = isLong && space > 1 ? space - 1 : Math.min(space, items.length);
   const first = Math.max(0, Math.min(selected - Math.floor(count / 2), items.length - count));
   const shown = items.slice(first, first + count);
   const labels = shown.map(({ label }) => fitDisplay(terminalSafe(label), Math.max(1, columns - 4)));
@@ -47,12 +47,12 @@ function menuLines(completion: Completion, palette: Palette, columns: number, ro
       : "";
     return isChosen ? `${palette.accent(`› ${label}`)}${rest}` : `  ${label}${rest}`;
   });
-  if (!isLong || room === 1) return lines;
+  if (!isLong || space === 1) return lines;
   const more = `  ${Math.max(1, selected + 1)}/${items.length}${completion.cut ? "+" : ""}`;
   return [...lines, palette.dim(more)];
 }
 
-/** The key help; `more` replaces keys for which there is no room. */
+/** The key help; `more` replaces keys for which there is no space. */
 function helpLines(
   { help, more }: { readonly help: readonly KeyHelp[]; readonly more: string },
   palette: Palette,
@@ -157,7 +157,7 @@ export class Composer implements View {
   /** Discards the draft: it goes to the history, and undo restores it. */
   discard(): void {
     const { pieces } = this.#draft;
-    // A sign that only opened a menu is nothing to keep.
+    // A single character only opened a menu.
     if (this.text.trim().length > 1) this.#history.add(pieces);
     this.#replace([]);
   }
@@ -196,10 +196,10 @@ export class Composer implements View {
       ? [palette.accent(PROMPT) + palette.dim(fitDisplay(texts?.placeholder ?? "", columns - PROMPT.length))]
       : shown.rows.map((row, index) => this.#margin(shown, index) + row);
     const { row, column } = shown.caret;
-    const room = rows - lines.length;
+    const space = rows - lines.length;
     const above = texts && this.#draft.buffer.text === "?"
-      ? helpLines({ help: keyHelp(texts), more: texts.moreKeys }, palette, columns, room)
-      : menuLines(this.#completion, palette, columns, room);
+      ? helpLines({ help: keyHelp(texts), more: texts.moreKeys }, palette, columns, space)
+      : menuLines(this.#completion, palette, columns, space);
     return stack([{ lines: above }, { lines, caret: { row, column: column + PROMPT.length } }]);
   }
 
@@ -255,7 +255,7 @@ export class Composer implements View {
     const typed = buffer.text.slice(from, buffer.caret);
     if (typed === insert.trimEnd() && byEnter) return false;
     buffer.replace(from, buffer.caret, insert);
-    // What was only guessed is seen before it is sent.
+    // A fuzzy match is shown before it is sent.
     const isBegun = label.toLowerCase().startsWith(typed.slice(1).toLowerCase());
     if (sends && isBegun && byEnter && buffer.caret === buffer.text.length) this.#submit(false);
     else this.#complete();
@@ -287,7 +287,7 @@ export class Composer implements View {
     this.#history.add(pieces);
     this.#draft.reset();
     this.#completion.update("");
-    // Only texts can be said in between: what has to be read first waits for its turn.
+    // Only plain text can steer; the rest waits for its turn.
     const says = pieces.every((piece) => typeof piece === "string" || piece.kind === "paste");
     const pasted = this.#pasted;
     this.#pasted = false;
@@ -390,7 +390,7 @@ export function createComposer(options: CreateComposerOptions): Composer {
     history,
     home,
     sources: [
-      // The program's own are there before the session, which knows the others, is opened.
+      // Built-in commands are known before the session, which knows the others, is open.
       commandSource(async () => {
         const { allCommands } = await import("../../../command/mod.ts");
         return await allCommands({ locale: commands.locale });

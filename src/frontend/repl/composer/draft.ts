@@ -18,8 +18,8 @@ export type Piece = string | Part;
 type PartLabel = (part: Part, number: number) => string;
 
 /**
- * A lone second half of a surrogate pair stands for a part within the text of the draft: text from a terminal
- * or a file never has one.
+ * A lone low surrogate is the mark of a part within the text of the draft: text from a terminal or a file
+ * never has one.
  */
 const FIRST_MARK = 0xdc00;
 const MARKS = 0x400;
@@ -141,9 +141,8 @@ interface PasteEnvironment {
 }
 
 /**
- * What a pasted text becomes. Its line ends are unified to LF, since terminals send CR for all of them;
- * everything else stays as it is. Absolute paths of images that exist are these images, a long text is one
- * part.
+ * Converts a pasted text: line ends become LF, since terminals send CR for all of them. Absolute paths of
+ * existing images become these images, a long text becomes one part.
  */
 export function readPaste(pasted: string, environment: PasteEnvironment): Piece[] {
   const text = pasted.replace(/\r\n?/g, "\n").toWellFormed();
@@ -245,8 +244,8 @@ interface PositionedLine {
 const INVISIBLE = new RegExp(`[${CONTROLS}${REORDERING}]`, "g");
 
 /**
- * The character as it may be shown: a sign in place of each control character and of what would show text in
- * another order. Line ends and tabs are not for this.
+ * The character as shown: a symbol in place of a control character or a change of direction. Newlines and
+ * tabs are handled elsewhere.
  */
 function shownCharacter(character: string): string {
   if (character >= " " && character < "\x7f") return character;
@@ -259,9 +258,9 @@ function shownCharacter(character: string): string {
 const TAB = 4;
 
 /**
- * Breaks a text into rows of at most `width` cells: behind blanks, beside wide characters, and within a word
- * that is wider than a row. One blank may stand in the cell behind a row, which is kept free for the caret.
- * Lines that did not change since the last call are not broken again.
+ * Breaks a text into rows of at most `width` cells: after blanks, next to wide characters, and within a
+ * word that is wider than a row. One blank may be in the cell behind a row, which is kept free for the
+ * caret. Lines that did not change since the last call are not broken again.
  */
 export class Layout {
   readonly #special: Special;
@@ -349,8 +348,8 @@ export class Layout {
 }
 
 /**
- * The rows before the one that has to be broken anew, and that one. Where a row ends depends on the next one
- * at most, so a row stays when both are as they were.
+ * The unchanged rows of a line, and the first changed one. The end of a row depends on the next one at most,
+ * so a row stays when both are unchanged.
  */
 function sameRows(before: LaidLine, text: string): Row[] {
   const most = Math.min(before.text.length, text.length);

@@ -17,10 +17,10 @@ const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const LINE_FEED = new Uint8Array([10]);
 
 /**
- * What was sent from a directory, newest last: one JSON line for each, `{"at": RFC 3339, "pieces": […]}`.
+ * The history of a directory, newest last: one JSON line per entry, `{"at": RFC 3339, "pieces": […]}`.
  *
- * Contract: several processes may append at the same time. Broken lines are passed over. What cannot be read
- * or written is not there: the history is a convenience, and the messages are in the sessions.
+ * Contract: several processes may append at the same time. Broken lines are skipped. Errors of reading and
+ * writing are ignored: the history is a convenience, and the messages are in the sessions.
  */
 class HistoryFile {
   readonly #path: string;
@@ -154,7 +154,7 @@ export class History {
       const file = await this.#file();
       if (!file) return;
       const known = this.#options.redactor?.() ?? loadPlainRedactor();
-      // A session that is still being opened holds up nobody who leaves; one that is open comes first.
+      // Leaving does not wait for a session that is still being opened.
       const left = this.#closing.promise.then(() => new Promise<void>((resolve) => after(1, resolve)))
         .then(loadPlainRedactor);
       const redact = await Promise.race([known, left]).catch(loadPlainRedactor);
@@ -287,15 +287,15 @@ export class HistorySearch {
     if (key === "ctrl+u") return this.#look("");
     if (text !== undefined) return this.#look(this.#wanted + text);
     if (!this.#found) return "cancel";
-    // Every other key works on what was found; Enter only takes it, so that it is seen before it is sent.
+    // Every other key acts on the match; Enter only takes it, so that it is seen before it is sent.
     return { take: this.#found.pieces, again: key !== "enter" && key !== "tab" };
   }
 
   frame(columns: number, palette: Palette, texts: SearchTexts): Frame {
     const label = this.#failed ? texts.nothingFound : texts.searching;
     const prompt = `${label}: `;
-    const room = Math.max(1, columns - displayWidth(prompt) - 1);
-    const query = endOf(terminalSafe(this.#wanted), room);
+    const space = Math.max(1, columns - displayWidth(prompt) - 1);
+    const query = endOf(terminalSafe(this.#wanted), space);
     const lines = [
       this.#found ? excerpt(this.#found, this.#failed ? "" : this.#wanted, palette, columns) : "",
       `${this.#failed ? palette.warning(prompt) : palette.dim(prompt)}${query}`,
@@ -343,9 +343,9 @@ function excerpt(found: HistoryMatch, wanted: string, palette: Palette, columns:
   const before = flat(found.text.slice(0, found.at));
   const match = flat(found.text.slice(found.at, found.at + wanted.length));
   const after = flat(found.text.slice(found.at + wanted.length));
-  const room = Math.max(0, columns - displayWidth(match) - 4);
-  const left = endOf(before, Math.max(Math.floor(room / 2), room - displayWidth(after.slice(0, columns))));
-  const right = fitDisplay(after.slice(0, columns * 2), Math.max(0, room - displayWidth(left)));
+  const space = Math.max(0, columns - displayWidth(match) - 4);
+  const left = endOf(before, Math.max(Math.floor(space / 2), space - displayWidth(after.slice(0, columns))));
+  const right = fitDisplay(after.slice(0, columns * 2), Math.max(0, space - displayWidth(left)));
   const shown = palette.bold(palette.accent(match));
   // Without colors brackets show what was found.
   return `  ${left}${shown === match && match !== "" ? `[${match}]` : shown}${right}`;

@@ -11,7 +11,7 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { loadMarkdown, type Palette } from "../../../view/mod.ts";
 
-/** A key that comes earlier cannot be an answer: no one reads that fast. */
+/** A key that comes earlier cannot be an answer: it takes longer to read a question. */
 const PAUSE_MS = 300;
 /** After a key to the composer the user counts as typing for this long. */
 const WRITING_MS = 1000;
@@ -30,10 +30,10 @@ interface OverlayQueueOptions {
 /**
  * The overlays that wait for an answer. The first one is shown; the others follow in order.
  *
- * Contract: what somebody types never answers. Text goes to the composer, which keeps the keyboard as long as
- * it holds any, until Tab hands it to the overlay. A first lone letter or digit after a pause selects the
- * entry it names; with the next one both go to the composer, and the selection goes back. Enter answers after
- * a pause, or where a key that is no text has moved the selection.
+ * Contract: typed text never answers. It goes to the composer, which keeps the keyboard as long as it has
+ * text, until Tab hands it to the overlay. A first single letter or digit after a pause selects its entry;
+ * with the next one both go to the composer, and the selection is undone. Enter answers after a pause, or
+ * where a key other than text has moved the selection.
  */
 export class OverlayQueue {
   readonly #changed: () => void;
@@ -73,7 +73,7 @@ export class OverlayQueue {
   /** Gives a key to the overlay on top; returns the keys for the composer. */
   input(event: InputEvent): readonly InputEvent[] {
     const last = this.#last;
-    // A letter for an overlay that has gone begins a text only where that follows at once.
+    // A letter for a closed overlay starts a text only if more text follows at once.
     const isOld = this.#held?.overlay !== this.top && this.#now() - last.at >= WRITING_MS;
     const held = isOld ? undefined : this.#held;
     this.#held = undefined;
@@ -127,14 +127,14 @@ export class OverlayQueue {
     if (!top) return false;
     const isEarly = !this.#armed && !this.#pausedFor(PAUSE_MS, last.at);
     const isRepeated = key === "enter" && last.key === key && this.#now() - last.at < PAUSE_MS;
-    // What refuses at most may come at any time.
+    // Keys that can only refuse are accepted at any time.
     if (key === "escape" || (key === "ctrl+c" && !this.#drafting())) top.input(event);
     else if (this.aside) {
-      // It goes over to the overlay, and is no answer.
+      // Tab switches to the overlay without answering.
       this.#armed = key === "tab";
       return this.#armed;
     } else if (isRepeated || (isEarly && !(last.held && key !== "enter"))) {
-      // Enter right behind a letter ends a message of one letter as often as it answers.
+      // Enter right after a letter may send a message of one letter.
       return this.#armed || this.#follows || last.held;
     } else {
       this.#armed = this.#called = true;
@@ -160,8 +160,8 @@ export class OverlayQueue {
   }
 
   /**
-   * Shows an overlay when its turn has come; an abort takes it away. With `called` the user asked for it: the
-   * next key is meant for it, unless they have written since they called.
+   * Shows an overlay after the earlier ones; an abort cancels it. With `called` the user asked for it: the
+   * next key is for it, unless text was typed since.
    */
   async show<T>(overlay: Overlay<T>, signal?: AbortSignal, called = false): Promise<T | undefined> {
     const cancel = () => overlay.cancel();

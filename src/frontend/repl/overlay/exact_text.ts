@@ -3,9 +3,8 @@ import { CONTROLS } from "../../../util/terminal_text.ts";
 import { wrapText } from "../../../view/mod.ts";
 
 /**
- * Characters that a terminal shows as nothing, as a blank that is none, or in another order: control
- * characters, format characters, bidirectional controls, tags, selectors, fillers, blanks of other widths,
- * halves of characters, and what has no picture of its own.
+ * Characters that a terminal hides, shows as blanks or reorders: control and format characters, bidirectional
+ * controls, tags, selectors, fillers, blanks of other widths, lone surrogates, private use.
  */
 const UNSEEN = new RegExp(
   `[[${CONTROLS}]--\\t]|[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000\\uffa0\\u{1d159}]|` +
@@ -31,22 +30,22 @@ interface Cell {
 }
 
 /**
- * A text as rows of at most `columns` cells, every character of it to be seen: what a terminal would hide or
- * reorder is named, such as `\u{202e}`, in the way of `mark`; `\x0d` is half of the line end of Windows and
- * `\x20{3000}` a long run of blanks.
+ * A text as rows of at most `columns` cells with every character visible: hidden ones are named, such as
+ * `\u{202e}`, and styled by `mark`; `\x0d` is half of a Windows line end, and `\x20{3000}` a long run of
+ * blanks.
  */
 export function exactRows(text: string, columns: number, mark: (text: string) => string): string[] {
   return text.split("\n").flatMap((line) => exactLine(line, columns, mark));
 }
 
 export function exactLine(line: string, columns: number, mark: (text: string) => string): string[] {
-  const room = Math.max(2, columns);
-  if (ASCII.test(line) && !hasRun(line)) return chunks(line, room);
+  const space = Math.max(2, columns);
+  if (ASCII.test(line) && !hasRun(line)) return chunks(line, space);
   const rows: string[] = [];
   let row = "";
   let used = 0;
   for (const { text, width, named } of cells(line)) {
-    if (used + width > room) {
+    if (used + width > space) {
       rows.push(row);
       [row, used] = ["", 0];
     }
@@ -118,9 +117,9 @@ function nameLine(line: string): string {
 
 /** A text as rows, broken between words where they fit; invisible characters named as in `exactRows`. */
 export function wordRows(text: string, columns: number, mark: (text: string) => string): string[] {
-  const room = Math.max(2, columns);
+  const space = Math.max(2, columns);
   return text.split("\n").flatMap((line) => {
-    const rows = ASCII.test(line) && line.length <= room ? [line] : wrapText(line, room, displayWidth);
-    return rows.flatMap((row) => exactLine(row, room, mark));
+    const rows = ASCII.test(line) && line.length <= space ? [line] : wrapText(line, space, displayWidth);
+    return rows.flatMap((row) => exactLine(row, space, mark));
   });
 }

@@ -243,15 +243,15 @@ export class ExpandPanel implements Overlay<never> {
   }
 
   /** The rows around the current line; only visible ones are laid out. */
-  #body(columns: number, room: number): string[] {
-    this.#page = Math.max(1, room - 1);
+  #body(columns: number, space: number): string[] {
+    this.#page = Math.max(1, space - 1);
     const positions = this.#positions();
     const at = Math.max(0, this.#index(positions));
     this.#top = Math.max(0, Math.min(this.#top, at, positions.length - 1));
     const rowsFrom = (top: number) => {
       const rows: string[] = [];
-      for (const position of positions.slice(top, top + room)) {
-        if (rows.length >= room) break;
+      for (const position of positions.slice(top, top + space)) {
+        if (rows.length >= space) break;
         rows.push(...this.#rows(position, columns));
       }
       return rows;
@@ -259,12 +259,12 @@ export class ExpandPanel implements Overlay<never> {
     const reaches = (top: number) => {
       let used = 0;
       for (const position of positions.slice(top, at)) used += this.#rows(position, columns).length;
-      return used < room;
+      return used < space;
     };
     // Far away the view jumps, near it moves by as much as it must.
-    if (at - this.#top > room) this.#top = Math.max(0, at - room + 1);
+    if (at - this.#top > space) this.#top = Math.max(0, at - space + 1);
     while (this.#top < at && !reaches(this.#top)) this.#top++;
-    return rowsFrom(this.#top).slice(0, room);
+    return rowsFrom(this.#top).slice(0, space);
   }
 
   #rows(position: Position, columns: number): string[] {

@@ -29,16 +29,16 @@ class ScrollText {
   /** The part in view; where something is left out, the last row is the one that `position` returns. */
   view(
     columns: number,
-    room: number,
+    space: number,
     position: (first: number, last: number, all: number) => string,
   ): string[] {
     const rows = this.rows(columns);
-    const cut = rows.length > room;
-    this.#shown = cut && room > 1 ? room - 1 : room;
+    const cut = rows.length > space;
+    this.#shown = cut && space > 1 ? space - 1 : space;
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#shown));
     const shown = rows.slice(this.#top, this.#top + this.#shown);
     this.#seen ||= this.#top + this.#shown >= rows.length;
-    return cut && room > 1
+    return cut && space > 1
       ? [...shown, position(this.#top + 1, this.#top + shown.length, rows.length)]
       : shown;
   }
@@ -238,22 +238,22 @@ class ChoiceList<T> {
     return this.#entries.map((entry, index) => {
       const lead = this.#lead(entry, index);
       const indent = " ".repeat(displayWidth(lead));
-      const room = columns - indent.length;
+      const space = columns - indent.length;
       const key = entry.key === undefined ? "" : ` (${entry.key})`;
-      // A label that had lines of its own could look like further entries.
-      const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, room, mark);
+      // A label with newlines could look like further entries.
+      const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, space, mark);
       const detail = entry.detail ?? "";
       const last = label.at(-1) ?? "";
       const inline = detail !== "" && !detail.includes("\n") &&
-        displayWidth(last) + 2 + displayWidth(detail) <= room;
-      const below = detail === "" || inline ? [] : wordRows(detail, room, mark);
+        displayWidth(last) + 2 + displayWidth(detail) <= space;
+      const below = detail === "" || inline ? [] : wordRows(detail, space, mark);
       return [
         ...label.map((text, row) =>
           this.#colored(
             index,
             `${row === 0 ? lead : indent}${text}`,
             inline && row === label.length - 1
-              ? palette.dim(`  ${wordRows(detail, room, mark).join("")}`)
+              ? palette.dim(`  ${wordRows(detail, space, mark).join("")}`)
               : "",
           )
         ),
@@ -309,7 +309,7 @@ interface Writing<T> {
   readonly problem?: string;
 }
 
-/** A panel of so many rows is set apart by a rule before less important parts get their rows. */
+/** From this height on the rule comes before less important parts. */
 const ROOMY = 10;
 
 const PREVIEW_ROWS = 5;
@@ -359,7 +359,7 @@ export class Panel<T> implements Overlay<T> {
       if (key === "escape" || key === "ctrl+c") return this.cancel();
       if (key === "enter") return this.#isText ? this.cancel() : this.#enter();
       if (key === "q" && (this.#isText || this.#options.reading)) return this.cancel();
-      // In a list with previews a page is one of the list.
+      // In a list with previews, paging moves in the list.
       if (!this.#previews && this.#body?.input(key, this.#isText)) return;
     }
     if (!this.#list.input(event)) return;
@@ -519,11 +519,11 @@ export class Panel<T> implements Overlay<T> {
     ]);
   }
 
-  /** Previews take the same room for every entry, so that the list does not move. */
-  #bodyRows(columns: number, room: number): string[] {
-    if (room === 0) return [];
-    const rows = this.#body?.view(columns, room, this.#position) ?? [];
-    return this.#previews ? [...rows, ...Array<string>(room - rows.length).fill("")] : rows;
+  /** Previews take the same space for every entry, so that the list does not move. */
+  #bodyRows(columns: number, space: number): string[] {
+    if (space === 0) return [];
+    const rows = this.#body?.view(columns, space, this.#position) ?? [];
+    return this.#previews ? [...rows, ...Array<string>(space - rows.length).fill("")] : rows;
   }
 
   #title(columns: number): string[] {

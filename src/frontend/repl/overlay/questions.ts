@@ -349,7 +349,7 @@ export async function approvalPanel(
     body: (columns) => view.rows(columns),
     entries,
     leave: style.texts.hints.stop,
-    // What cannot be taken back is not what a mere Enter does.
+    // Enter alone does nothing irreversible.
     current: risky ? no : 0,
     unseen: no,
   };
@@ -376,7 +376,7 @@ function titleOf(
   { agent, destructive, directory, escape, reason, why, tool }: ApprovalRequest,
   { texts: { approval }, reasons }: ApprovalStyle,
 ): string {
-  // What the jail and the findings say is told below, in full.
+  // Sandbox and destructive findings are shown below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
   if (escape?.network) return whose + approval.escapeOnline;
   if (escape) return whose + (directory === undefined ? approval.escape : approval.escapeDirectory);
@@ -456,7 +456,7 @@ class RequestView {
     return destructive.flatMap((finding) => {
       const { command, targets } = finding;
       const reason = reasons.destructive(finding, finding.reason);
-      // Most reasons name their targets already.
+      // Most reasons name their targets.
       const unnamed = targets.filter(({ path }) => !reason.includes(path));
       const more = unnamed.length - MAX_TARGETS;
       return [

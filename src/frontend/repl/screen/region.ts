@@ -38,10 +38,9 @@ function rowsAbove({ live, row, column = 0 }: RegionState, { columns, reflow }: 
 }
 
 /**
- * Rows between the top of the region before the newest frame and the cursor, where the terminal took that
- * frame with another width than it was made for, and its printed lines have to be written again: they were
- * cut at that width, below rows that had been wrapped. Undefined where they are right, or have left a screen
- * of so many rows.
+ * Rows between the top of the region before the newest frame and the cursor, where the printed lines of that
+ * frame must be written again: the terminal processed it in another width, and cut them below wrapped rows.
+ * Undefined where they are right, or have left the screen.
  */
 export function rowsToPrintAgain(
   now: RegionState,
@@ -61,10 +60,9 @@ function rowsPassed({ before, erased }: LastFrame, width: Width): number {
 }
 
 /**
- * Rows between the top of the region and the cursor, now that the terminal is `columns` wide. It wraps what
- * it has, but not what comes afterwards: then each line takes one row, and movements count such rows. Where
- * nobody knows which of the two a frame was, it is the least that can be: what is left over can be seen, and
- * what was erased above the region would be lost.
+ * Rows between the top of the region and the cursor after a change of the width. The terminal wraps existing
+ * lines but not later ones, which take one row each. Where it is unknown which of the two applies to a frame,
+ * this is the minimum: left-over rows are visible, but erased rows above the region would be lost.
  */
 export function rowsToTop(
   now: RegionState,
@@ -88,9 +86,8 @@ export function rowsToTop(
 }
 
 /**
- * Moves the cursor down, or up when negative; its column may be another one afterwards. Where the screen has
- * become lower and nobody knows it yet, rows below its end come into being: a movement that stopped there
- * would make all that follow count from a wrong row.
+ * Moves the cursor down, or up when negative; its column may change. Newlines add rows below the end of a
+ * screen that has just become lower, where a cursor movement would stop and all later rows would be wrong.
  */
 export function vertical(rows: number): string {
   if (rows >= 0) return "\n".repeat(rows);
@@ -119,17 +116,17 @@ interface Update {
 }
 
 /**
- * Makes a region at the end of the screen into another one with few bytes: rows that stay are not written,
- * rows that only move are moved by the terminal, rows that change are written from their first change on.
- * What leaves the screen at its top becomes history.
+ * Updates a region at the end of the screen with few bytes: unchanged rows are not written, moved rows are
+ * moved by the terminal, changed rows are written from their first change on. Rows that leave the screen at
+ * its top become history.
  */
 export function updateRegion({ old, lines, row, rows }: Region): Update {
   const most = Math.min(old.length, lines.length);
   let before = 0;
   while (before < most && old[before] === lines[before]) before++;
   if (before === lines.length && before === old.length) return { text: "", row };
-  // Rows that have left the screen cannot be written any more: then in order, each row before it leaves.
-  // Many rows as well: that is right even when the screen has just become lower and nobody knows it yet.
+  // Rows that will leave the screen are written in order, before they leave it. Many rows as well: that works
+  // even when the screen has just become lower.
   const isLow = lines.length - rows <= before && lines.length - old.length <= MOVED_ROWS;
   if (!isLow) return inOrder({ old, lines, row, rows }, before);
   let after = 0;
@@ -156,7 +153,7 @@ export function updateRegion({ old, lines, row, rows }: Region): Update {
   return pen.update;
 }
 
-/** Writes all rows from the first changed one; the screen scrolls where there is no room. */
+/** Writes all rows from the first changed one; the screen scrolls where there is no space. */
 function inOrder({ old, lines, row }: Region, first: number): Update {
   const start = Math.min(first, Math.max(0, old.length - 1));
   const text = lines.slice(start).map((line, index) => start + index < old.length ? `\x1b[K${line}` : line);
@@ -184,7 +181,7 @@ class Pen {
     if (text !== "") this.#text += horizontal(column) + text;
   }
 
-  /** Inserts empty rows before a row; the screen scrolls where there is no room. */
+  /** Inserts empty rows before a row; the screen scrolls where there is no space. */
   insert(row: number, count: number): void {
     this.#to(this.height - 1);
     this.#text += "\n".repeat(count);

@@ -20,9 +20,8 @@ const PRINT_LINES = 1000;
 /** A longer text is written as a synchronized update. */
 const SMALL_TEXT = 64;
 /**
- * Started by hand without `--quiet`, the runtime clears the rows from the cursor on when it has loaded a
- * large file for the first time, such as the vocabulary. That happens early in the first turn, so the rows
- * are written again at these times (ms).
+ * Without `--quiet` the runtime clears rows below the cursor after it has loaded a large file for the first
+ * time. It happens early in the first turn, so the rows are written again at these times (ms).
  */
 const REPAINT_MS = [700, 3000];
 const NO_FRAME: LastFrame = { before: { live: [], row: 0 }, printed: [], rows: 0 };
@@ -32,13 +31,12 @@ const UNKNOWN = "\0";
 const CLOSE_MS = 1000;
 
 /**
- * The main screen of a terminal: lines that are printed once and belong to its history from then on, and
- * below them the live region, which alone is written over.
+ * The main screen of a terminal: lines that are printed once and then belong to its history, and below them
+ * the live region, which is updated.
  *
- * Contract: a line takes one row. What is wider is cut, but for lines whose screen has become narrower since
- * they were printed: these take several. Control characters are taken out; only colors and
- * links get through. While the terminal takes a frame no other is drawn, and the next one shows the newest
- * state; printed lines wait for it and none is lost.
+ * Contract: a line takes one row. Wider lines are cut, except printed lines whose screen has become
+ * narrower. Control characters are removed; only colors and links remain. While the terminal processes a
+ * frame no other is drawn, and the next one shows the newest state; printed lines wait and none is lost.
  */
 export class Screen {
   readonly #terminal: Terminal;
@@ -92,7 +90,7 @@ export class Screen {
     if (!this.#open) return;
     this.#stale = this.#writing !== undefined;
     if (this.#stale) return;
-    // What is printed at the end is shown in any case.
+    // At the end everything is drawn.
     if (this.#closing || !this.#terminal.resizing) this.#drawNow();
     else this.#terminal.askSize();
   }
@@ -120,8 +118,8 @@ export class Screen {
   }
 
   /**
-   * Prints what is left and takes the live region away, for another program or for good. A terminal that
-   * takes nothing is waited for only so long.
+   * Prints pending lines and erases the live region, for another program or at the end. The wait for a
+   * terminal that accepts no output is limited.
    */
   async close(): Promise<void> {
     this.#lent = false;
@@ -194,7 +192,7 @@ export class Screen {
     const frame = within(this.#view.frame(columns, rows), rows);
     const live = this.#safeLines(frame.lines);
     const lines = this.#mayPrint ? this.#printed.splice(0, PRINT_LINES) : [];
-    // What was made for another width loses nothing to this one.
+    // Lines that were laid out for another width are not cut.
     const printed = lines.flatMap((made) => rowsOfLine(safeLine(made.line, made.columns), columns));
     this.#before = {
       before: { live: this.#live, ...this.#cursor },
@@ -217,7 +215,7 @@ export class Screen {
   #held(text: string, row: number, caret: Frame["caret"]): string {
     const { columns } = this.#size;
     const old = this.#cursor;
-    // A hidden cursor waits at the top, where no change of the width moves it.
+    // A hidden cursor stays at the top, where no change of the width moves it.
     this.#cursor = caret
       ? { row: Math.min(caret.row, this.#live.length - 1), column: Math.min(caret.column, columns - 1) }
       : { row: 0 };
@@ -248,8 +246,8 @@ export class Screen {
   }
 
   /**
-   * Text that takes the live region away for a screen of this size, and with it lines that were printed for
-   * another width: they are printed again, whole. Next to it where the region was, if that is known for sure.
+   * Erases the live region for a new size, and lines that were printed for another width, which are printed
+   * again. Also returns the position of the region, if it is known for certain.
    */
   #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
     const { reflow, lastTaken } = this.#terminal;
@@ -258,7 +256,7 @@ export class Screen {
     const { printed } = this.#before;
     if (again !== undefined) this.#printed.unshift(...printed);
     else if (lastTaken === "after" && columns < this.#size.columns) {
-      // They have left the screen, cut: the whole lines follow.
+      // They have left the screen, cut: the full lines follow.
       this.#printed.unshift(...printed.filter(({ line }) => rowCount(line, columns) > 1));
     }
     const above = again ?? rowsToTop(now, this.#before, lastTaken, { columns, reflow });
@@ -288,8 +286,8 @@ export class Screen {
 }
 
 /**
- * Erases from that many rows above the cursor. The first row is erased alone: tmux saves a screen in its
- * history that is erased from its first cell on.
+ * Erases from `rows` above the cursor. The first row is erased separately: tmux saves a screen in its history
+ * that is erased from its first cell on.
  */
 function erasing(rows: number): string {
   return `${vertical(-rows)}\r\x1b[C\x1b[J\r\x1b[K`;

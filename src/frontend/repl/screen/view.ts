@@ -41,8 +41,8 @@ export function hintRows(hints: readonly string[], columns: number): string[] {
 type Grant<P extends string> = readonly [part: P, upTo: number];
 
 /**
- * Deals out rows to the parts of a panel: each grant raises its part to that many rows as long as there are
- * any left. The most important grants come first; a part may come several times.
+ * Distributes rows: each grant raises its part to that many rows while any are left. The most important
+ * grants come first; a part may have several.
  */
 export function dealRows<P extends string>(rows: number, grants: readonly Grant<P>[]): Record<P, number> {
   const given = Object.fromEntries(grants.map(([part]) => [part, 0])) as Record<P, number>;
@@ -56,17 +56,17 @@ export function dealRows<P extends string>(rows: number, grants: readonly Grant<
 }
 
 /**
- * A question that takes keys until it is answered; the composer is hidden meanwhile.
+ * A view that takes keys until it is answered; it replaces the composer.
  *
- * Contract: only Enter answers. Text comes to it by `input` where it wants that, else by `select`.
+ * Contract: only Enter answers. Text is passed to `input` where the overlay wants it, else to `select`.
  */
 export interface Overlay<T> extends View {
   input(event: InputEvent): void;
   /** It uses this text to filter, search or write. */
   wants(text: string): boolean;
   /**
-   * Selects the entry that a letter or digit names, or marks one with a blank; returns what takes that back,
-   * undefined without one.
+   * Selects the entry of a letter or digit, or marks one with a blank; returns the undo, or undefined
+   * without an entry.
    */
   select?(text: string): (() => void) | undefined;
   /** Resolves once; with undefined when it is left without an answer. */

@@ -145,7 +145,7 @@ function control(parameters: string, final: string): Key | undefined {
   }
   const name = NUMBERS[number];
   if (final === "~") return name === undefined ? undefined : named(name, modifiers);
-  // rxvt: the final character tells the modifiers.
+  // rxvt: the final character is the modifiers.
   if (final === "$" || final === "^" || final === "@") {
     const held = (final === "^" ? 0 : SHIFT) | (final === "$" ? 0 : CTRL);
     return name === undefined ? undefined : named(name, held);
@@ -217,8 +217,8 @@ const AFTER_PASTE_MS = 20;
 const MAX_STRING = 64 * 1024;
 
 /**
- * One escape sequence: CSI, SS3, strings (OSC, DCS, APC) up to their end, or ESC with one character. What
- * replies of the terminal bring is among them.
+ * One escape sequence: CSI, SS3, strings (OSC, DCS, APC) up to their end, or ESC with one character;
+ * reports of the terminal included.
  */
 const SEQUENCE =
   // deno-lint-ignore no-control-regex
@@ -239,9 +239,8 @@ const CUT_REPLY = /^\x1b(?:\]\d|P[\d>!+$]|_G|\[[<=>?\d])/;
 const PLAIN_KEY = /^\x1b(?:\[[A-FHZ]|O[A-FHP-S]|\[\d+~)$/;
 
 /**
- * Where the paste ends; -1 when that has not come. A clipboard that holds the mark itself would end it early,
- * and the rest would be typed: so the last mark counts that comes before another paste begins, or before
- * nothing comes any more.
+ * Offset of the end of the paste, or -1. A clipboard that contains the end mark would end it early, and the
+ * rest would be typed: so the last mark counts before another paste begins, or before input pauses.
  */
 function endOfPaste(text: string): number {
   const next = text.indexOf(PASTE_START, text.indexOf(PASTE_END));
@@ -258,7 +257,7 @@ interface DecoderHandlers {
 type Delay = (ms: number, task: () => void) => () => void;
 
 /**
- * Turns the bytes that a terminal sends into keys and pastes. Sequences, characters and pastes may arrive in
+ * Decodes the bytes of a terminal into keys and pastes. Sequences, characters and pastes may arrive in
  * pieces of any size: the events are the same.
  */
 export class InputDecoder {

@@ -2,13 +2,13 @@ import { InputDecoder } from "./decoder.ts";
 import type { EndSignal, Terminal, TerminalHandlers } from "./terminal.ts";
 import { after } from "../../../util/timer.ts";
 
-/** Time until a write that found no room is tried again. */
+/** Time until a write that found no space is tried again. */
 const RETRY_MS = 5;
 
 /**
- * Standard output as a terminal that may be slow: a connection that is stuck keeps neither the agent nor the
- * keyboard waiting. Measured: a write that blocks in a thread of its own costs 0.02 ms more than one that
- * blocks the program.
+ * Standard output to a terminal that may be slow: a stalled connection blocks neither the agent nor the
+ * keyboard. Measured: a blocking write in its own thread costs 0.02 ms more than one that blocks the
+ * program.
  */
 export class TerminalOutput {
   readonly #encoder = new TextEncoder();
@@ -20,13 +20,13 @@ export class TerminalOutput {
   }
 
   /**
-   * Writes after what was written before. Undefined when it is done; the promise never rejects: a terminal
-   * that is gone shows nothing any more.
+   * Writes after earlier texts. Undefined when it is done; the promise never rejects: output to a closed
+   * terminal is dropped.
    */
   write(text: string): Promise<void> | undefined {
     let bytes = this.#encoder.encode(text);
     if (this.#first) {
-      // The first frame is not worth the thread, whose start takes some milliseconds.
+      // The first frame is written without the thread, whose start takes some milliseconds.
       this.#first = false;
       bytes = bytes.subarray(this.#now(bytes));
       if (bytes.length === 0) return undefined;
@@ -52,7 +52,7 @@ export class TerminalOutput {
     let at = 0;
     try {
       while (at < bytes.length) at += Deno.stdout.writeSync(bytes.subarray(at));
-    } catch { /* the terminal is gone, or has no room */ }
+    } catch { /* the terminal is gone, or has no space */ }
     return at;
   }
 }
@@ -69,8 +69,8 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * A program that has the same terminal may have made its writes return at once when there is no room, and a
- * signal may have come in between: what was not taken is written again.
+ * Another program on the same terminal may have made its writes nonblocking, and a signal may interrupt
+ * them: the rest is written again.
  */
 function isPassing(error: unknown): boolean {
   return error instanceof Deno.errors.WouldBlock || error instanceof Deno.errors.Interrupted;
@@ -89,8 +89,8 @@ interface Size {
 }
 
 /**
- * What a terminal itself says of its size. tmux changes the size of what it shows at once, and that of the
- * terminal that programs ask the system for up to 250 ms later; what it answers is true at that place of the
+ * Sizes that the terminal itself reports. tmux changes the size of what it shows at once, and that of the
+ * terminal that programs ask the system for up to 250 ms later; its answer is true at that point of the
  * output.
  */
 export class SizeReports {
@@ -124,7 +124,7 @@ export class SizeReports {
     return promise;
   }
 
-  /** Takes an answer while the terminal has size `now`; false when the sequence is no answer. */
+  /** Takes an answer while the terminal has size `now`; false for other sequences. */
   take(sequence: string, now: Size): boolean {
     const match = REPORT.exec(sequence);
     if (!match) return false;
@@ -158,9 +158,9 @@ function consoleSize(): Size {
 const MODES_ON = "\x1b[?2004h\x1b[?7l";
 const MODES_OFF = "\x1b[?7h\x1b[?2004l\x1b[?25h";
 /**
- * What another program may have left on, switched off: its screen, where the cursor goes back to where it was
- * before (the one that is saved first, where there is no such screen), a part of the rows that scrolls,
- * colors, line drawing, inserting, keys of applications, and reports of mouse and focus.
+ * Resets what another program may have left on: the alternate screen (with the cursor saved first, where
+ * there is no such screen), a scroll region, colors, line drawing, insert mode, application keys, and
+ * reports of mouse and focus.
  */
 const LEFT_BEHIND_OFF = "\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[m\x0f\x1b(B\x1b[4l\x1b[?1l\x1b>" +
   [1000, 1002, 1003, 1004, 1005, 1006, 1015].map((mode) => `\x1b[?${mode}l`).join("");
@@ -189,8 +189,8 @@ interface TerminalEnvironment {
 }
 
 /**
- * What a terminal can do, learned from its answers. Nothing waits for them: until they come the terminal is
- * taken for one that can do little.
+ * Capabilities of a terminal, learned from its answers. Nothing waits for them: until they come the terminal
+ * counts as one with few.
  */
 export class Capabilities {
   synchronized = false;
@@ -411,7 +411,7 @@ export class DenoTerminal implements Terminal {
       this.#asking = false;
       if (size === undefined || this.#state !== "running") return;
       if (this.#reported === undefined || !isSame(size, this.#reported)) return this.#changed(size);
-      // It is what it was some time ago: a frame for it can be drawn.
+      // It has not changed for some time: a frame for it can be drawn.
       this.#isSure = true;
       this.#handlers?.resize();
       this.#isSure = false;
@@ -473,8 +473,8 @@ export class DenoTerminal implements Terminal {
   }
 
   /**
-   * Gives the terminal back. A read that is under way would take the first keys of whoever comes next, and
-   * what was typed last would reach the shell, so the terminal is asked something: its answer ends the read.
+   * Restores the terminal. A pending read would take the first keys for the next program, and late answers
+   * would reach the shell, so the terminal is asked a question: its answer ends the read.
    */
   async #release(): Promise<void> {
     this.#state = "releasing";
@@ -485,7 +485,7 @@ export class DenoTerminal implements Terminal {
     if (this.#capabilities.mayAnswer) await Promise.race([this.#released.promise, limit.promise]);
     this.#capabilities.waitNoLonger();
     cancel();
-    // A terminal that takes nothing would hold the program here for ever.
+    // A terminal that accepts no output would block the program here forever.
     if (!this.#output.busy) setRaw(false);
     this.#state = "suspended";
   }
@@ -495,7 +495,7 @@ export class DenoTerminal implements Terminal {
     if (this.#state === "idle" || this.#state === "suspended") return;
     this.#state = "suspended";
     this.#output.writeNow(`${this.#capabilities.off}\r\n\x1b[J`);
-    // The shell would take an answer that is on its way for keys; the read that is under way takes it now.
+    // The shell would take a late answer for keys; the pending read takes it now.
     if (this.#reports.waiting) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_ANSWER_MS);
     setRaw(false);
   }
@@ -525,7 +525,7 @@ export class DenoTerminal implements Terminal {
   #listen(handlers: TerminalHandlers): void {
     for (const signal of END_SIGNALS) {
       this.#onSignal(signal, () => {
-        // Ctrl-C in another program reaches the whole job and means that one; we may hear of it late.
+        // Ctrl-C in another program reaches the whole job but is meant for that one; it may arrive late.
         const isForOther = this.#state === "suspended" || performance.now() - this.#resumed < LATE_MS;
         if (signal === "SIGINT" && isForOther) return;
         handlers.ended(signal);
@@ -550,7 +550,7 @@ export class DenoTerminal implements Terminal {
         this.askSize();
       });
       this.#undo.push(() => this.#resizing?.());
-      // Stopped from outside and continued: the shell has had the terminal in between.
+      // Stopped from outside and continued: the shell has used the terminal.
       this.#onSignal("SIGCONT", () => {
         if (this.#state !== "running") return;
         setRaw(false);

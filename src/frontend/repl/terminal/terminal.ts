@@ -24,21 +24,21 @@ export interface Terminal {
   readonly columns: number;
   readonly rows: number;
   /**
-   * Its size is changing, and `resize` will be called: what is written until then may be for a size that it
-   * has no more, and nobody would know where its rows are.
+   * Its size is changing, and `resize` will be called: the position of rows that are written until then is
+   * unknown.
    */
   readonly resizing: boolean;
   /** Its size is stable. */
   readonly settled: boolean;
   /** While it is `resizing`: asks for its size, so that `resize` is called soon. */
   askSize(): void;
-  /** Whether the last text was processed before or after the size changed. */
+  /** Reports if the last text was processed before or after the size changed. */
   readonly lastTaken: "before" | "after" | "unknown";
   /** It supports synchronized updates (mode 2026). */
   readonly synchronized: boolean;
   /**
-   * What it does when its width changes: wraps all lines anew, all but the line of the cursor, or none (it
-   * cuts them).
+   * Effect of a changed width on existing lines: it wraps all of them again, all but the line of the
+   * cursor, or none (it cuts them).
    */
   readonly reflow: "all" | "other-lines" | "none";
   /** The reported background; undefined until it is known. */
@@ -46,20 +46,19 @@ export interface Terminal {
   /** Takes the keyboard and sets modes; `stop` resets them. */
   start(handlers: TerminalHandlers): void;
   /**
-   * Writes a text. Undefined when the terminal has taken it already, otherwise a promise that resolves when
-   * it has; it never rejects. A slow terminal blocks nobody who waits for that before the next frame.
+   * Writes a text. Undefined when the terminal has accepted it, otherwise a promise that resolves when it
+   * has; it never rejects. Callers wait for it before the next frame.
    */
   write(text: string): Promise<void> | undefined;
   /**
-   * Gives the terminal back as it was, for another program (an editor, a shell): resolves when nothing reads
-   * its keys any more.
+   * Restores the terminal for another program (an editor, a shell); resolves when reading keys has stopped.
    */
   suspend(): Promise<void>;
   /** Takes the terminal again after `suspend`. */
   resume(): void;
   /**
-   * Stops the program until its shell continues it (Ctrl-Z); to be called between `suspend` and `resume`.
-   * Resolves when it goes on, at once where it cannot be stopped.
+   * Stops the program until its shell continues it (Ctrl-Z); call it between `suspend` and `resume`.
+   * Resolves when the program continues, or at once where it cannot be stopped.
    */
   stopJob(): Promise<void>;
   /** Restores the terminal; may be called twice. */

@@ -124,7 +124,7 @@ export class Calls {
     else this.#deps.collapsed.add({ kind: "output", title, text: terminalSafe(content) });
   }
 
-  /** The lines of all calls, with as much output as there is room for. */
+  /** The lines of all calls, with as much output as there is space for. */
   live(
     columns: number,
     rows: number,
@@ -133,12 +133,12 @@ export class Calls {
     const { palette, texts } = this.#deps;
     const calls = [...this.#running];
     const each = Math.floor((rows - calls.length) / Math.max(1, calls.length));
-    const room = Math.max(0, Math.min(TAIL_LINES, each));
+    const space = Math.max(0, Math.min(TAIL_LINES, each));
     return calls.flatMap(([id, { title, since, tail }]) => {
       const took = now - since - waits.since(since, now, id);
       const elapsed = took < 1000 || waits.waiting(id) ? "" : ` · ${timeText(took, texts())}`;
       const head = fitDisplay(title, Math.max(1, columns - displayWidth(elapsed) - 2));
-      const lines = room > 0 ? tailOf(tail, room) : [];
+      const lines = space > 0 ? tailOf(tail, space) : [];
       return [
         `${palette.accent(waits.waiting(id) ? "•" : spinner)} ${head}${palette.dim(elapsed)}`,
         ...lines.map((line) => palette.dim(fitDisplay(`  ${line}`, columns))),

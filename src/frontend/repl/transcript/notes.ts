@@ -89,7 +89,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
         text: noticeText(event, texts),
       }];
     case "error":
-      // Why a turn ended is told at its end.
+      // The end of a turn has the reason.
       return event.code in texts.reasons ? [] : [{ level: "error", text: event.text }];
     case "context.prefix":
       if (event.reason === "start") return [];
@@ -108,7 +108,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return [info(planText(event, texts.plan))];
     case "subagent.start":
     case "subagent.end":
-      // One that a call waits for is shown as that call.
+      // A subagent that a call waits for is shown as that call.
       return event.background || event.callId === undefined ? [agentUpdate(event, texts)] : [];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];

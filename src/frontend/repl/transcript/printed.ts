@@ -38,8 +38,8 @@ interface PrintedPiecesOptions {
 }
 
 /**
- * What is over, in order: each piece is printed once. What has to be rendered waits for its renderer, and
- * everything behind it too; until then it is shown as it is.
+ * Completed pieces in order: each is printed once. A piece waits until its renderer is loaded, and later
+ * ones wait behind it; until then they are shown live as they are.
  */
 export class PrintedPieces {
   readonly #options: PrintedPiecesOptions;
@@ -129,7 +129,7 @@ export class PrintedPieces {
   }
 
   #gap(piece: Piece | { readonly kind: PieceKind; readonly follows: boolean }, last?: PieceKind): boolean {
-    // What a command prints follows its name.
+    // The output of a command follows its name.
     if (last === undefined || last === "command") return false;
     const follows = "block" in piece
       ? piece.block.follows || (piece.printed ?? 0) > 0
@@ -143,7 +143,7 @@ export class PrintedPieces {
     try {
       return renderBlock(piece.block, this.renderer, view);
     } catch {
-      // What cannot be made pretty is shown as it is: a text of a model must not end the chat.
+      // A text that cannot be rendered is shown as it is: it must not end the chat.
       return renderBlock(piece.block, undefined, view);
     }
   }

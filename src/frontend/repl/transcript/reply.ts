@@ -55,10 +55,10 @@ function thoughtTitle({ text, ms, tokens }: Known, texts: TranscriptTexts): stri
 }
 
 /**
- * The answer of the model as it streams. Blocks that are complete go to the history; the open one is live.
- * Where it is higher than its room its upper part goes to the history as far as it can no longer change: the
- * lines of fenced code, the items of a list but the last. Of a paragraph and a table, which the next
- * character may change as a whole, the last rows are shown until they are complete.
+ * The answer of the model as it streams. Complete blocks are printed; the open one is live. Where it is
+ * higher than its space, its upper part is printed as far as it can no longer change: the lines of fenced
+ * code, the items of a list but the last. Of a paragraph or a table the last rows are shown until it is
+ * complete.
  */
 class Answer {
   readonly #history: PrintedPieces;
@@ -67,7 +67,7 @@ class Answer {
   #code: CodeLines | undefined;
   /** Number of lines of the open code that were printed. */
   #printed = 0;
-  #room = Infinity;
+  #space = Infinity;
   /** Cached rows of the open block. */
   #cached: { readonly key: string; readonly rows: readonly string[] } | undefined;
 
@@ -83,7 +83,7 @@ class Answer {
       const { info, lines } = open.code;
       this.#cutCode(lines, info, this.#code ??= new CodeLines(info));
     } else {
-      const items = this.#blocks.takeItems(this.#room);
+      const items = this.#blocks.takeItems(this.#space);
       if (items) this.#history.block(items);
     }
   }
@@ -100,8 +100,8 @@ class Answer {
 
   /** The last rows of the open block. */
   live(columns: number, rows: number): readonly string[] {
-    // A row is left for what else is going on.
-    this.#room = Math.max(2, rows - 2);
+    // One row is left for the activity.
+    this.#space = Math.max(2, rows - 2);
     const { open } = this.#blocks;
     if (!open || rows <= 0) return [];
     const parts = this.#history.needsGap("text", open.follows || this.#printed > 0);
@@ -125,7 +125,7 @@ class Answer {
 
   #cutCode(lines: readonly string[], info: string, code: CodeLines): void {
     // The last line may not be whole.
-    const to = Math.min(lines.length - 1, lines.length - this.#room);
+    const to = Math.min(lines.length - 1, lines.length - this.#space);
     if (to <= this.#printed) return;
     const block = { source: `\`\`\`${info}`, code: { info, lines: lines.slice(0, to) } };
     this.#history.block(block, { code, printed: this.#printed, open: true });
@@ -175,7 +175,7 @@ export class Reply {
   begin(event: EventOf<"message.start">): void {
     this.#hidden = event.step === 0;
     [this.#streamed, this.#held] = [false, ""];
-    // So that the first block has not to wait for it; loaded at once it would hold up the request.
+    // Loaded before the first block; at once it would delay the request.
     if (!this.#hidden) after(WARM_AFTER_MS, () => this.#deps.history.warm());
   }
 
@@ -221,9 +221,9 @@ export class Reply {
     if (!this.#thought.any) return this.#answer.live(columns, rows);
     const { head, words } = this.#thought.live(now(), texts());
     const line = fitDisplay(`∴ ${head}`, columns);
-    const room = columns - 1;
+    const space = columns - 1;
     // The last words, as many as fit.
-    const last = fitEnd(words, room);
+    const last = fitEnd(words, space);
     return [palette.dim(line), ...(last === "" || rows < 2 ? [] : [palette.dim(palette.italic(last))])]
       .slice(0, Math.max(0, rows));
   }

@@ -25,9 +25,9 @@ interface UserView {
 /** The rows of a user message, its attachments and images. */
 function userRows(event: EventOf<"message.user">, { columns, palette, texts }: UserView): string[] {
   const steer = event.origin === "steer";
-  const room = Math.max(1, columns - 2);
+  const space = Math.max(1, columns - 2);
   const text = terminalSafe(userText(event.content)).replaceAll("\t", "  ").trimEnd();
-  const rows = wrappedRows(text, room);
+  const rows = wrappedRows(text, space);
   const shown = rows.length > MOST + 1 ? rows.slice(0, MOST) : rows;
   const left = rows.length - shown.length;
   const images = event.images?.length ?? 0;
@@ -44,7 +44,7 @@ function userRows(event: EventOf<"message.user">, { columns, palette, texts }: U
     ...shown.map((row, index) =>
       `${index > 0 ? "  " : palette.accent(steer ? "↪ " : "> ")}${palette.user(row)}`
     ),
-    ...details.map((line) => `  ${palette.dim(fitDisplay(line, room))}`),
+    ...details.map((line) => `  ${palette.dim(fitDisplay(line, space))}`),
   ];
 }
 
@@ -81,7 +81,7 @@ class TodoList {
     const done = this.#items.filter(({ status }) => status === "completed").length;
     if (done === this.#items.length || rows < 2) return [];
     const most = Math.min(LIVE_ITEMS, rows - 1);
-    // What is being done stays in view: finished items are left out first.
+    // Open items stay in view: finished ones are left out first.
     const open = this.#items.filter(({ status }) => status !== "completed");
     const shown = this.#items.length <= most ? this.#items : open.slice(0, most - 1);
     const more = this.#items.length - shown.length;
@@ -236,8 +236,8 @@ const TICK_MS = 120;
 const STILL_TICK_MS = 10_000;
 
 /**
- * What happened, as lines: what is over is printed once and for good, the rest is the live part. Of a long
- * session it keeps only what was collapsed lately.
+ * The conversation as lines: completed pieces are printed once, the rest is the live part. Of a long
+ * session it keeps only the latest collapsed items.
  */
 export class Transcript {
   readonly #options: TranscriptOptions;
@@ -294,7 +294,7 @@ export class Transcript {
   /** A sink for events of a warm-up, which are not shown: it compiles the code of the first message. */
   warmUpSink(): (event: Event) => void {
     const shadow = new Transcript({ ...this.#options, print() {}, changed() {} });
-    // A reply would load what renders it.
+    // A reply would load the renderer.
     return (event) => {
       if (event.type === "message.user" || !event.type.startsWith("message.")) shadow.event(event);
     };
@@ -374,17 +374,17 @@ export class Transcript {
     const todos = last.length === 0
       ? []
       : this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
-    let room = rows - last.length - todos.length;
+    let space = rows - last.length - todos.length;
     const spinner = this.#activity.spinner(now, isStill);
     const calls = this.#calls.any
-      ? this.#calls.live(columns, Math.max(0, room), { now, spinner, waits: this.#activity.waits })
+      ? this.#calls.live(columns, Math.max(0, space), { now, spinner, waits: this.#activity.waits })
       : [];
-    room -= calls.length;
+    space -= calls.length;
     const waiting = this.#history.waiting(columns);
-    const reply = this.#reply.live(columns, Math.max(0, room - waiting.length));
-    const above = [...waiting, ...reply].slice(-Math.max(0, room));
-    const parts = [room > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
-    // The first part brings its own blank line where it is a reply.
+    const reply = this.#reply.live(columns, Math.max(0, space - waiting.length));
+    const above = [...waiting, ...reply].slice(-Math.max(0, space));
+    const parts = [space > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
+    // A reply as the first part has its own blank line.
     const first = above.length > 0 || !this.#history.begun ? 1 : 0;
     const roomy = parts.flat().length + parts.length - first <= rows;
     return parts.flatMap((part, index) => index >= first && roomy ? ["", ...part] : part);
