@@ -12,10 +12,9 @@ import { ChatLeft, type OpenSession, type Person, SessionHost } from "./session_
 import { Submissions } from "./submissions.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
-import { contains } from "../../path/contains.ts";
 import { keyHelp } from "./composer/keymap.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
-import { baseName } from "../../path/lexical.ts";
+import { baseName, contains } from "../../path/lexical.ts";
 import { fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";

@@ -10,7 +10,7 @@ import {
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type Event, formatLocation, type Message, ReasonixError } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import {

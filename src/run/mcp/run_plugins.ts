@@ -275,7 +275,7 @@ export function serverQuestions({ paths, loaded, recorder, provider, asker }: Qu
   const desk = {
     asker,
     texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
-    tell: (text: string, level: "info" | "warning" = "warning") =>
+    notify: (text: string, level: "info" | "warning" = "warning") =>
       void recorder.record({ type: "notice", level, code: "mcp", text }),
     open: (address: URL) => openInBrowser(address, [paths.cwd]),
   };

@@ -30,7 +30,7 @@ export async function withServers<T>(
       roots: () => [workspaceRoot(paths.cwd)],
       elicit: () => Promise.resolve({ action: "cancel" }),
       ...(loaded.config.tools.mcp_sampling_tokens > 0
-        ? { sample: () => Promise.reject(new ReasonixError("Nobody is there to allow it")) }
+        ? { sample: () => Promise.reject(new ReasonixError("No user is available to allow it")) }
         : {}),
     },
   }, onChange);
