@@ -5,19 +5,19 @@ const ASCII = /^[\x20-\x7e]*$/;
 const SEQUENCES = /\x1b(?:\[[\x20-\x3f]*[\x40-\x7e]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.?)/g;
 
 /**
- * Matches characters outside of the blocks whose characters are one or two cells and never join: Latin,
- * Greek, Cyrillic, punctuation, arrows, boxes, CJK, Hangul syllables, emoji without modifiers. It matches
- * the exception, since `^[…]*$` runs out of stack in a line of millions.
+ * A character outside of the blocks of which every one is a cell or two by itself and joins with no other:
+ * Latin, Greek, Cyrillic, punctuation, arrows, boxes, CJK, Hangul syllables, emoji without what changes them.
+ * Asked for the exception, since `^[…]*$` runs out of stack in a line of millions.
  */
 const JOINED =
   /[^\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u2bff\u2e80-\u3029\u3030-\u3096\u309b-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff01-\uff9d\u{1f300}-\u{1f3fa}\u{1f400}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** Marks, joiners and other characters without a cell. */
+/** Marks, joiners and other characters without a cell of their own. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Me}\p{Mn}]/u;
 const FLAG_LETTER = /[\u{1f1e6}-\u{1f1ff}]/u;
 const SKIN = /[\u{1f3fb}-\u{1f3ff}]/u;
 const HAS_SKIN = /\p{Emoji_Modifier_Base}/u;
-/** Becomes a picture of two cells before a selector, or joined to another. */
+/** Characters that a selector or a joiner turns into a picture of two cells. */
 const PICTURE = /[\p{Extended_Pictographic}\d#*]/u;
 /** Vowels and final consonants of Hangul belong to the syllable before them. */
 const SYLLABLE = /[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]/;
@@ -115,8 +115,8 @@ export function soloWidth(code: number): 0 | 1 | 2 {
 }
 
 /**
- * Ends of grapheme clusters (UAX 29) as offsets; the last one is the length of the text. The segmenter is
- * used only where characters may join.
+ * Ends of what is seen as one character (grapheme cluster, UAX 29), as offsets; the last one is the length of
+ * the text. The table of clusters is only asked where characters may join.
  */
 export function characterEnds(text: string): number[] {
   const ends: number[] = [];
