@@ -7,7 +7,7 @@ import type { AnswerForm } from "./ports.ts";
 /** Problems that one message names; the rest are counted. */
 const MAX_PROBLEMS = 10;
 
-/** An answer that fits, as text and as the value it stands for. */
+/** An answer that fits, as text and as the value it represents. */
 interface StructuredAnswer {
   readonly text: string;
   readonly value: unknown;

@@ -23,7 +23,7 @@ export interface AgentDefinition {
   readonly withoutTools?: readonly string[];
   /** Model as its file names it. */
   readonly model?: string;
-  /** Permission rules on top of the user's. */
+  /** Permission rules in addition to the user's. */
   readonly deny?: readonly string[];
   readonly ask?: readonly string[];
   readonly maxSteps?: number;
@@ -212,7 +212,7 @@ function toolsOf(head: Frontmatter, readOnly: boolean): Pick<AgentDefinition, "t
   };
 }
 
-/** The tools of an entry; what stands in parentheses is a rule of another program's. */
+/** The tools of an entry; text in parentheses is a rule of another program. */
 function named(entry: string): readonly string[] {
   return toolsNamed(entry.replace(/\(.*$/, ""));
 }

@@ -7,7 +7,7 @@ const MAX_DEPTH = 12;
 const SKIPPED = new Set([".git", "node_modules"]);
 
 /**
- * The files that the patterns among these absolute paths stand for, sorted; paths without a pattern stay in
+ * The files that the patterns among these absolute paths represent, sorted; paths without a pattern stay in
  * their place.
  */
 export function expandInstructionGlobs(entries: readonly string[]): string[] {

@@ -57,7 +57,7 @@ interface Source {
 }
 
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
-/** Notes of one person, kept out of the repository; they go with either of the names. */
+/** Notes of one person, outside of version control; each of the names has one. */
 const LOCAL_NAME = "CLAUDE.local.md";
 const OWN_NAME = "REASONIX.md";
 const IMPORT_DEPTH = 5;
@@ -84,7 +84,7 @@ export function loadInstructions(options: InstructionOptions): Instructions {
   for (const folder of folders) collector.folder(folder, "project", folders[0]);
   const root = folders[0] ?? options.cwd;
   for (const path of options.extra ?? []) {
-    // What lies in the repository may be a link that the repository brought, whoever named it.
+    // A file in the repository may be a link of the repository, whoever names it.
     const fence = contains(root, path) ? { within: root } : {};
     collector.file(path, `${path} (configured)`, { required: true, ...fence });
   }
@@ -275,8 +275,8 @@ const TAG = /^<instructions folder="([^"\n]*)">/;
 
 /**
  * Instruction files below the working directory, told when a call first touches their directory. They become
- * messages and never change the prefix. What was told is read off the conversation, so a resumed session does
- * not hear it twice.
+ * messages and never change the prefix. The messages are read from the conversation, so a resumed session
+ * does not hear it twice.
  */
 export class LateInstructions {
   readonly #options: LateInstructionOptions;
@@ -315,7 +315,7 @@ export class LateInstructions {
   }
 
   /**
-   * Returns the instructions that a file or directory below the working directory brings in, outermost first;
+   * Returns the instructions that apply to a file or directory below the working directory, outermost first;
    * empty when nothing is new.
    */
   touch(path: string): string[] {
@@ -326,7 +326,7 @@ export class LateInstructions {
     return parts.flatMap((_, i) => this.#folder(parts.slice(0, i + 1).join("/")) ?? []);
   }
 
-  /** A new array: a session begins or goes on, was compacted or rewound. */
+  /** A new array: a session was opened, compacted or rewound. */
   #begin(messages: readonly Message[]): void {
     const resumed = this.#of === undefined;
     this.#of = messages;

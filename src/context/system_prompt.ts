@@ -76,9 +76,9 @@ interface SystemPromptOptions {
   readonly instructions: readonly InstructionFile[];
   /** Section that names the skills. */
   readonly skills?: string;
-  /** Texts of the user's own for this model, in their order. */
+  /** Texts of the user for this model, in order. */
   readonly supplements?: readonly string[];
-  /** Text of whoever started the run, at the end. */
+  /** The text of `--append-system-prompt`, at the end. */
   readonly appended?: string;
 }
 

@@ -23,7 +23,7 @@ export class TurnStates {
   /**
    * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed`
    * or `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever
-   * works may have to wait for a person, and goes on where it was.
+   * works may have to wait for a person, and continues where it was.
    */
   static readonly transitions: Readonly<Record<TurnState, readonly TurnState[]>> = {
     idle: ["preparing", "compacting", ...WAITING],
@@ -101,7 +101,7 @@ export class TurnStates {
     return this.#change();
   }
 
-  /** Nothing is going on any more, whatever has been left open; returns the change to that. */
+  /** Nothing is continuing any more, whatever has been left open; returns the change to that. */
   settle(): EventBodies["turn.state"] | undefined {
     this.#approvals.clear();
     this.#questions = 0;
@@ -262,7 +262,7 @@ export class Recorder implements Conversation {
     return this.#states.state;
   }
 
-  /** Says that nothing is going on any more, where something that was begun has not ended. */
+  /** Says that nothing is continuing any more, where something that was begun has not ended. */
   async settle(): Promise<void> {
     const change = this.#states.settle();
     if (change) await this.record({ type: "turn.state", ...change });
@@ -304,7 +304,7 @@ export interface WantedPrefix {
 }
 
 /**
- * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with,
+ * Opens or continues with a conversation. A session that is continued keeps the prefix it was started with,
  * byte for byte, unless the model or the tool set is another one; what changed in the standing instructions
  * follows as a message. Returns the reason of the new prefix, where there is one.
  */

@@ -28,7 +28,7 @@ export interface FileReport extends Pick<RestoreReport, "restored" | "failed"> {
   readonly uncovered: readonly string[];
 }
 
-/** The files a rewind would bring back. */
+/** The files a rewind would restore. */
 export interface RewindPreview {
   readonly files: readonly FileRestore[];
   /** See {@linkcode Checkpoints.uncovered}. */

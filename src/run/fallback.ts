@@ -17,7 +17,7 @@ const TAKEN: ReadonlySet<ProviderErrorKind> = new Set<ProviderErrorKind>([
   "protocol",
   "context_length",
 ]);
-/** Failures that time does not mend: the model stays away for the rest of the run. */
+/** Failures that a retry cannot fix: the model is not used again in this run. */
 const LASTING: ReadonlySet<ProviderErrorKind> = new Set<ProviderErrorKind>([
   "auth",
   "not_found",

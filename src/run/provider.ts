@@ -19,7 +19,7 @@ import type { Fallback } from "./fallback.ts";
 import type { RemotePlugins } from "./run_features.ts";
 import { type AssemblyOptions, PLATFORM } from "./run_options.ts";
 
-/** The model of a run, and how the configuration names it unless the run brought its own. */
+/** The model of a run, and how the configuration names it, unless the options of the run have one. */
 export interface RunModel {
   /** With a fallback the one that answers at the moment. */
   readonly provider: Provider;
@@ -150,7 +150,7 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
   }
 }
 
-/** Returns what the whole agent is set to holds where the entry says nothing of its own. */
+/** Applies the settings of the agent where the entry has none. */
 function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): ProviderEntry {
   return {
     ...entry,

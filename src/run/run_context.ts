@@ -142,7 +142,7 @@ export function runWarnings({ paths, loaded, scope, session, registry, inputs }:
   ];
 }
 
-/** Says where a run works that goes on with a session of another directory. */
+/** Warns when a resumed session belongs to another directory. */
 function elsewhere(began: string | undefined, cwd: string): Warning[] {
   if (!began || began === cwd) return [];
   return [{
@@ -160,10 +160,10 @@ interface ToolHostSources {
 }
 
 /**
- * The place where the tools of a run execute. Tools that change files run in a process of their own, which
+ * The place where the tools of a run execute. Tools that change files run in a separate process, which
  * may write to the workspace and do nothing else: no network, no programs, no environment. It is started when
  * a reply begins to call one of them, and ends when none was called for a while. Tools that only read stay
- * here, where a call takes half the time; searches have killable processes of their own, commands the jail.
+ * here, where a call takes half the time; searches have their own killable processes, commands the jail.
  */
 class RunToolHost implements CallHost {
   readonly #sources: ToolHostSources;
@@ -231,7 +231,7 @@ interface ToolDeps extends RunBase {
   readonly attended: boolean;
   /** The model sees images. */
   readonly vision: boolean;
-  /** Texts come in blocks of lines, whose last line has no end of its own. */
+  /** Texts come in blocks of lines without a final line feed. */
   readonly textInLines: boolean;
 }
 
@@ -256,7 +256,7 @@ interface RunTools {
   preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
   /** The parts of the sandbox that a person can open. */
   readonly sandbox: SandboxAccess;
-  /** Runs a command line of the user's own beside the conversation. */
+  /** Runs a command line of the user outside of the conversation. */
   readonly runCommand: UserCommandRunner;
   /** Ends what runs in the background. */
   close(): Promise<void>;
@@ -396,7 +396,7 @@ function toolSettings(
 interface ImageSources {
   /** Looks at the images of a message. */
   readonly admit: AdmitImages;
-  /** The model takes images, or somebody describes them. */
+  /** The model reads images, or `vision_model` describes them. */
   readonly vision: boolean;
 }
 

@@ -33,7 +33,7 @@ export function sessionPaths(project: string, id: string): SessionPaths {
   return { id, path: `${base}${SUFFIX}`, dir: base, lock: `${base}.lock` };
 }
 
-/** The paths that belong to a session file, wherever it lies. */
+/** The paths that belong to a session file, wherever it is. */
 export function pathsOfFile(path: string): SessionPaths {
   const base = path.endsWith(SUFFIX) ? path.slice(0, -SUFFIX.length) : `${path}.d`;
   const id = base.split(/[\\/]/).at(-1) ?? base;

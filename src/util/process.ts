@@ -144,7 +144,7 @@ async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
 const NAMES = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
 
 /**
- * The whole environment of a git that looks at a repository for the program itself: it asks nobody, fetches
+ * The whole environment of a git that inspects a repository for the program: it never prompts, fetches
  * nothing, and no variable leads it to another repository.
  */
 export function gitEnvironment(): Record<string, string> {
@@ -178,7 +178,7 @@ export function processStart(pid: number): string | undefined {
 
 function startInProc(pid: number): string | undefined {
   const text = systemText([`/proc/${pid}/stat`]);
-  // The name of the program stands in parentheses and may hold any of them.
+  // The name of the program is in parentheses and may contain any.
   const [state, ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return text === "" || state === "Z" || state === "X" ? undefined : fields[18];
 }
@@ -190,7 +190,7 @@ function startFromPs(pid: number): string | undefined {
 
 /**
  * The text of files by which the system tells of itself, one behind the other; "" when there are none. The
- * runtime lets nobody read those without all permissions, so a program does.
+ * runtime allows this only with all permissions, so a program reads them.
  */
 export function systemText(paths: readonly string[]): string {
   return outputOf("cat", ["--", ...paths]);

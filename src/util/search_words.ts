@@ -1,5 +1,5 @@
 /**
- * Scripts written without spaces: each character becomes a word of its own, and queries look for pairs of
+ * Scripts written without spaces: each character becomes a word, and queries look for pairs of
  * them.
  */
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}";

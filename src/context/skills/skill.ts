@@ -13,11 +13,11 @@ export interface Skill {
   readonly scope: SkillScope;
   /** Permission rules of calls that need no question in the turn in which the skill is activated. */
   readonly allowedTools: readonly string[];
-  /** "subagent": wants a conversation of its own (`run-as`, `runAs`, or `context: fork`). */
+  /** "subagent": needs a separate conversation (`run-as`, `runAs`, or `context: fork`). */
   readonly runAs: "inline" | "subagent";
   readonly model?: string;
   readonly argumentHint?: string;
-  /** True when the model is told about it; else only the user can start it. */
+  /** True when the prompt lists it; else only the user can start it. */
   readonly listed: boolean;
   /** True when `/name` starts it. */
   readonly slash: boolean;
@@ -35,7 +35,7 @@ export interface SkillSource {
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
-/** A frontmatter is rarely longer; a file is read whole only when its block goes on behind this. */
+/** A frontmatter is rarely longer; a file is read whole only when its block is longer. */
 const HEAD_BYTES = 8 * 1024;
 const MAX_DESCRIPTION = 1_024;
 

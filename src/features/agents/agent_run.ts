@@ -74,7 +74,7 @@ function modelProblem(config: Config, reference: string): string | undefined {
   }
 }
 
-/** Lets a number of pieces of work go on at the same time; the others wait in order. */
+/** Limits the number of tasks that run at the same time; the others wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -360,15 +360,15 @@ export interface ChildTask {
   readonly unattended?: boolean;
   /** Its model, whatever is configured for agents. */
   readonly model?: string;
-  /** Tools of its own beside those of the run. */
+  /** Tools in addition to those of the run. */
   readonly tools?: readonly Tool[];
   /** Directory of its session; default: that of the run's agents. */
   readonly directory?: string;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
-  /** File of the session that goes on. */
+  /** File of the session to resume. */
   readonly file?: string;
-  /** Works in a git work tree of its own. */
+  /** Works in a separate git work tree. */
   readonly isolated?: boolean;
   /** Works somewhere else than the run. */
   readonly paths?: RunPaths;
@@ -378,7 +378,7 @@ export interface ChildTask {
   readonly maxCost?: number;
 }
 
-/** Tools with which the run itself goes on: an agent has no plan and no goal. */
+/** Tools that control the run itself: an agent has no plan and no goal. */
 const OWN_TOOLS: ReadonlySet<string> = new Set([
   "exit_plan_mode",
   "complete_step",

@@ -244,7 +244,7 @@ function updateText({ id, agent, state, problem }: AgentReport): string {
   return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
 }
 
-/** Waits for the end, at most so long. */
+/** Waits for the end, at most this many milliseconds. */
 async function settled(ended: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = after(milliseconds, over.resolve);
@@ -255,7 +255,7 @@ async function settled(ended: Promise<unknown>, milliseconds: number, signal: Ab
   }
 }
 
-/** The agent and the options that a request stands for. Throws ReasonixError for an unknown model. */
+/** The agent and the options of a request. Throws ReasonixError for an unknown model. */
 function internalTask(
   { options }: RunContext,
   { steps = 0, overrides = {} }: InternalRequest,

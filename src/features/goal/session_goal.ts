@@ -165,7 +165,7 @@ const CLEARED: NewEvent = {
 /**
  * The goal of a session: turns follow one another until the model says that it is reached and its checks
  * pass, until the same thing blocks it three times, or until a limit. What it knows is in the session's
- * events, so a run that is killed goes on with it.
+ * events, so the next run continues with it.
  */
 export class SessionGoal implements GoalController {
   readonly #deps: RunContext;
@@ -196,7 +196,7 @@ export class SessionGoal implements GoalController {
     });
   }
 
-  /** The goal as it stands; undefined where there is none to go on with. */
+  /** The current goal; undefined where there is none to resume. */
   get open(): GoalRecord | undefined {
     const goal = openGoal(this.#deps.recorder.state);
     return goal && recordOf(goal);
@@ -254,7 +254,7 @@ export class SessionGoal implements GoalController {
     return true;
   }
 
-  /** An ordinary prompt that asks for long research in so many words becomes a goal. */
+  /** Makes a goal of a prompt that explicitly asks for long research. */
   async upgrade(input: TurnInput): Promise<TurnInput> {
     const { modes, registry, loaded } = this.#deps;
     const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !this.open;

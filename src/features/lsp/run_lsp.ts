@@ -94,7 +94,7 @@ function shownIn(cwd: string, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** Larger files are no source that anybody wrote. */
+/** Limit of source files, in bytes; larger ones are generated. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** A source file as far as the run may read it. */

@@ -3,7 +3,7 @@ import type { Recorder } from "../../control/mod.ts";
 import type { RunContext, TurnExtension, TurnInput } from "../../run/mod.ts";
 
 const MARK = "%%(?:DONE|COMPLETED|COMPLETE)%%";
-/** On a line of its own, or behind all other words: an answer may also speak of the mark. */
+/** On a separate line, or at the end: an answer may also mention the mark. */
 const SAID = new RegExp(`^[ \\t*_\`]*${MARK}[ \\t*_\`.!]*$|${MARK}[ \\t*_\`.!]*$(?![\\s\\S])`, "m");
 
 /** Reports whether an answer says that the whole task is finished. */
@@ -32,7 +32,7 @@ export function attach({ modes, recorder, extensions, options: { steps = 1, load
 interface TurnsOptions {
   readonly most: number;
   readonly status: boolean;
-  /** Nothing can go on before somebody has decided. */
+  /** A decision of the user is pending. */
   readonly waits: () => boolean;
 }
 

@@ -36,7 +36,7 @@ interface Runner {
   readonly narrow: (input: RelatedInput) => string | undefined;
 }
 
-/** Rest of a line that names no tests of its own and does nothing else. */
+/** The rest of a line that neither selects tests nor does anything else. */
 const OPTIONS_ALONE = /^(?:\s+-{1,2}[\w-]+(?:=[\w./,:@-]+)?)*\s*$/;
 
 const RUNNERS: readonly Runner[] = [
@@ -76,7 +76,7 @@ export function relatedCommand(
   return undefined;
 }
 
-/** Empty for what lies in the working directory itself. */
+/** Empty for files in the working directory itself. */
 function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
@@ -153,7 +153,7 @@ function crateOf(file: string, cwd: string): string | undefined {
       const text = Deno.readTextFileSync(`${cwd}/${folder}/Cargo.toml`);
       return /^\[package\][^[]*?^name\s*=\s*"([\w-]+)"/ms.exec(text)?.[1];
     } catch {
-      // It lies further up.
+      // It is further up.
     }
   }
   return undefined;
@@ -165,7 +165,7 @@ function goPackages(start: string, files: readonly string[], rest: string): stri
   return `${start}${rest} ${[...folders].sort().join(" ")}`;
 }
 
-/** Changed files that the model is told of. */
+/** Limit of changed files in the message to the model. */
 const NAMED = 20;
 
 /** Tests what a turn changed, and tells the model what fails. */
@@ -206,7 +206,7 @@ export class Verifier implements Verification {
     await this.#trust.remember();
   }
 
-  /** Returns what goes back to the model, or how the turn ends; undefined: its answer stands. */
+  /** Returns the message to the model, or how the turn ends; undefined: the answer is accepted. */
   async review(signal: AbortSignal): Promise<string | Stop | undefined> {
     try {
       const commands = await verifyCommands(this.#workflow, this.#cwd);
@@ -283,7 +283,7 @@ export class Verifier implements Verification {
     }
     const detail = `Not verified: \`${first.line}\` still fails (${how})`;
     const said: Sayings = [["verifyGaveUp", first.line, how]];
-    // A goal goes on with what failed in its next turn.
+    // A goal continues with the failures in its next turn.
     if (this.#modes.collaboration === "goal") {
       await this.#tell("warning", detail, said);
       return undefined;
@@ -336,7 +336,7 @@ interface VerifyRound {
 
 /** A shell says so of a program that it does not find. */
 const NOT_FOUND = 127;
-/** Characters of the end of an output that are kept. */
+/** Characters of the end of an output that are recorded. */
 const TAIL = 6000;
 /** Changed files that one event names. */
 const MOST_FILES = 50;

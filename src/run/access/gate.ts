@@ -68,7 +68,7 @@ const message = (mode: string) => `${TAG}${MODE_TEXTS[mode as PermissionMode]}\n
 
 /**
  * The approval mode and the permission mode of a session, which a person may change between calls. The head
- * of a request is the same whatever they are: the model is told of the permission mode in a message, where it
+ * of a request is the same whatever they are: a message tells the model the permission mode, where it
  * is not the one that the model knows. Approvals change nothing of what it may do, so it hears nothing of
  * them.
  */
@@ -119,7 +119,7 @@ export class Modes {
   }
 
   /**
-   * An approved plan is being carried out: its calls are not asked about. Every switch of a mode ends that.
+   * An approved plan is being executed: its calls need no approval. Every switch of a mode ends that.
    */
   get approvedPlan(): boolean {
     return this.#gate.approvedPlan ?? false;
@@ -345,8 +345,9 @@ function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promis
 }
 
 /**
- * Returns what may not be read and lies where files can be written: the workspace keeps it from being read,
- * and these rules keep the directories above it from being moved, after which it would have another path.
+ * Returns the paths that may not be read and are inside writable directories: the workspace keeps it from
+ * being read, and these rules keep the directories above it from being moved, after which it would have
+ * another path.
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden

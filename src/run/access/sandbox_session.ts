@@ -238,7 +238,7 @@ export class SandboxSession {
     this.#online = { of: opened, hosts: key, jail: await opened.withNetwork(filter) };
   }
 
-  /** The network of one call, beside the hosts that are open already. */
+  /** The network of one call, in addition to the open hosts. */
   async #filterFor({ hosts }: NetworkNeed): Promise<
     NetworkFilter | {
       readonly network: "open";
@@ -362,7 +362,7 @@ export class SandboxSession {
     }
   }
 
-  /** A `/tmp` of the session's own; beside the system's where the session directory cannot be made. */
+  /** A `/tmp` of the session's own; next to the system's where the session directory cannot be made. */
   async #makeTmp(): Promise<string | undefined> {
     const { sessionDir, paths: { home, cwd } } = this.#sources;
     if ((sessionDir === undefined && !this.#keeps) || this.#mode === "off") return undefined;

@@ -25,7 +25,7 @@ import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { PLATFORM, type RunPaths } from "../run_options.ts";
 import { toolList } from "../tools/offered_tools.ts";
 
-/** A text of the user's own for the models of a level. */
+/** A text of the user for the models of a level. */
 interface ModelPrompt {
   /** The table that has it, such as `agent` or `providers.deepseek`. */
   readonly from: string;
@@ -39,7 +39,7 @@ interface PromptedModel {
   readonly id: string;
 }
 
-/** The texts that the system prompt has more of at a model: of the agent, of its entry and of its own. */
+/** The additional texts of the system prompt: of the agent, of the provider entry and of the model. */
 export function supplementalPrompts(config: Config, model: PromptedModel): readonly ModelPrompt[] {
   const { entry, own } = levelsOf(config, model);
   return inOrder(model, [
@@ -93,7 +93,7 @@ export interface PromptInputs {
   readonly catalogue?: string;
   /** The system prompt of the run's own model. */
   readonly system: string;
-  /** Texts of the user's own for that model, which are part of it. */
+  /** Texts of the user for that model, which are part of it. */
   readonly supplements: readonly ModelPrompt[];
   /** The system prompt that another model would have. */
   readonly systemOf: (model: SystemModel) => string;
@@ -120,12 +120,12 @@ interface PromptInputSources {
   readonly workspace: Workspace;
   readonly messages: () => readonly Message[];
   readonly redact?: (text: string) => string;
-  /** The user takes what the project brings as it is, for this run. */
+  /** The user trusts all repository content in this run. */
   readonly trustProject?: boolean;
   /** Text added to the system prompt. */
   readonly appended?: string | undefined;
   readonly onSkill?: (activation: SkillActivation) => void;
-  /** The run's own model. One that has no tools is told of nothing that takes one. */
+  /** The model of the run. Without tools, the prompt mentions nothing that needs one. */
   readonly model: SystemModel;
   /** Turns that the run has for a task; default: 1. */
   readonly steps?: number | undefined;

@@ -36,7 +36,7 @@ import type { AssemblyOptions, ParentRun, RunOptions, RunPaths } from "../run_op
 import { offerLateTools } from "../tools/offered_tools.ts";
 import type { TurnExtensions } from "../turn_extensions.ts";
 
-/** The place where the events of a run are kept: a session file, or memory. */
+/** The store of the events of a run: a session file, or memory. */
 export interface RunSession extends EventStore {
   readonly id: string;
   readonly paths: SessionPaths;
@@ -48,7 +48,7 @@ export interface RunSession extends EventStore {
 
 interface OpenedSession {
   readonly session: RunSession;
-  /** Takes known secrets out of what is kept. */
+  /** Removes known secrets from stored texts. */
   readonly redact: (text: string) => string;
 }
 
@@ -80,7 +80,7 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
   return { session, redact };
 }
 
-/** The session of an agent that works for another one; it lies with that one's files. */
+/** The session of an agent that works for another one; its file is with the files of that session. */
 function agentSession(
   { directory, file, link }: ParentRun,
   { paths: { home, cwd }, sessionId }: AssemblyOptions,
@@ -91,7 +91,7 @@ function agentSession(
   return SessionLog.create({ home, cwd, directory, parent: link, version: VERSION, redact, ...id });
 }
 
-/** An identifier of the user's own for a new session. */
+/** Checks the user's identifier for a new session. */
 function newId({ home, cwd }: RunPaths, id: string): string {
   const remedy = "give a UUID that no session has";
   if (!/^[0-9A-Za-z][\w-]{0,63}$/.test(id)) {

@@ -44,12 +44,12 @@ export function readChanges(dir: string): (from: number, to: number) => string[]
 
 /**
  * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by
- * shell commands can be brought back. The user's repository is read at most, never written.
+ * shell commands can be restored. The user's repository is read at most, never written.
  *
  * A turn without commands and writing calls costs nothing. Otherwise the workspace is looked at before the
  * first of them, after commands and after the turn; only what differs from the look before is read and kept.
  *
- * Contract: calls are carried out one after the other, whoever makes them.
+ * Contract: calls are executed one after the other, whatever the caller.
  */
 export class Checkpoints {
   readonly #workspace: ChangeDetector;
@@ -266,7 +266,7 @@ export class Checkpoints {
   }
 }
 
-/** One file a rewind brings back. */
+/** One file that a rewind restores. */
 export interface FileRestore {
   /** Relative to the workspace, or absolute outside of it. */
   readonly path: string;
@@ -275,7 +275,7 @@ export interface FileRestore {
   readonly target: FileEntry | null;
   /** Somebody else changed it too since then; that change would go as well. */
   readonly alsoByUser: boolean;
-  /** The reason it cannot be brought back. */
+  /** The reason it cannot be restored. */
   readonly unavailable?: string;
 }
 

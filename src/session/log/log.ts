@@ -291,7 +291,7 @@ export interface CreateOptions extends LogOptions {
   /** Identifier in place of a new one. */
   readonly id?: string;
   readonly parent?: NewEventOf<"session.start">["parent"];
-  /** Directory of the file in place of that of the user's own sessions. */
+  /** Directory of the file in place of that of the user sessions. */
   readonly directory?: string;
 }
 
@@ -358,7 +358,7 @@ export class SessionLog {
   }
 
   /**
-   * An existing session, ready to go on. Torn and damaged lines are reported through `takeNotices`.
+   * An existing session, ready to continue. Torn and damaged lines are reported through `takeNotices`.
    * Throws SessionBusyError when another process has it, ReasonixError when it cannot be read.
    */
   static open(path: string, options: LogOptions = {}): SessionLog {
