@@ -177,7 +177,7 @@ export class TurnStates {
 export interface EventStore {
   readonly state: SessionState;
   append(event: NewEvent): Event;
-  /** Notices that arose in the store itself and wait to be told. */
+  /** Notices of the store itself that are not recorded yet. */
   takeNotices?(): readonly NewEvent[];
   /** Flushes to the disk itself. */
   sync(): void | Promise<void>;
@@ -248,8 +248,8 @@ export class Recorder implements Conversation {
     }
     const change = this.#states.take(kept);
     if (change) {
-      const told = { type: "turn.state", ...change } as const;
-      behind = behind ? this.#recordAfter(behind, told) : this.record(told) ?? undefined;
+      const stateEvent = { type: "turn.state", ...change } as const;
+      behind = behind ? this.#recordAfter(behind, stateEvent) : this.record(stateEvent) ?? undefined;
     }
     if (behind) return behind.then(() => {});
   }
@@ -336,7 +336,7 @@ export async function changeTools(recorder: Recorder, tools: readonly ToolSchema
   if (reset) await recordPrefix(recorder, { ...reset, ...head });
 }
 
-/** Why the head of a conversation is another one from here on. */
+/** The reason the prefix of a conversation changes here. */
 interface Reset {
   readonly reason: string;
   /** For people: "a → b" of models, "+x −y" of tools. */

@@ -74,7 +74,7 @@ export function redoTarget(state: SessionState): RewindTarget {
   throw new ReasonixError("Cannot redo: nothing was rewound since the latest turn", {
     exit: "usage",
     said: [["nothingToRedo"], ["redoTakesBack"]],
-    remedy: "redo takes back a rewind as long as the session has not gone on",
+    remedy: "redo takes back a rewind as long as the session has not continued",
   });
 }
 

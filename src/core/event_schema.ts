@@ -229,7 +229,7 @@ export const EVENT_KINDS = {
   }),
   /** The cache-stable head of every request that follows, up to the next one of these. */
   "context.prefix": z.object({
-    /** The reason the head of the request changes here: start, tools, model, tool_mode, fallback. */
+    /** The reason the prefix of the request changes here: start, tools, model, tool_mode, fallback. */
     reason: z.string(),
     /** The difference, for people: "a → b" of models, "+x −y" of tools. */
     detail: z.optional(z.string()),
@@ -332,7 +332,7 @@ export const EVENT_KINDS = {
     /** The rule an "always" answer would save. */
     rule: z.optional(z.string()),
   }),
-  /** The decision about a call, whoever made it. */
+  /** The decision about a call, by the rules, a hook or a person. */
   "approval.decision": z.object({
     callId: z.string(),
     decision: z.enum(["allow", "deny"]),

@@ -1,7 +1,7 @@
 import type { EventOf } from "./event.ts";
 
 /**
- * Reasons as codes with the words that vary in them. Models and logs get an English text, which stands beside
+ * Reasons as codes with the words that vary in them. Models and logs get an English text, which is next to
  * them; people get the one of their language.
  */
 

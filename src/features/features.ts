@@ -98,8 +98,8 @@ export const BASE_FEATURES: BaseFeatures = {
 const loadPlugins = lazy(() => Promise.all([import("./mcp/run_servers.ts"), loadMcp()]));
 
 /** Without a jail no language server is started, unless the user gave the run full access. */
-function mayRunServers({ scope: { full, forecast } }: ScopedDeps): boolean {
-  return full || forecast.confined;
+function mayRunServers({ scope: { full, expected } }: ScopedDeps): boolean {
+  return full || expected.confined;
 }
 
 /** Longest wait of an answer for the checks of the turn's edits. */

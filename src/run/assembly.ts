@@ -279,8 +279,8 @@ export class Assembly implements AsyncDisposable {
 
   /** Commands run in a jail, as far as that is known before the first one. */
   get confined(): boolean {
-    const { full, forecast } = this.#deps.scope;
-    return !full && forecast.confined;
+    const { full, expected } = this.#deps.scope;
+    return !full && expected.confined;
   }
 
   /**

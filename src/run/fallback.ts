@@ -143,7 +143,7 @@ export class Fallback {
       : undefined;
   }
 
-  /** Declares the head of the conversation that the model gets, and whose reasoning it does not get. */
+  /** Declares the prefix that the model gets, and whose reasoning it does not get. */
   async #change(next: Provider, { recorder, inputs, registry }: FallbackDeps): Promise<void> {
     const { model } = next;
     const detail = `${nameOf(this.#current)} → ${nameOf(next)}`;

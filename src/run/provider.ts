@@ -156,7 +156,7 @@ function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): Provid
     ...entry,
     ...(agent.temperature === undefined ? {} : { temperature: entry.temperature ?? agent.temperature }),
     ...(agent.top_p === undefined ? {} : { top_p: entry.top_p ?? agent.top_p }),
-    // The model is told that only one call of a message will be executed.
+    // The model learns that only one call of a message will be executed.
     ...(agent.max_calls_per_step === 1 ? { compat: { parallel_tool_calls: false, ...entry.compat } } : {}),
   };
 }

@@ -156,7 +156,7 @@ interface ToolHostSources {
   /** Directory for full outputs. */
   readonly outputDir: string;
   readonly guard: ProcessGuard | undefined;
-  readonly tell: (text: string) => void;
+  readonly notify: (text: string) => void;
 }
 
 /**
@@ -207,7 +207,7 @@ class RunToolHost implements CallHost {
   async #open(): Promise<ToolHost> {
     this.#opened = true;
     const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
-    const { workspace, outputDir, guard, tell } = this.#sources;
+    const { workspace, outputDir, guard, notify } = this.#sources;
     return new ProcessToolHost({
       command: selfCommand({
         role: TOOL_ROLE,
@@ -220,7 +220,7 @@ class RunToolHost implements CallHost {
         }),
       }),
       data: { ...workspace.options, roots: workspace.roots },
-      onProblem: tell,
+      onProblem: notify,
       ...(guard ? { guard } : {}),
     });
   }
@@ -278,11 +278,11 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     loaded,
     workspace,
     unconfined: scope.full,
-    forecast: scope.forecast,
+    expectedJail: scope.expected,
     permissionMode: deps.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
-    tell: (text, more) =>
+    notify: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     attended: deps.attended,
     describes: deps.attended && deps.options.parent === undefined,
@@ -292,7 +292,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     workspace,
     outputDir,
     guard: services.shell?.guard,
-    tell: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
+    notify: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
   });
   const { guard } = services.shell ?? {};
   const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });

@@ -157,7 +157,7 @@ export interface AssemblyOptions extends RunOptions {
   readonly inMemory?: boolean;
   /** Messages of a resumed session stay in its file until they are needed. */
   readonly messagesLater?: boolean;
-  /** A turn waits at its end for agents in the background, and tells the model of what they answered. */
+  /** A turn waits at its end for agents in the background, and reports their answers to the model. */
   readonly waitForAgents?: boolean;
   /** Absent: the user's own session. */
   readonly parent?: ParentRun;

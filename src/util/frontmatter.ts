@@ -156,7 +156,7 @@ class Reader {
       if (end > 0 && /^\s*(?:#.*)?$/.test(given.slice(end + 1))) {
         return unquote(given.slice(0, end + 1), quote);
       }
-      this.#note("a quoted text is not closed or goes on after its end");
+      this.#note("a quoted text is not closed or continues after its end");
       return given;
     }
     const text = given.replace(/\s+#.*$/, "");

@@ -89,7 +89,7 @@ const LINE_FEED = 10;
  */
 export function scanJsonl(
   path: string,
-  visit: (value: unknown, place: LinePosition) => void,
+  visit: (value: unknown, location: LinePosition) => void,
   options: { readonly from?: number } = {},
 ): JsonlReport {
   const decoder = new TextDecoder();

@@ -1,7 +1,7 @@
 import { errorMessage } from "../core/mod.ts";
 import { isRecord, parseJson } from "./json.ts";
 
-/** The holder of a lock, as far as the lock file tells. */
+/** The holder of a lock, as far as the lock file says. */
 export interface LockOwner {
   readonly pid?: number;
   /** RFC 3339. */

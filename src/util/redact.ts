@@ -24,7 +24,7 @@ interface SecretEncodings {
   readonly encoded: readonly string[];
 }
 
-/** Shorter pieces are too common to be told from other encoded data. */
+/** Shorter pieces are too common to distinguish from other encoded data. */
 const SHORTEST = 10;
 
 function secretEncodings(value: string): SecretEncodings {

@@ -211,7 +211,7 @@ export async function adoptWorktree(
     return undefined;
   }
   if (isOwnerAlive(record) && record.pid !== Deno.pid) {
-    throw new ReasonixError(`Cannot go on with the work tree ${id}: process ${record.pid} works in it`, {
+    throw new ReasonixError(`Cannot resume the work tree ${id}: process ${record.pid} works in it`, {
       remedy: "wait for it to end, or end it",
     });
   }

@@ -305,14 +305,14 @@ export async function summarize(task: SummaryTask, signal: AbortSignal): Promise
     problem = whole.problem;
   }
   const short = await ask(task, [...shortened(messages, SHORT_OUTPUT), closing], prompt, signal);
-  if (short.text !== undefined) return told(short.text, "summary of shortened outputs", problem);
+  if (short.text !== undefined) return summarized(short.text, "summary of shortened outputs", problem);
   problem = short.problem ?? problem;
   if (signal.aborted || short.outage) return { ...short, ...(problem ? { problem } : {}) };
   const parts = await inParts(task, prompt, signal);
-  return parts.text === undefined ? parts : told(parts.text, "summary in parts", problem);
+  return parts.text === undefined ? parts : summarized(parts.text, "summary in parts", problem);
 }
 
-function told(text: string, method: SummaryMethod, problem: string | undefined): SummaryOutcome {
+function summarized(text: string, method: SummaryMethod, problem: string | undefined): SummaryOutcome {
   return { text, method, ...(problem === undefined ? {} : { problem }) };
 }
 

@@ -54,9 +54,9 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
     warn("left out: it has no description, so nobody could tell when to use it");
     return undefined;
   }
-  const folder = source.dir.split(/[\\/]/).at(-1) ?? source.dir;
-  const name = (textField(head, "name") ?? "").trim() || folder;
-  if (name !== folder) warn(`its name "${name}" differs from its directory "${folder}"`);
+  const directory = source.dir.split(/[\\/]/).at(-1) ?? source.dir;
+  const name = (textField(head, "name") ?? "").trim() || directory;
+  if (name !== directory) warn(`its name "${name}" differs from its directory "${directory}"`);
   if (!/^[^\s/]+$/.test(name)) {
     warn(`left out: "${name}" cannot be a name, it has blanks or slashes`);
     return undefined;

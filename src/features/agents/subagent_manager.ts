@@ -124,7 +124,7 @@ class SubagentManager implements RunAgents {
   async #begin(
     task: AgentTask,
     child: ChildTask,
-    beside: Pick<AgentRunDeps, "sink" | "input"> = {},
+    more: Pick<AgentRunDeps, "sink" | "input"> = {},
   ): Promise<AgentRun | string> {
     const { recorder } = this.#run;
     const left = this.#costLeft();
@@ -141,7 +141,7 @@ class SubagentManager implements RunAgents {
       agent: child.agent.name,
       task,
       ...opened,
-      ...beside,
+      ...more,
       record: (event) => void recorder.record(event),
       slot: (signal) => this.#slots.take(signal),
       spend: (amount) => void (this.#spending += amount),
@@ -259,7 +259,7 @@ async function settled(ended: Promise<unknown>, milliseconds: number, signal: Ab
 function internalTask(
   { options }: RunContext,
   { steps = 0, overrides = {} }: InternalRequest,
-): Pick<ChildTask, "agent" | "readOnly" | "system" | "unattended" | "provider"> {
+): Pick<ChildTask, "agent" | "readOnly" | "system" | "nonInteractive" | "provider"> {
   const { model, provider, tools, temperature, system = "", readOnly = false } = overrides;
   if (model !== undefined) resolveModel(options.loaded.config, model);
   const agent: AgentDefinition = {
@@ -272,7 +272,7 @@ function internalTask(
     ...(model === undefined ? {} : { model }),
     ...(temperature === undefined ? {} : { temperature }),
   };
-  return { agent, readOnly, system, unattended: true, ...(provider ? { provider } : {}) };
+  return { agent, readOnly, system, nonInteractive: true, ...(provider ? { provider } : {}) };
 }
 
 function internalResult(

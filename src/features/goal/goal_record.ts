@@ -95,7 +95,7 @@ export class EffectTracker {
     for (const { path, change, diff, added, removed } of written) {
       this.#note("effect", `${path}\0${change}\0${diff ?? `${added} ${removed}`}`);
     }
-    // A failing command may tell more than one that works; a call that was refused tells nothing.
+    // A failing command may show more than one that works; a refused call shows nothing.
     if (written.length > 0 || (outcome !== "ok" && outcome !== "error")) return;
     if (call.reads) return this.#note("read", `${name}\0${call.args}\0${content.slice(0, MAX_OUTPUT)}`);
     // One that prints nothing is known by what it was called with.

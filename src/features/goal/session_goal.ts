@@ -208,7 +208,7 @@ export class SessionGoal implements GoalController {
    */
   async begin(
     request: GoalRequest,
-    told: "goalResearch" | "goalUpgraded" = "goalResearch",
+    message: "goalResearch" | "goalUpgraded" = "goalResearch",
   ): Promise<TurnInput> {
     const { recorder, registry, modes } = this.#deps;
     const objective = request.objective.trim();
@@ -231,14 +231,14 @@ export class SessionGoal implements GoalController {
     });
     this.#effects = new EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#notify("info", goalUpdate([told, research]));
+    if (research !== undefined) await this.#notify("info", goalUpdate([message, research]));
     return { text: objective };
   }
 
   /** The input of the turn that resumes the goal. Throws a ReasonixError (usage) where there is none. */
   resume(): Promise<TurnInput> {
     if (!this.open) {
-      throw new ReasonixError("Cannot go on: the session has no open goal", {
+      throw new ReasonixError("Cannot resume: the session has no open goal", {
         exit: "usage",
         remedy: "set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE",
       });

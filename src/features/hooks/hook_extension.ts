@@ -208,7 +208,7 @@ const IDLE_MS = 60_000;
 class HookExtension implements TurnExtension {
   readonly compaction: CompactionHooks;
   readonly #hooks: RunHooks;
-  /** Somebody is there to be told that the agent waits. */
+  /** A person can see that the agent waits. */
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
   /** The model has received the output of the start hooks. */

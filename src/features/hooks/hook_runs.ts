@@ -256,7 +256,7 @@ export class Hooks<S extends HookSource> {
   readonly #options: HooksOptions<S>;
   readonly #events: ReadonlySet<HookEvent>;
   /** Problems that the user was notified of. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(options: HooksOptions<S>) {
     this.#options = options;
@@ -282,13 +282,13 @@ export class Hooks<S extends HookSource> {
     }));
     const ran: Ran[] = [];
     for (const { source, effect, durationMs } of runs) {
-      await this.#tell(event, source, { effect, durationMs, callId: firing.callId });
+      await this.#notify(event, source, { effect, durationMs, callId: firing.callId });
       ran.push({ title: hookTitle(source), effect });
     }
     return await this.#combine(ran);
   }
 
-  async #tell(
+  async #notify(
     event: HookEvent,
     source: S,
     { effect, durationMs, callId }: { effect: HookEffect; durationMs: number; callId: string | undefined },
@@ -313,8 +313,8 @@ export class Hooks<S extends HookSource> {
     if (problem === undefined) return;
     const title = hookTitle(source);
     const key = JSON.stringify([title, event, problem]);
-    if (this.#told.has(key)) return;
-    this.#told.add(key);
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     const refuses = decision === "deny";
     const words = refuses ? "so it refuses" : "it had no effect";
     const text = `The ${event} hook ${title} failed: ${problem}; ${words}`;

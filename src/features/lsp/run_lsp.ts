@@ -71,11 +71,11 @@ export class RunLsp {
   ): Promise<{ readonly patch: string } | { readonly problem: string }> {
     const { cwd } = this.#deps.paths;
     try {
-      const place = { path: String(args.path), symbol: String(args.symbol) };
+      const location = { path: String(args.path), symbol: String(args.symbol) };
       const line = args.line === undefined ? undefined : Number(args.line);
       const files = tool === "lsp_rename"
-        ? await this.names.rename({ ...place, line: line ?? 1 }, String(args.new_name), signal)
-        : await this.names.remove({ ...place, line }, signal);
+        ? await this.names.rename({ ...location, line: line ?? 1 }, String(args.new_name), signal)
+        : await this.names.remove({ ...location, line }, signal);
       const { patchFor } = await loadSymbolEdits();
       return { patch: await patchFor(files.map((file) => ({ ...file, path: shownIn(cwd, file.path) }))) };
     } catch (error) {

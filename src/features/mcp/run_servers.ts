@@ -235,8 +235,8 @@ export class RunPlugins implements RunPluginsPort {
     this.#late = undefined;
     registry.setPluginTools(this.servers.tools());
     await changeTools(recorder, registry.schemas());
-    const told = this.servers.instructions();
-    if (told !== undefined) await appendIfChanged(recorder, told);
+    const message = this.servers.instructions();
+    if (message !== undefined) await appendIfChanged(recorder, message);
   }
 
   #changed(change: ServerChange): void {

@@ -38,7 +38,7 @@ interface TurnsOptions {
 
 class Turns implements TurnExtension {
   readonly #most: number;
-  readonly #tells: boolean;
+  readonly #showsStatus: boolean;
   readonly #waits: TurnsOptions["waits"];
   readonly #recorder: Recorder;
   #turn = 0;
@@ -46,7 +46,7 @@ class Turns implements TurnExtension {
   constructor({ most, status, waits }: TurnsOptions, recorder: Recorder) {
     this.#waits = waits;
     this.#most = most;
-    this.#tells = status;
+    this.#showsStatus = status;
     this.#recorder = recorder;
   }
 
@@ -60,7 +60,7 @@ class Turns implements TurnExtension {
    * The status after the message of a turn; undefined where other extensions caused more turns than planned.
    */
   get status(): string | undefined {
-    return this.#turn > this.#most || !this.#tells
+    return this.#turn > this.#most || !this.#showsStatus
       ? undefined
       : `<status>Turn ${this.#turn} of ${this.#most}</status>`;
   }

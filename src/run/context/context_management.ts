@@ -37,7 +37,7 @@ export interface ContextManager
   extends
     Required<Pick<ControlledDeps, "betweenSteps" | "onContextOverflow" | "compact">>,
     Pick<ControlledDeps, "onFailure"> {
-  /** Takes what plugins changed, chooses the model that answers, and tells it what is new around it. */
+  /** Takes what plugins changed, chooses the model that answers, and adds changes of its environment. */
   beforeTurn(): Promise<void>;
   /** Starts plugins and looks up the context window while the model is thinking. */
   warm(): Promise<void>;

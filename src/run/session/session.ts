@@ -100,7 +100,7 @@ function newId({ home, cwd }: RunPaths, id: string): string {
   if (!isFile(sessionPaths(projectDir(home, cwd), id).path)) return id;
   throw new ReasonixError(`Cannot begin session ${id}: there is one already`, {
     exit: "usage",
-    remedy: `go on with it: --resume ${id}`,
+    remedy: `resume it: --resume ${id}`,
   });
 }
 

@@ -50,13 +50,13 @@ export function listSessions(project: string, options: { readonly limit?: number
 
 /** Directories of all projects under a Reasonix home. */
 export function projectDirs(home: string): string[] {
-  const folder = parentDir(projectDir(home, "/"));
-  return namesIn(folder).map((name) => `${folder}/${name}`);
+  const directory = parentDir(projectDir(home, "/"));
+  return namesIn(directory).map((name) => `${directory}/${name}`);
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(directory: string): string[] {
   try {
-    return [...Deno.readDirSync(folder)].map((entry) => entry.name).sort();
+    return [...Deno.readDirSync(directory)].map((entry) => entry.name).sort();
   } catch {
     return [];
   }

@@ -79,7 +79,7 @@ interface Snapshot {
   readonly turn: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** The author of the changes: the program (tools, commands, a rewind) or somebody else between turns. */
+  /** The author of the changes: the program (tools, commands, a rewind) or another process between turns. */
   readonly by: "program" | "user";
   /** By path: relative to the workspace, or absolute outside of it. Null: not there any more. */
   readonly changed: Readonly<Record<string, FileEntry | null>>;

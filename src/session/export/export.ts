@@ -37,7 +37,7 @@ export interface Transcript {
 }
 
 /**
- * Reads a session as its reader would tell it: the current branch, including what compactions took from the
+ * Reads a session for people: the current branch, including what compactions took from the
  * model.
  */
 function readTranscript(path: string): Transcript {

@@ -23,7 +23,7 @@ export interface LogOffset {
 }
 
 /** Reads events at places of a file, in their order. Throws ReasonixError when they are not there. */
-export type EventReader = (places: readonly LogOffset[]) => Event[];
+export type EventReader = (locations: readonly LogOffset[]) => Event[];
 
 interface NewNode {
   readonly event: Event;
@@ -317,7 +317,7 @@ class MessageList {
     const messages = this.#nodes.read(indexes).flatMap((event) => messageOf(event) ?? []);
     if (messages.length === indexes.length) return messages;
     throw new ReasonixError("Cannot read the messages of the session: its file is another one now", {
-      remedy: "go on in a new session, or bring the file back as it was",
+      remedy: "continue in a new session, or restore the file",
     });
   }
 }
@@ -480,7 +480,7 @@ export function openTurn(state: SessionState): TurnRecord | undefined {
   return last && last.to === undefined ? last : undefined;
 }
 
-/** The goal that can be gone on with, if there is one. */
+/** The goal that can be resumed, if there is one. */
 export function openGoal({ goal }: Pick<SessionState, "goal">): SessionState["goal"] {
   return goal?.state === "complete" || goal?.state === "cleared" ? undefined : goal;
 }
