@@ -122,6 +122,7 @@ const NAMES = new Set([
   "show",
   "test",
   "docs",
+  "hooks",
   "config",
   "skills",
   "list",
