@@ -3,31 +3,27 @@ import { formatLocation, ReasonixError, type Sayings, type SourceLocation } from
 /** The path of a value: keys of tables and indexes of arrays, from the top of the file. */
 export type KeyPath = readonly (string | number)[];
 
-/** One thing that is wrong, or only odd, in the configuration. */
 export interface ConfigProblem {
   readonly level: "error" | "warning";
-  /** The thing that could not be used, with the offending value. */
+  /** Names the setting that cannot be used, with the offending value. */
   readonly message: string;
-  /** The next step for the user. */
   readonly remedy: string;
   readonly place?: SourceLocation;
-  /** Message and remedy for people who speak another language. */
   readonly said?: Sayings | undefined;
 }
 
-/** One line for people: place, message, and the remedy as a sentence of its own. */
+/** One line: location, message, and the remedy as a separate sentence. */
 export function formatProblem(problem: ConfigProblem): string {
   const place = problem.place ? `${formatLocation(problem.place)}: ` : "";
   const next = `${problem.remedy.charAt(0).toUpperCase()}${problem.remedy.slice(1)}`;
   return `${place}${problem.message}. ${next}`;
 }
 
-/** The same as codes, where they are known. */
 export function sayProblem({ place, said }: ConfigProblem): Sayings | undefined {
   return said && (place ? [["at", formatLocation(place)], ...said] : said);
 }
 
-/** The configuration cannot be used. All problems of all files are in `problems`, in file order. */
+/** All problems of all files are in `problems`, in file order. */
 export class ConfigError extends ReasonixError {
   override readonly name: string = "ConfigError";
   readonly problems: readonly ConfigProblem[];

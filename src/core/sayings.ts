@@ -3,7 +3,7 @@
  * English text that stands beside them; people get the one of their language.
  */
 export interface SayingWords {
-  /** Where in a file the next saying belongs. */
+  /** The location in a file that the next message is about. */
   readonly at: [place: string];
 
   readonly answered: [provider: string, host: string, kind: string, status: string, said: string];
@@ -259,7 +259,6 @@ export interface SayingWords {
   readonly goalReport: [file: string];
 }
 
-/** What a value of the configuration has to be. */
 export type Expected =
   | "one of"
   | "text"

@@ -1,34 +1,32 @@
 import { errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
+import type { McpServerSpec } from "./server_spec.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import type { McpServerSpec } from "./server_spec.ts";
 
-/** The server requires a sign-in, which only the user can make. */
 export class SignInNeeded extends ReasonixError {
   override readonly name = "SignInNeeded";
 }
 
 export const SIGN_IN = "it wants you to sign in";
 
-/** The server was gone before a message reached it, so the message had no effect. */
+/** The server ended before a message reached it, so the message had no effect. */
 export class UndeliveredError extends ReasonixError {
   constructor() {
     super("The server has ended");
   }
 }
 
-/** The server speaks the newer era, as it said only after it had been greeted in the older way. */
+/** The server answered the probe of the newer era only after the older greeting. */
 export class AnsweredLate extends ReasonixError {}
 
-/** An answer over HTTP that is no success, as the SDK reports it. */
+/** An HTTP error status, as the SDK reports it. */
 interface HttpRefusal extends Error {
   readonly status: number;
   readonly statusText?: string;
   readonly data?: { readonly text?: unknown };
 }
 
-/** The status of the answer that an explained error is about. */
 export function statusOf(error: unknown): number | undefined {
   return causes(error).find(isRefusal)?.status;
 }
@@ -44,17 +42,15 @@ function isRefusal(error: Error): error is HttpRefusal {
   return "status" in error && typeof error.status === "number";
 }
 
-/** The program of a server is not installed: only the user can change that, so it is not started again. */
+/** The program of a server is not installed, so it is not started again. */
 export class MissingProgramError extends ReasonixError {}
 
-/** Facts of a transport in addition to the error itself. */
 interface FailureContext {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;
-  /** The end of a process. */
   readonly ended?: string | undefined;
-  /** Seconds after which the server wants to be asked again. */
+  /** Retry-After of the server. */
   readonly waitSeconds?: number | undefined;
 }
 
@@ -62,18 +58,18 @@ const MAX_LINE = 300;
 const MAX_SAID = 200;
 
 /**
- * Says in one line what went wrong with a server: a ReasonixError whose cause is what was thrown. Aborts and
- * what is explained already stay as they are.
+ * Explains an error in one line, as a ReasonixError with the error as its cause. Aborts and ReasonixErrors
+ * stay.
  */
-export function explain(error: unknown, circumstances: FailureContext): unknown {
+export function explain(error: unknown, context: FailureContext): unknown {
   if (error instanceof ReasonixError || isAbort(error)) return error;
-  const { spec, ended } = circumstances;
+  const { spec, ended } = context;
   if (ended !== undefined) return new ReasonixError(ended, { cause: error });
   const chain = causes(error);
   const explained = chain.find((one) => one instanceof ReasonixError);
   if (explained) return explained;
   if (spec.type === "http") {
-    const [message, remedy] = httpProblem(chain, circumstances) ?? [];
+    const [message, remedy] = httpProblem(chain, context) ?? [];
     if (message === SIGN_IN) return new SignInNeeded(message, { remedy: remedy ?? "", cause: error });
     if (message !== undefined) {
       return new ReasonixError(message, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
@@ -94,12 +90,12 @@ function plain(message: string): string {
 
 type Problem = readonly [message: string, remedy?: string];
 
-function httpProblem(chain: readonly Error[], circumstances: FailureContext): Problem | undefined {
-  const { spec } = circumstances;
+function httpProblem(chain: readonly Error[], context: FailureContext): Problem | undefined {
+  const { spec } = context;
   const redirect = chain.find((one) => one instanceof RedirectError);
   if (redirect) {
-    const isOwn = redirect.from === placeOf(spec);
-    return [oneLine(redirect.message, MAX_LINE), isOwn ? "correct the url of the server" : TELL_OWNERS];
+    const isOwn = redirect.from === addressOf(spec);
+    return [oneLine(redirect.message, MAX_LINE), isOwn ? "correct the url of the server" : REPORT_IT];
   }
   const refusal = chain.find(isRefusal);
   if (refusal?.status === 401 || chain.some(({ name }) => name === "UnauthorizedError")) {
@@ -107,18 +103,18 @@ function httpProblem(chain: readonly Error[], circumstances: FailureContext): Pr
   }
   const narrow = chain.find(({ name }) => name === "InsufficientScopeError");
   if (narrow) return insufficient(narrow, spec);
-  if (refusal) return refused(refusal, circumstances);
+  if (refusal) return refused(refusal, context);
   const type = chain.map(({ message }) => /^Unexpected content type: (.*)$/.exec(message)?.[1]).find((one) =>
     one
   );
   if (type !== undefined) {
-    return [`${placeOf(spec)} is no MCP server: it answers with ${oneLine(type, 60)}`, LOOK_AT_URL];
+    return [`${addressOf(spec)} is no MCP server: it answers with ${oneLine(type, 60)}`, LOOK_AT_URL];
   }
   const network = chain.find((one) => one instanceof TypeError);
   return network && unreachable(network, spec);
 }
 
-const TELL_OWNERS = "tell those who run the server";
+const REPORT_IT = "report it to the operator of the server";
 const LOOK_AT_URL = "look at the url of the server; many end with /mcp";
 
 function unauthorized(spec: McpServerSpec): Problem {
@@ -150,13 +146,13 @@ function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: FailureC
   if (status === 403) return [`it refuses access (${shown})${more}`, "check the account or the headers"];
   if (status === 404 && answered) return [`it has forgotten the session (${shown})`];
   if (status === 404 || status === 405) {
-    return [`there is no MCP server at ${placeOf(spec)} (${shown})`, LOOK_AT_URL];
+    return [`there is no MCP server at ${addressOf(spec)} (${shown})`, LOOK_AT_URL];
   }
   const later = waitSeconds === undefined ? "" : `; it asks to come back in ${waitSeconds} s`;
   return [`it answers with ${shown}${more}${later}`];
 }
 
-/** Servers of HTTP/2 send no names. */
+/** HTTP/2 has no status texts. */
 const NAMES: Readonly<Record<number, string>> = {
   400: "Bad Request",
   403: "Forbidden",
@@ -169,7 +165,6 @@ const NAMES: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-/** The text of a page or a message, without its markup. */
 function wordsOf(body: string): string {
   const said = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
   if (/^\s*</.test(said)) return oneLine(/<title>([^<]*)<\/title>/i.exec(said)?.[1] ?? "", MAX_SAID);
@@ -184,8 +179,8 @@ function unreachable(error: Error, spec: McpServerSpec): Problem {
   return [`${host} could not be reached: ${oneLine(said, MAX_SAID)}`, remedy?.text ?? usual];
 }
 
-/** The address without what may be secret in it. */
-function placeOf({ url }: McpServerSpec): string {
+/** The address without user, query and fragment, which may be secret. */
+function addressOf({ url }: McpServerSpec): string {
   const { origin = "", pathname = url } = URL.parse(url) ?? {};
   return `${origin}${pathname}`;
 }

@@ -21,6 +21,7 @@ import {
   listSettings,
   type LoadedConfig,
   modelsOf,
+  nonInteractive,
   originText,
   projectConfigFile,
   type ProviderEntry,
@@ -28,7 +29,6 @@ import {
   requireProvider,
   resolveKey,
   resolveModel,
-  unattended,
   unusedSettings,
   userConfigFile,
   withModelSettings,
@@ -211,7 +211,7 @@ async function checkModel(
 ): Promise<void> {
   try {
     await requireProvider(loaded, locale);
-    for (const { config } of new Set([loaded, unattended(loaded)])) {
+    for (const { config } of new Set([loaded, nonInteractive(loaded)])) {
       resolveKey(resolveModel(config).entry, loaded.keys);
     }
   } catch (error) {

@@ -37,7 +37,6 @@ export interface FallbackOptions {
   readonly now?: () => number;
 }
 
-/** What a change of the model is declared to. */
 export interface FallbackDeps {
   readonly recorder: Recorder;
   readonly inputs: Pick<PromptInputs, "systemOf">;
@@ -79,9 +78,9 @@ export class Fallback {
   }
 
   /** Lets the next model that can answer in place of one that said nothing; false when there is none. */
-  async onFailure(error: ProviderError, failed: Provider, parts: FallbackDeps): Promise<boolean> {
+  async onFailure(error: ProviderError, failed: Provider, deps: FallbackDeps): Promise<boolean> {
     if (failed !== this.provider || !TAKEN.has(error.kind)) return false;
-    const next = await this.#takeNext(error, parts);
+    const next = await this.#takeNext(error, deps);
     if (!next) {
       // Nobody is left: the next turn begins with the first one again.
       if (this.#back !== undefined) this.#back = 0;
@@ -92,36 +91,36 @@ export class Fallback {
     const [from, to] = [nameOf(this.#current), nameOf(next)];
     const text = `${error.message}; ${to} answers in place of ${from}`;
     const said: Sayings = [...(error.said ?? [["because", error.message]]), ["fellBack", from, to]];
-    await parts.recorder.record({ type: "notice", level: "warning", code: "fallback", text, said });
-    await this.#change(next, parts);
+    await deps.recorder.record({ type: "notice", level: "warning", code: "fallback", text, said });
+    await this.#change(next, deps);
     return true;
   }
 
   /** Goes back to the first model once it is worth a try. */
-  async beforeTurn(parts: FallbackDeps): Promise<void> {
+  async beforeTurn(deps: FallbackDeps): Promise<void> {
     if (this.#back === undefined || this.#now() < this.#back) return;
     const { first } = this.#options;
     this.#back = undefined;
     this.#next = 0;
-    await this.#change(first, parts);
+    await this.#change(first, deps);
     const name = nameOf(first);
     const said: Sayings = [["answersAgain", name]];
     const text = `${name} is asked again`;
-    await parts.recorder.record({ type: "notice", level: "info", code: "fallback", text, said });
+    await deps.recorder.record({ type: "notice", level: "info", code: "fallback", text, said });
   }
 
-  async #takeNext(error: ProviderError, parts: FallbackDeps): Promise<Provider | undefined> {
+  async #takeNext(error: ProviderError, deps: FallbackDeps): Promise<Provider | undefined> {
     const { chain, create } = this.#options;
     for (let choice = chain[this.#next]; choice; choice = chain[this.#next]) {
       this.#next += 1;
       const name = `${choice.entry.name}/${choice.model}`;
       try {
         const provider = await create(choice);
-        const problem = this.#problem(provider, error, parts);
+        const problem = this.#problem(provider, error, deps);
         if (problem === undefined) return provider;
-        await passOver(parts, name, problem);
+        await passOver(deps, name, problem);
       } catch (cause) {
-        await passOver(parts, name, errorMessage(cause));
+        await passOver(deps, name, errorMessage(cause));
       }
     }
     return undefined;

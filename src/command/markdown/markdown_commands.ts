@@ -6,7 +6,7 @@ import { resolveModel } from "../../config/mod.ts";
 import { type CommandRoots, commandRoots, type SkillScope } from "../../context/mod.ts";
 import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { TrustItem } from "../../trust/mod.ts";

@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillScope } from "./skill.ts";
@@ -52,7 +52,6 @@ export function skillRoots(places: SkillRoots): SkillRoot[] {
   return roots;
 }
 
-/** Where commands of Markdown files are looked for. */
 export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome">;
 
 const COMMAND_FOLDERS = [".reasonix", ".claude"];

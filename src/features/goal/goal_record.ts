@@ -1,7 +1,7 @@
 import type { Event, EventOf, Saying, Sayings } from "../../core/mod.ts";
 import type { GoalRecord } from "../../run/mod.ts";
 
-/** What people are told of a goal, in English and as codes for other languages. */
+/** A notice about a goal, in English and as codes for other languages. */
 export interface GoalUpdate {
   readonly text: string;
   readonly said: Sayings;
@@ -147,7 +147,6 @@ export interface CheckResult {
 
 /** Everything that a decision about the next turn depends on. */
 export interface TurnFacts {
-  /** How the turn ended. */
   readonly reason: "done" | "failed" | "blocked" | "limit" | "provider" | "interrupted" | "terminated";
   readonly limit?: "steps" | "time" | "cost" | "repairs" | undefined;
   readonly detail?: string | undefined;
@@ -155,7 +154,7 @@ export interface TurnFacts {
   readonly report?:
     | { readonly status: "progress" | "blocked" | "complete"; readonly note: string }
     | undefined;
-  /** What the calls of the turn did: something new, only read something new, or neither. */
+  /** The most that calls of the turn did: a new effect, reading something new, or neither. */
   readonly effect: "effect" | "read" | "none";
   /** The checks, where the model said that the goal is reached. */
   readonly checks: readonly CheckResult[];
@@ -166,19 +165,19 @@ export interface TurnFacts {
 }
 
 /** The reason why the goal is not reached yet, for the text of the next turn. */
-type GoOn =
+type Continuation =
   | { readonly why: "silent" | "progress" | "idle" }
   | { readonly why: "blocked"; readonly times: number }
   | { readonly why: "checks"; readonly failed: readonly CheckResult[] };
 
 type GoalDecision =
-  | { readonly record: GoalRecord; readonly next: GoOn; readonly waitMs: number }
-  | { readonly record: GoalRecord; readonly next?: undefined; readonly news: GoalUpdate };
+  | { readonly record: GoalRecord; readonly next: Continuation; readonly waitMs: number }
+  | { readonly record: GoalRecord; readonly next?: undefined; readonly update: GoalUpdate };
 
 /** The same state this often in a row ends a goal as blocked. */
 const MOST_BLOCKED = 3;
 
-const GOES_ON = ["goalGoesOn"] as const;
+const RESUME_HINT = ["goalGoesOn"] as const;
 
 const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 60_000;
@@ -218,17 +217,17 @@ export function afterTurn(given: GoalRecord, facts: TurnFacts, limits: GoalLimit
   if (report?.status === "complete" && failed.length === 0) {
     return {
       record: { ...record, state: "complete" },
-      news: goalUpdate(["goalComplete", String(record.turns)]),
+      update: goalUpdate(["goalComplete", String(record.turns)]),
     };
   }
   if (record.blocked && record.blocked.times >= MOST_BLOCKED) {
-    const news = goalUpdate(["goalBlocked", report?.note ?? ""], GOES_ON);
-    return { record: { ...record, state: "blocked" }, news };
+    const update = goalUpdate(["goalBlocked", report?.note ?? ""], RESUME_HINT);
+    return { record: { ...record, state: "blocked" }, update };
   }
   const reached = limitOf(record, limits);
-  if (reached) return { record: { ...record, state: "limit", limit: reached.limit }, news: reached.news };
+  if (reached) return { record: { ...record, state: "limit", limit: reached.limit }, update: reached.update };
   const waitMs = effect === "none" ? waitAfter(record.idle) : 0;
-  return { record, next: goOn(record, facts, failed), waitMs };
+  return { record, next: continuation(record, facts, failed), waitMs };
 }
 
 /** The first turn of a leg is what the user asked for; only those that follow by themselves can be idle. */
@@ -253,46 +252,50 @@ function cutShort(record: GoalRecord, { reason, limit, detail = reason }: TurnFa
       const what = limit === "time" || limit === "cost" ? limit : "turn";
       return {
         record: { ...record, state: "limit", limit: what, note: detail },
-        news: goalUpdate(["goalTurnLimit", detail], GOES_ON),
+        update: goalUpdate(["goalTurnLimit", detail], RESUME_HINT),
       };
     }
     case "blocked":
       return {
         record: { ...record, state: "blocked", note: detail },
-        news: goalUpdate(["goalBlocked", detail], GOES_ON),
+        update: goalUpdate(["goalBlocked", detail], RESUME_HINT),
       };
     case "interrupted":
     case "terminated":
-      return { record: { ...record, state: "stopped" }, news: goalUpdate(["goalPaused"], GOES_ON) };
+      return { record: { ...record, state: "stopped" }, update: goalUpdate(["goalPaused"], RESUME_HINT) };
     default:
       return {
         record: { ...record, state: "stopped", note: detail },
-        news: goalUpdate(["goalFailed", detail], GOES_ON),
+        update: goalUpdate(["goalFailed", detail], RESUME_HINT),
       };
   }
 }
 
 interface Reached {
   readonly limit: NonNullable<GoalRecord["limit"]>;
-  readonly news: GoalUpdate;
+  readonly update: GoalUpdate;
 }
 
 function limitOf({ leg, idle }: GoalRecord, limits: GoalLimits): Reached | undefined {
   if (limits.turns > 0 && leg.turns >= limits.turns) {
-    return { limit: "turns", news: goalUpdate(["goalTurns", String(limits.turns)], GOES_ON) };
+    return { limit: "turns", update: goalUpdate(["goalTurns", String(limits.turns)], RESUME_HINT) };
   }
   if (limits.cost > 0 && leg.cost >= limits.cost) {
-    return { limit: "cost", news: goalUpdate(["goalCost", String(limits.cost)], GOES_ON) };
+    return { limit: "cost", update: goalUpdate(["goalCost", String(limits.cost)], RESUME_HINT) };
   }
   if (limits.durationMs > 0 && leg.durationMs >= limits.durationMs) {
-    return { limit: "time", news: goalUpdate(["goalTime", String(limits.durationMs / 1000)], GOES_ON) };
+    return { limit: "time", update: goalUpdate(["goalTime", String(limits.durationMs / 1000)], RESUME_HINT) };
   }
   if (limits.idle > 0 && idle >= limits.idle) {
-    return { limit: "progress", news: goalUpdate(["goalIdle", String(Math.ceil(idle))], GOES_ON) };
+    return { limit: "progress", update: goalUpdate(["goalIdle", String(Math.ceil(idle))], RESUME_HINT) };
   }
 }
 
-function goOn(record: GoalRecord, { report, effect }: TurnFacts, failed: readonly CheckResult[]): GoOn {
+function continuation(
+  record: GoalRecord,
+  { report, effect }: TurnFacts,
+  failed: readonly CheckResult[],
+): Continuation {
   if (failed.length > 0) return { why: "checks", failed };
   if (record.blocked) return { why: "blocked", times: record.blocked.times };
   if (report === undefined) return { why: "silent" };
@@ -300,7 +303,7 @@ function goOn(record: GoalRecord, { report, effect }: TurnFacts, failed: readonl
 }
 
 /** The record of a goal that is taken up again, with bounds and counts from the beginning. */
-export function takenUp(record: GoalRecord): GoalRecord {
+export function resumed(record: GoalRecord): GoalRecord {
   const { limit: _limit, blocked: _blocked, ...rest } = record;
   return { ...rest, state: "active", idle: 0, leg: { turns: 0, durationMs: 0, cost: 0 } };
 }
@@ -309,7 +312,7 @@ export function takenUp(record: GoalRecord): GoalRecord {
 const MAX_OBJECTIVE = 4000;
 const MAX_CHECK_OUTPUT = 6000;
 
-/** What a research goal has been told to keep, for its block. */
+/** The research record of a goal, for its block. */
 export interface ResearchStatus {
   /** Relative to the working directory. */
   readonly directory: string;
@@ -360,7 +363,7 @@ function researchLines({ directory, entries }: ResearchStatus): string[] {
 }
 
 /** The text of a turn that follows by itself. */
-export function continueText(next: GoOn): string {
+export function continueText(next: Continuation): string {
   switch (next.why) {
     case "progress":
       return "Go on with the goal.";

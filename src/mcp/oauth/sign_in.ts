@@ -1,40 +1,40 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import { after, unlessAborted } from "../../util/timer.ts";
 import { explain } from "../failures.ts";
-import { loadSdk } from "../sdk.ts";
-import type { McpServerSpec } from "../server_spec.ts";
-import { addressOf, serverFetch } from "../transport/http.ts";
 import {
   type AuthorizationServer,
+  type ClientIdentity,
   configuredClient,
   findAuthorizationServer,
   hasOwnAuthorization,
   isSafeEndpoint,
+  keptTokens,
   keyOf,
   obstacle,
+  type SignIn,
+  SignInStore,
 } from "./http_access.ts";
-import { type ClientIdentity, keptTokens, type SignIn, SignInStore } from "./sign_in_store.ts";
+import { loadSdk } from "../sdk.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { addressOf, serverFetch } from "../transport/http.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 
 export interface SignInOptions {
-  /** The Reasonix home, where the sign-in is kept. */
   readonly home: string;
-  /** The value of a variable that holds a secret. */
+  /** Looks up the value of a secret variable. */
   readonly secret: (name: string) => string | undefined;
-  /** Shows the address to visit to the user, and opens it where that is possible. */
+  /** Shows the address to the user, and opens it if possible. */
   readonly visit: (address: URL) => void | Promise<void>;
   /** Addresses that a user pastes whose browser runs on another machine. */
   readonly pasted?: AsyncIterable<string>;
   /** Receives the reason why a pasted text is of no use. */
   readonly refused?: (why: string) => void;
-  /** Ends the sign-in. */
   readonly signal: AbortSignal;
   /** Time limit of the user; five minutes when absent. */
   readonly limitMs?: number;
 }
 
-/** The grant of a user. */
 export interface SignedIn {
   readonly issuer: string;
   /** The rights of the tokens, if the authorization server named them. */
@@ -82,9 +82,9 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
 
 function knowsNoSignIn({ type, headers, headersHelper }: McpServerSpec): string | undefined {
   if (type === "stdio") return "it is a program on this machine";
-  if (headersHelper !== "") return "its headers_helper lets it in";
+  if (headersHelper !== "") return "its headers_helper authorizes it";
   return hasOwnAuthorization(headers)
-    ? "the Authorization header of its configuration lets it in"
+    ? "the Authorization header of its configuration authorizes it"
     : undefined;
 }
 
@@ -270,7 +270,7 @@ async function register({ spec, server, redirectUrl, scope }: {
   }
 }
 
-/** A client that was registered before is known under the port of that time. */
+/** A registered client needs the port of its registration. */
 function listen({ oauth }: McpServerSpec, before: SignIn | undefined): Callback {
   const { callback_port: port = 0 } = oauth ?? {};
   const old = Number(URL.parse(before?.redirect ?? "")?.port ?? 0);
@@ -282,7 +282,7 @@ function listen({ oauth }: McpServerSpec, before: SignIn | undefined): Callback 
   }
 }
 
-/** Waits for the answer of the authorization server, which the browser or a pasted address brings. */
+/** Waits for the answer of the authorization server, through the browser or a pasted address. */
 async function comeBack(
   callback: Callback,
   { name }: McpServerSpec,
@@ -290,7 +290,7 @@ async function comeBack(
 ): Promise<URLSearchParams> {
   const over = Promise.withResolvers<never>();
   const clear = after(limitMs, () => {
-    const late = `nobody came back from the browser within ${Math.round(limitMs / 1000)} s`;
+    const late = `the browser did not return within ${Math.round(limitMs / 1000)} s`;
     const forget = `reasonix mcp logout ${name}`;
     over.reject(obstacle(late, `try again; where the page does not know the program, first \`${forget}\``));
   });
@@ -312,7 +312,6 @@ const CALLBACK_PATH = "/callback";
 class Callback implements AsyncDisposable {
   /** The address that the authorization server gets. */
   readonly redirect: string;
-  /** A value that only the browser of this sign-in knows. */
   readonly state: string = new Uint8Array(crypto.getRandomValues(new Uint8Array(24))).toHex();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #answer = Promise.withResolvers<URLSearchParams>();
@@ -336,7 +335,7 @@ class Callback implements AsyncDisposable {
     return this.#answer.promise;
   }
 
-  /** Takes the address at which a browser on another machine ended. Returns the problem with it. */
+  /** Accepts the final address of a browser on another machine. Returns the problem with it. */
   accept(address: string): string | undefined {
     const query = URL.parse(address.trim())?.searchParams;
     if (!query?.has("state")) return `that is not an address that begins with ${this.redirect}?…`;
@@ -345,7 +344,6 @@ class Callback implements AsyncDisposable {
     return undefined;
   }
 
-  /** Shows the outcome in the browser. */
   finish(text: string): void {
     this.#outcome.resolve(text);
   }
@@ -382,17 +380,14 @@ function page(text: string, status: number): Response {
   });
 }
 
-/** The outcome of a sign-out. */
 export interface SignedOut {
-  /** There was a sign-in. */
   readonly known: boolean;
   /** Authorization servers that revoked the tokens. */
   readonly revoked: readonly string[];
-  /** Why others did not; their tokens are good until they expire. */
+  /** Reasons of the others; their tokens stay valid until they expire. */
   readonly problems: readonly string[];
 }
 
-/** The facts about a server that a sign-out needs. */
 export type SignedInServer = Pick<McpServerSpec, "name" | "url" | "headers" | "oauth">;
 
 /** Addresses of the servers that the user signed in at under a name, configured or not. */

@@ -69,11 +69,11 @@ function shown({ protocol, origin, pathname }: URL): string {
 
 /** Why a server could not be reached, from what the runtime threw. */
 interface NetworkFailure {
-  /** What the runtime said, without the address. */
+  /** The message of the runtime, without the address. */
   readonly said: string;
   /** The name has no address; `said` tells nothing more. */
   readonly unknownName: boolean;
-  /** What to do about it, for a failure that a repetition cannot change. */
+  /** The remedy of a failure that a retry cannot change. */
   readonly remedy?: Phrase;
 }
 
@@ -95,7 +95,7 @@ export function proxyHint(host: string): Phrase | undefined {
   };
 }
 
-/** How systems say that a name has no address. */
+/** Messages of systems about a name without an address. */
 const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
 
 /** Failures that a repetition cannot change, by what the runtime says, and what can. */

@@ -124,6 +124,7 @@ const NAMES = new Set([
   "docs",
   "hooks",
   "config",
+  "set",
   "skills",
   "list",
   "not-yet",

@@ -35,7 +35,7 @@ export const serverFailure = sentenceTeller({
   "correct or renew the value": "请改正或更新它的值",
   'it wants the right "{}" for this than you gave at the sign-in': "这需要权限“{1}”，登录时没有授予",
   "add it to scopes in oauth of the server, then {}": "请把它加入服务器 oauth 的 scopes，然后运行 {1}",
-  "tell those who run the server": "请告知该服务器的运营者",
+  "report it to the operator of the server": "请告知该服务器的运营者",
   "it wants more rights for this than you gave at the sign-in": "这需要比登录时授予的更多的权限",
   "{} leads to {} ({}), which is not followed": "{1} 转向 {2}（{3}），没有跟随",
   "correct the url of the server": "请改正服务器的 url",
@@ -73,8 +73,8 @@ export const serverFailure = sentenceTeller({
   'it has to print a JSON object such as {"Authorization": "Bearer …"}':
     '它应输出这样的 JSON 对象：{"Authorization": "Bearer …"}',
   "it is a program on this machine": "它是本机上的程序",
-  "its headers_helper lets it in": "它用 headers_helper 登录",
-  "the Authorization header of its configuration lets it in": "它用配置中的 Authorization 请求头登录",
+  "its headers_helper authorizes it": "它用 headers_helper 登录",
+  "the Authorization header of its configuration authorizes it": "它用配置中的 Authorization 请求头登录",
   "The connection was refused{}": "连接被拒绝{1}",
   "{}: Connection refused (os error {})": "{1}：连接被拒绝（os error {2}）",
 });

@@ -165,7 +165,7 @@ Deno.test("signIn gives up for a refusal, a person who does not come back, and a
   await using server = startProtectedServer(issuer);
   await using second = await openMcp([entry(server.url)]);
   const late = { visit: () => {}, limitMs: 20 };
-  const error = await assertRejects(() => signIn(second, late), ReasonixError, "nobody came back");
+  const error = await assertRejects(() => signIn(second, late), ReasonixError, "the browser did not return");
   assertMatch(error.remedy ?? "", /reasonix mcp logout far/);
 
   const life = new AbortController();
