@@ -1,6 +1,6 @@
 import type { Assembly } from "../../assembly/mod.ts";
 import { confirmed, minuteOf } from "../asking.ts";
-import { copyText } from "../clipboard.ts";
+import { copyText } from "../../util/clipboard.ts";
 import type { ArgumentValue, Choice, CommandBody, CommandHost } from "../command.ts";
 import type { CompactionReport } from "../../context/mod.ts";
 import {
