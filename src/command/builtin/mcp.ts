@@ -1,18 +1,18 @@
-import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../../config/mod.ts";
-import { isAbort, ReasonixError } from "../../../core/mod.ts";
-import { loadTexts, type Texts } from "../../../i18n/mod.ts";
+import type { ArgumentValue, CommandBody, CommandHost } from "../command.ts";
+import { rowsText } from "../../reports/mod.ts";
+import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
+import { isAbort, ReasonixError } from "../../core/mod.ts";
+import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import {
   loadSignIn,
   type McpServer,
   type McpServers,
   type McpServerSpec,
   type ServerStatus,
-} from "../../../mcp/mod.ts";
-import { openInBrowser } from "../../../util/network/browser.ts";
-import { suggestNames } from "../../../util/suggest.ts";
-import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import type { ArgumentValue, CommandBody, CommandHost } from "../../command.ts";
-import { rowsText } from "../../rows.ts";
+} from "../../mcp/mod.ts";
+import { openInBrowser } from "../../util/network/browser.ts";
+import { suggestNames } from "../../util/suggest.ts";
+import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 
 type ServerTexts = Texts["mcp_commands"];
 
@@ -24,7 +24,7 @@ type Action = (typeof ACTIONS)[number];
 /** What is chosen of one server in the panel. */
 type Deed = Exclude<Action, "untrust"> | "tools" | "details";
 
-export const command: CommandBody = {
+export const mcpCommand: CommandBody = {
   async run(host, argument, signal) {
     const texts = await loadTexts("mcp_commands", host.locale);
     const { servers, loaded } = await host.session();
@@ -332,8 +332,8 @@ function listText(
 }
 
 /** The raw name of a tool, and its short name. */
-function toolText(name: string, { aliases }: McpServer["spec"]): string {
-  const alias = aliases.get(name);
+function toolText(name: string, { shortNames }: McpServer["spec"]): string {
+  const alias = shortNames.get(name);
   return alias === undefined ? name : `${name} (${alias})`;
 }
 
