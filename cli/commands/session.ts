@@ -14,7 +14,8 @@ import {
 } from "../command.ts";
 import { forReader } from "../terminal/narrow.ts";
 import type { CliContext } from "../terminal/process.ts";
-import { minute, outputWidth, table } from "../terminal/table.ts";
+import { minute, table } from "../../src/reports/mod.ts";
+import { outputWidth } from "../terminal/display.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { openForRewind, type RunPaths } from "../../src/assembly/mod.ts";
 import {
@@ -53,7 +54,7 @@ import { fitDisplay } from "../../src/util/display_width.ts";
 import { oneLine, printableJson } from "../../src/util/terminal_text.ts";
 import { attachments, userText } from "../../src/util/user_text.ts";
 import { VERSION } from "../../src/util/version.ts";
-import { grouped, moneyFigure, palette, tokenFigures, wantsColour } from "../../src/view/mod.ts";
+import { grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
 
 const SESSION = argument("Id, part of an id, title, or file", "session", "sessions");
 const LATEST = [optional(SESSION)];
@@ -194,7 +195,7 @@ async function search(this: CliContext, flags: ListFlags, ...words: string[]): P
     ...(flags.all ? {} : { project: projectDir(home, cwd) }),
   });
   if (flags.json) return printJson(this, hits);
-  const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
+  const { bold } = palette(wantsColor(this.process.env, Deno.stdout.isTerminal()));
   const mark = (text: string) => highlighted(text, words, bold);
   if (hits.length > 0) {
     this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark, width)).join("\n")));

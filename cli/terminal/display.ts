@@ -1,5 +1,5 @@
 import type { PrinterOptions } from "../../src/frontend/mod.ts";
-import { roughWidth, wantsColour } from "../../src/view/mod.ts";
+import { roughWidth, wantsColor } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
 
 type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit" | "width">;
@@ -10,8 +10,8 @@ export function displayOf(context: CliContext, noColor = false): Display {
   const isDumb = env.TERM === "dumb";
   const [out, err] = [Deno.stdout.isTerminal(), Deno.stderr.isTerminal()];
   return {
-    color: !noColor && wantsColour(env, err),
-    outColor: !noColor && wantsColour(env, out),
+    color: !noColor && wantsColor(env, err),
+    outColor: !noColor && wantsColor(env, out),
     terminal: out && !isDumb,
     live: err && !isDumb,
     columns,
@@ -47,4 +47,16 @@ function measuring(): Pick<Display, "fit" | "width"> {
     },
     width: (text) => load()?.displayWidth(text) ?? roughWidth(text),
   };
+}
+
+/**
+ * Columns of the terminal that standard output is, else undefined: what goes to a file or a program is not
+ * cut.
+ */
+export function outputWidth(): number | undefined {
+  try {
+    return Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined;
+  } catch {
+    return undefined;
+  }
 }

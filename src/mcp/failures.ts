@@ -118,7 +118,7 @@ const REPORT_IT = "report it to the operator of the server";
 const LOOK_AT_URL = "look at the url of the server; many end with /mcp";
 
 function unauthorized(spec: McpServerSpec): Problem {
-  if (spec.headersHelper !== "") {
+  if (spec.headers_helper !== "") {
     return ["it refuses the headers that headers_helper printed (401)", "look at what the helper prints"];
   }
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization")) {

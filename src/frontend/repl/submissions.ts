@@ -11,16 +11,15 @@ interface ExecuteDeps {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
   readonly texts: ChatTexts;
-  /** Runs a command below its line. */
   readonly headed?: <T>(line: string, run: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 }
 
 /**
- * Does what a message asks for: `/name` is a command, `!line` a line of the shell, `# fact` something to
- * remember; all else is for the model, with `//` as a slash that begins a text. A blank before it makes any
- * of them a text. Returns how the turn ended, where it was one.
+ * Executes a message: `/name` is a command, `!line` a shell command, `# fact` something to remember; the
+ * rest is for the model, with `//` as a slash that begins a text. A leading blank makes any of them a text.
+ * Returns how the turn ended, if it was one.
  */
-export async function carryOut(
+export async function executeMessage(
   { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
@@ -51,35 +50,53 @@ export async function carryOut(
   return await (await session()).run({ text, ...seen }, signal);
 }
 
-/** Characters of a fact; a longer line is a message. */
 const MAX_FACT = 200;
 
-/** The fact of a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
+/** The fact in a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
 function factOf({ text, pasted = false }: Pick<Sent, "text" | "pasted">): string | undefined {
   const fact = pasted ? undefined : /^# +(\S.*)$/u.exec(text.trimEnd())?.[1];
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
 }
 
-/** A draft of the user, or a text that a command sends in their place. */
+/** A draft of the user, or a text that a command sends. */
 interface Sent extends Draft {
-  /** What goes to the model as it is; absent: the text is read first. */
+  /** Sent to the model as it is; absent: the text is interpreted first. */
   readonly input?: TurnInput;
 }
 
-interface TurnQueueOptions {
-  /** Does what a draft asks for, until the signal stops it. Never rejects. */
-  readonly work: (draft: Sent, signal: AbortSignal) => Promise<void>;
-  /** Another draft waits, or none is worked on any more. */
+/** By then the effect of the key has been drawn. */
+const WARM_AFTER_MS = 10;
+/** Messages that are read at once; takes 1 to 3 ms. */
+const READ_AHEAD = 200;
+
+interface SubmissionsOptions {
+  readonly host: SessionHost;
+  readonly commands: CommandHost;
+  readonly texts: ChatTexts;
+  /** Returns drafts that were not executed to the composer, in this order. */
+  readonly giveBack: (drafts: readonly Sent[]) => void;
+  /** A sink for the events of a warm-up, which are not shown. */
+  readonly warmUpSink: () => EventSink;
+  readonly fail: (error: unknown) => void;
+  readonly headed: NonNullable<ExecuteDeps["headed"]>;
   readonly changed: () => void;
 }
 
-/** What the user sent: one draft is worked on, the others wait in order. */
-class TurnQueue {
-  readonly #options: TurnQueueOptions;
+/**
+ * Sends drafts of the user to the session.
+ *
+ * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
+ */
+export class Submissions {
+  readonly #options: SubmissionsOptions;
+  /** Sent drafts that wait, in order. */
   readonly #waiting: Sent[] = [];
+  /** Stops the draft that is being executed. */
   #turn: AbortController | undefined;
+  readonly #steering: string[] = [];
+  #warm = false;
 
-  constructor(options: TurnQueueOptions) {
+  constructor(options: SubmissionsOptions) {
     this.#options = options;
   }
 
@@ -87,7 +104,7 @@ class TurnQueue {
     return this.#turn !== undefined;
   }
 
-  /** It was asked to stop and has not yet. */
+  /** The running draft was asked to stop and has not yet. */
   get stopping(): boolean {
     return this.#turn?.signal.aborted === true;
   }
@@ -96,136 +113,82 @@ class TurnQueue {
     return this.#waiting;
   }
 
-  /** Takes a draft; it is worked on at once when nothing else is. */
-  add(draft: Sent): void {
-    this.#waiting.push(draft);
-    if (!this.#turn) void this.#run();
+  /** Steering messages that the running turn has not taken yet. */
+  get steering(): readonly string[] {
+    return this.#steering;
+  }
+
+  /** A session is open or being opened. */
+  get opening(): boolean {
+    return this.#options.host.opening;
+  }
+
+  /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
+  add(draft: Sent, first = false): void {
+    if (first) this.#waiting.unshift(draft);
+    else this.#waiting.push(draft);
+    if (!this.busy) void this.#run();
     else this.#options.changed();
   }
 
-  /** Takes a draft that goes before those that wait. */
-  addFirst(draft: Sent): void {
-    this.#waiting.unshift(draft);
-    if (!this.#turn) void this.#run();
-    else this.#options.changed();
-  }
-
-  /** The last one of those that wait, which waits no longer. */
+  /** Removes the last waiting draft. */
   takeBack(): Sent | undefined {
     const draft = this.#waiting.pop();
     if (draft) this.#options.changed();
     return draft;
   }
 
-  /** All of those that wait, which wait no longer. */
-  takeAll(): readonly Sent[] {
-    return this.#waiting.splice(0);
-  }
-
-  /** Stops what is being worked on; what waited is the user's again. */
-  stop(reason: "interrupted" | "terminated"): readonly Sent[] {
-    this.#turn?.abort(reason);
-    return this.takeAll();
-  }
-
   async #run(): Promise<void> {
     for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
       this.#turn = new AbortController();
       this.#options.changed();
-      await this.#options.work(draft, this.#turn.signal);
+      await this.#execute(draft, this.#turn.signal);
     }
     this.#turn = undefined;
     this.#options.changed();
   }
-}
 
-/** A key is on the screen by then. */
-const WARM_AFTER_MS = 10;
-/** Messages that are read at once, in 1 to 3 ms. */
-const READ_AHEAD = 200;
-
-interface SubmissionsOptions {
-  readonly host: SessionHost;
-  readonly commands: CommandHost;
-  readonly texts: ChatTexts;
-  /** What came to nothing is the user's again, in this order. */
-  readonly giveBack: (drafts: readonly Sent[]) => void;
-  /** Takes the events of a turn of which nothing is shown. */
-  readonly rehearsal: () => EventSink;
-  readonly fail: (error: unknown) => void;
-  readonly headed: NonNullable<ExecuteDeps["headed"]>;
-  readonly changed: () => void;
-}
-
-/**
- * What the user sends, on its way into the session.
- *
- * Contract: nothing that was sent is lost: it is recorded in the session, waits, or is given back.
- */
-export class Submissions {
-  readonly queue: TurnQueue;
-  readonly #options: SubmissionsOptions;
-  readonly #steering: string[] = [];
-  #warm = false;
-
-  constructor(options: SubmissionsOptions) {
-    this.#options = options;
-    this.queue = new TurnQueue({
-      work: (draft, signal) => this.#work(draft, signal),
-      changed: options.changed,
-    });
-  }
-
-  /** Said into the running turn, and not taken by it yet. */
-  get steering(): readonly string[] {
-    return this.#steering;
-  }
-
-  /** There is a session to send to, or will be. */
-  get opening(): boolean {
-    return this.#options.host.opening;
-  }
-
-  /** Takes a draft: into the running turn, or as the next one. */
+  /** Sends a draft into the running turn, or as the next one. */
   async submit(draft: Sent): Promise<void> {
-    if (this.queue.busy && await this.#meanwhile(draft.text)) return;
-    if (!this.queue.busy || !draft.steer || !isPlainText(draft)) return this.queue.add(draft);
+    if (this.busy && await this.#meanwhile(draft.text)) return;
+    if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft.text);
     await controller.submit({ type: "steer", text: draft.text });
     this.#options.changed();
   }
 
-  /** A session goes on: a plan that waits in it is asked about, unless something else was said first. */
+  /** Asks about the pending plan of a resumed session, unless a message was sent first. */
   opened({ modes }: Assembly): void {
-    if (modes.planWaits && !this.queue.busy && this.queue.waiting.length === 0) {
-      this.queue.add({ text: "/plan", steer: false });
+    if (modes.planWaits && !this.busy && this.waiting.length === 0) {
+      this.add({ text: "/plan", steer: false });
     }
   }
 
-  /** A message is being written: what it will need is made ready, once. */
+  /** Warms up the session for the message that is being typed; once. */
   warm(): void {
     if (this.#warm) return;
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
-      const { host, rehearsal } = this.#options;
-      // One that could not be opened is tried again with a message, whose keys its questions must not take.
-      if (this.queue.busy || !host.opening) return;
+      const { host, warmUpSink } = this.#options;
+      // A session that could not be opened is opened with a message: its questions must not take typed keys.
+      if (this.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
-        await session.warmUp(rehearsal());
+        await session.warmUp(warmUpSink());
       }).catch(() => {});
     });
   }
 
-  /** Sends a text in place of the user, before what waits. */
+  /** Sends a text before the waiting ones. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    this.queue.addFirst({ text, steer: false, input: { ...rest, text } });
+    this.add({ text, steer: false, input: { ...rest, text } }, true);
   }
 
-  /** Stops what is being done; what waits is given back. */
+  /** Stops the running draft; returns the waiting ones to the composer. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
-    this.#options.giveBack(this.queue.stop(reason));
+    this.#turn?.abort(reason);
+    this.#options.giveBack(this.#waiting.splice(0));
   }
 
   event(event: Event): void {
@@ -234,7 +197,7 @@ export class Submissions {
     if (at >= 0) this.#steering.splice(at, 1);
   }
 
-  /** Carries out a command that does not wait for the end of a turn; false for everything else. */
+  /** Runs a command that does not wait for the end of a turn; false for everything else. */
   async #meanwhile(text: string): Promise<boolean> {
     if (!/^\/[^/]/.test(text)) return false;
     const { commands, fail, headed, host } = this.#options;
@@ -251,41 +214,41 @@ export class Submissions {
     return true;
   }
 
-  async #work(draft: Sent, signal: AbortSignal): Promise<void> {
+  async #execute(draft: Sent, signal: AbortSignal): Promise<void> {
     const { commands, texts, fail, headed, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
-      const outcome = await carryOut(draft, { commands, texts, session, headed }, signal);
+      const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
     } catch (error) {
       if (!signal.aborted) fail(error);
-      giveBack([draft, ...this.queue.takeAll()]);
+      giveBack([draft, ...this.#waiting.splice(0)]);
     }
   }
 
-  /** The session, unless the user stops before it is there. */
+  /** The session, unless the user stops before it is open. */
   #opened(signal: AbortSignal): Promise<Assembly> {
     return unlessAborted(this.#options.host.current(), signal);
   }
 
-  /** What no step has taken is sent next, or given back when the turn did not come to its end. */
+  /** Sends unused steering messages next, or returns them when the turn did not complete. */
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
     const left = controller.takeSteering().map((text): Sent => ({ text, steer: false }));
     this.#steering.length = 0;
-    if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
-    else this.#options.giveBack([...left, ...this.queue.takeAll()]);
+    if (done) left.reverse().forEach((draft) => this.add(draft, true));
+    else this.#options.giveBack([...left, ...this.#waiting.splice(0)]);
   }
 }
 
-/** Reads the messages of a long session bit by bit, so that keys come in between. */
+/** Reads the messages of a long session in small parts, so that keys are handled in between. */
 function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageList">): void {
   try {
     if (messageList.readAhead(READ_AHEAD)) after(WARM_AFTER_MS, () => readAhead({ messageList }));
-  } catch { /* the turn that needs them tells it */ }
+  } catch { /* the turn that needs them reports it */ }
 }
 
-/** Only words can be said in between: commands, lines of the shell, facts and images wait for their turn. */
+/** Only plain text can steer: commands, shell lines, facts and images wait for their turn. */
 function isPlainText({ text, images = [], pasted }: Sent): boolean {
   return images.length === 0 && !/^[/!]/.test(text) && factOf({ text, pasted }) === undefined;
 }

@@ -46,14 +46,29 @@ export const texts = {
   time: "time",
   seconds: (seconds: string) => `${seconds} s`,
 
-  agents: { readOnly: "read-only", untrusted: "not trusted: reasonix trust" },
-  hooks: {
-    none: "No hooks here",
-    untrusted: "not trusted: reasonix trust",
-    broken: "does not run",
-    closed: "refuses when it fails",
+  agents: {
+    skill: "skill",
+    readOnly: "read-only",
+    model: (name: string) => `model ${name}`,
+    worktree: "separate worktree",
+    untrusted: "not trusted (reasonix trust)",
   },
-  noSkills: "No skills here; `reasonix skills list` says where it looked",
+  hooks: {
+    none: "No hooks here; `reasonix docs hooks` says how to write one",
+    states: { on: "on", untrusted: "not trusted", broken: "broken" },
+    closed: "refuses when it fails",
+    noLimit: "no time limit",
+    confined: "in the jail",
+  },
+  skillList: {
+    untrusted: "scripts not trusted (reasonix trust)",
+    shadowed: (file: string, name: string) => `not used: ${file} (another skill named ${name} comes first)`,
+    none: (roots: string, configured: string) =>
+      `No skills here. Looked in ${roots} from this directory up to the repository root, ` +
+      `in your home directory${configured === "" ? "" : `, in ${configured}`}`,
+    unusedDirectory:
+      "The directory skills/ is used with: reasonix config set --local skills.paths '[\"skills\"]'",
+  },
   scopes: { project: "project", global: "everywhere", user: "yours", configured: "configured" },
   noMemory: "Nothing is remembered here. A line that begins with # and a space remembers a fact",
   memoryHint: "`/memory NAME` shows one, `/memory forget NAME` takes it out of use",

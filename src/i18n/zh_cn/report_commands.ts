@@ -46,14 +46,29 @@ export const texts: typeof en = {
   time: "用时",
   seconds: (seconds) => `${seconds} 秒`,
 
-  agents: { readOnly: "只读", untrusted: "尚未信任：reasonix trust" },
-  hooks: {
-    none: "这里没有钩子",
-    untrusted: "未受信任：reasonix trust",
-    broken: "不会运行",
-    closed: "失败时视为拒绝",
+  agents: {
+    skill: "技能",
+    readOnly: "只读",
+    model: (name) => `模型 ${name}`,
+    worktree: "独立的工作树",
+    untrusted: "尚未信任（reasonix trust）",
   },
-  noSkills: "这里没有技能；`reasonix skills list` 会说明查找过哪些位置",
+  hooks: {
+    none: "这里没有钩子；编写方法见 `reasonix docs hooks`",
+    states: { on: "启用", untrusted: "未受信任", broken: "不会运行" },
+    closed: "失败时视为拒绝",
+    noLimit: "无时间限制",
+    confined: "在沙箱中",
+  },
+  skillList: {
+    untrusted: "脚本尚未信任（reasonix trust）",
+    shadowed: (file, name) => `未使用：${file}（另一个名为 ${name} 的技能优先）`,
+    none: (roots, configured) =>
+      `这里没有技能。已查找从此目录到仓库根目录的 ${roots}、你的主目录${
+        configured === "" ? "" : `以及 ${configured}`
+      }`,
+    unusedDirectory: "要使用 skills/ 目录：reasonix config set --local skills.paths '[\"skills\"]'",
+  },
   scopes: { project: "项目", global: "全局", user: "用户", configured: "配置" },
   noMemory: "这里还没有记住任何内容。以 # 加空格开头的一行会被记住",
   memoryHint: "`/memory 名称` 查看一条，`/memory forget 名称` 遗忘一条",

@@ -80,9 +80,9 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
   }
 }
 
-function knowsNoSignIn({ type, headers, headersHelper }: McpServerSpec): string | undefined {
+function knowsNoSignIn({ type, headers, headers_helper: helper }: McpServerSpec): string | undefined {
   if (type === "stdio") return "it is a program on this machine";
-  if (headersHelper !== "") return "its headers_helper authorizes it";
+  if (helper !== "") return "its headers_helper authorizes it";
   return hasOwnAuthorization(headers)
     ? "the Authorization header of its configuration authorizes it"
     : undefined;

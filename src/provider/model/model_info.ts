@@ -6,15 +6,14 @@ import { isRecord } from "../../util/json.ts";
 export interface ModelInfoOptions {
   readonly entry: ProviderEntry;
   readonly model: string;
-  /** Overrides the effort of the entry. */
   readonly effort?: string | undefined;
-  /** Reasonix home, where fetched tables lie; absent: only those that come with the program count. */
+  /** Reasonix home, which holds fetched tables; absent: only the built-in ones are used. */
   readonly home?: string | undefined;
 }
 
 /**
  * Returns what is known of a model of an entry: what `model_settings` says, else the entry, else the tables
- * of facts. What nobody says is absent. Rejects like {@linkcode factsOf}.
+ * of facts. Unknown facts are absent. Rejects like {@linkcode factsOf}.
  */
 export async function modelInfo(
   { entry: whole, model, effort, home }: ModelInfoOptions,
@@ -22,7 +21,8 @@ export async function modelInfo(
   const entry = withModelSettings(whole, model);
   const wanted = effort ?? entry.effort;
   const facts = isDeclared(entry, wanted) ? undefined : await factsOf(entry, model, home);
-  const price = entry.price ? declaredPrice(entry.price) : priceOf(facts, entry);
+  const known = entry.price ? declaredPrice(entry.price) : facts?.price;
+  const price = known && priceOf(known, entry.cache_ttl, entry.price ? entry.price.date : facts?.date);
   const reasoning = reasoningOf(entry, facts);
   const window = entry.context_window ?? facts?.window;
   const outputLimit = entry.max_output_tokens ?? facts?.output;
@@ -40,7 +40,7 @@ export async function modelInfo(
   };
 }
 
-/** Reports whether the user said everything that the tables could. */
+/** Reports whether the settings make the tables unnecessary. */
 function isDeclared(entry: ProviderEntry, effort: string | undefined): boolean {
   const { context_window, max_output_tokens, price, vision, efforts } = entry;
   const thinks = effort === undefined || effort === "" || efforts !== undefined;
@@ -55,13 +55,9 @@ function reasoningOf(
   return { ...facts?.reasoning, thinks: efforts.length > 0, levels: efforts };
 }
 
-function priceOf(facts: FoundFacts | undefined, { cache_ttl }: ProviderEntry): Price | undefined {
-  return facts?.price && knownPrice(facts.price, { ttl: cache_ttl, date: facts.date });
-}
-
 type FactsOwner = Pick<ProviderEntry, "name" | "base_url" | "facts">;
 
-/** The facts of one model, and from when and where they are. */
+/** The facts of one model, with their date and source. */
 export interface FoundFacts extends ModelFacts {
   readonly date: string;
   readonly source: string;
@@ -98,7 +94,7 @@ async function tableOf(entry: FactsOwner, home: string | undefined): Promise<Fac
   return table;
 }
 
-/** Vendors put a day behind the name of a model that stays the same. */
+/** Date that vendors append to the name of an unchanged model. */
 const DAY = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/;
 
 function findIn({ date, source, models }: FactsTable, model: string): FoundFacts | undefined {
@@ -122,21 +118,20 @@ export interface FactRates {
   readonly input: number;
   readonly output: number;
   /** Absent: as `input`. */
-  readonly cachedInput?: number;
+  readonly cachedInput?: number | undefined;
   /** Absent: as `input`. */
-  readonly cacheWrite?: number;
+  readonly cacheWrite?: number | undefined;
   /** The same for a cache that is kept for an hour. */
-  readonly cacheWrite1h?: number;
+  readonly cacheWrite1h?: number | undefined;
 }
 
 /** Prices, those of long requests included. */
 export interface FactPrice extends FactRates {
   /** USD when absent. */
   readonly currency?: string;
-  readonly tiers?: readonly (FactRates & { readonly above: number })[];
+  readonly tiers?: readonly (FactRates & { readonly above: number })[] | undefined;
 }
 
-/** The known facts of a model at a vendor. */
 export interface ModelFacts {
   /** Tokens that a request may have. */
   readonly window?: number;
@@ -152,7 +147,7 @@ export interface ModelFacts {
 export interface FactsTable {
   /** `YYYY-MM-DD`. */
   readonly date: string;
-  /** Page or file that they come from. */
+  /** Page or file of origin. */
   readonly source: string;
   readonly models: Readonly<Record<string, ModelFacts>>;
 }
@@ -187,7 +182,7 @@ export interface FetchedHeader {
 }
 
 /**
- * Returns the fetched table of a vendor, or of whoever has this address. Undefined: there is none, or the
+ * Returns the fetched table of a vendor, or of the vendor at this address. Undefined: there is none, or the
  * file is damaged, so that the built-in tables count.
  */
 function readFetched(file: string, vendor: string | undefined, url: string): FactsTable | undefined {
@@ -207,45 +202,39 @@ function readFetched(file: string, vendor: string | undefined, url: string): Fac
 }
 
 type Declared = NonNullable<ProviderEntry["price"]>;
-type DeclaredTier = NonNullable<Declared["tiers"]>[number];
 
-/** Returns a price as the configuration has it. */
-function declaredPrice({ currency, date, tiers, cache_hit, ...rest }: Declared): Price {
+type DeclaredRates =
+  | Pick<Declared, "input" | "output" | "cached_input" | "cache_write">
+  | Omit<NonNullable<Declared["tiers"]>[number], "above">;
+
+/** A price of the configuration, as tables have it. */
+function declaredPrice({ cache_hit, tiers, currency, ...rest }: Declared): FactPrice {
   return {
     ...declaredRates({ ...rest, cached_input: rest.cached_input ?? cache_hit }),
     currency,
-    ...(date === undefined ? {} : { date }),
-    ...(tiers ? { tiers: tiers.map(({ above, ...rates }) => ({ above, ...declaredRates(rates) })) } : {}),
+    tiers: tiers?.map(({ above, ...rates }) => ({ above, ...declaredRates(rates) })),
   };
 }
 
-function declaredRates(
-  { input, output, cached_input, cache_write }:
-    | Pick<Declared, "input" | "output" | "cached_input" | "cache_write">
-    | Omit<DeclaredTier, "above">,
-): Rates {
-  return {
-    input,
-    cachedInput: cached_input ?? input,
-    output,
-    ...(cache_write === undefined ? {} : { cacheWrite: cache_write }),
-  };
+function declaredRates({ input, output, cached_input, cache_write }: DeclaredRates): FactRates {
+  return { input, output, cachedInput: cached_input, cacheWrite: cache_write };
 }
 
-/** Returns a price as a table of facts has it, for a cache that is kept so long. */
-function knownPrice(
+/** The price of requests with this lifetime of the cache. */
+function priceOf(
   { currency = "USD", tiers, ...rates }: FactPrice,
-  { ttl, date }: { readonly ttl: ProviderEntry["cache_ttl"]; readonly date: string },
+  ttl: ProviderEntry["cache_ttl"],
+  date: string | undefined,
 ): Price {
   return {
-    ...knownRates(rates, ttl),
+    ...ratesOf(rates, ttl),
     currency,
-    date,
-    ...(tiers ? { tiers: tiers.map(({ above, ...each }) => ({ above, ...knownRates(each, ttl) })) } : {}),
+    ...(date === undefined ? {} : { date }),
+    ...(tiers ? { tiers: tiers.map(({ above, ...each }) => ({ above, ...ratesOf(each, ttl) })) } : {}),
   };
 }
 
-function knownRates(
+function ratesOf(
   { input, output, cachedInput, cacheWrite, cacheWrite1h }: FactRates,
   ttl: ProviderEntry["cache_ttl"],
 ): Rates {

@@ -8,13 +8,11 @@ import {
   reportedFailure,
 } from "../errors.ts";
 import type { Clock, ProviderDeps } from "../kind.ts";
-import { retryAfter } from "../retry.ts";
 import { requestBody } from "./request_buffer.ts";
 
 const READ_SIZE = 64 * 1024;
 /**
- * Text in the hands of the reader when the collector comes by is moved, and makes it keep more room: little
- * at a time is kept small.
+ * Text that is held during a garbage collection is moved and enlarges the heap, so pieces are small.
  */
 const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
@@ -75,7 +73,7 @@ export async function* streamReply(
   });
   const { endpoint, reply } = attempt;
   let phase: "connecting" | "reading" | "complete" = "connecting";
-  const stopLooking = lookLater(attempt, deps, (failure) => {
+  const stopChecking = checkConnectionLater(attempt, deps, (failure) => {
     if (phase === "connecting") controller.abort(failure);
   });
   signal.addEventListener("abort", stop);
@@ -84,7 +82,7 @@ export async function* streamReply(
     watch.start({ name: "first_byte_timeout_seconds", ms: attempt.firstByteMs });
     const response = await send(attempt, deps, controller.signal);
     phase = "reading";
-    stopLooking();
+    stopChecking();
     const read = byteReader(response.body);
     const decoder = new TextDecoder();
     let over = reply.over;
@@ -111,7 +109,7 @@ export async function* streamReply(
     if (expired) throw timeoutFailure(expired, endpoint);
     throw connectionFailure(error, endpoint, phase === "reading");
   } finally {
-    stopLooking();
+    stopChecking();
     watch.stop();
     signal.removeEventListener("abort", stop);
     if (phase !== "complete") controller.abort();
@@ -127,16 +125,16 @@ async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): 
   return response;
 }
 
-/** Looks at the connection after a while, unless it is called off; tells what keeps it from being made. */
-function lookLater(
+/** Checks the connection after a while, unless it is cancelled; reports why it cannot be made. */
+function checkConnectionLater(
   { url, endpoint }: Attempt,
   { clock }: ProviderDeps,
-  tell: (failure: ProviderFailure) => void,
+  report: (failure: ProviderFailure) => void,
 ): () => void {
   return clock.after(LOOK_AFTER_MS, async () => {
     const { connectionSilence } = await import("./silent_host.ts");
     const failure = await connectionSilence(url, endpoint, clock);
-    if (failure) tell(failure);
+    if (failure) report(failure);
   });
 }
 
@@ -218,7 +216,6 @@ function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {
   }, true);
 }
 
-/** A limit that is running. */
 interface Limit {
   readonly name: string;
   readonly ms: number;
@@ -240,7 +237,7 @@ class IdleTimeout {
     this.#onExpire = onExpire;
   }
 
-  /** Starts a limit in place of the one before; 0 ms = none. */
+  /** Replaces the running limit; 0 ms = none. */
   start(limit: Limit): void {
     this.stop();
     if (limit.ms <= 0) return;
@@ -249,7 +246,7 @@ class IdleTimeout {
     this.#arm(limit.ms);
   }
 
-  /** Something came: the limit counts from now. */
+  /** Restarts the limit. */
   touch(): void {
     if (this.#limit !== undefined) this.#deadline = this.#clock.now() + this.#limit.ms;
   }
@@ -270,4 +267,22 @@ class IdleTimeout {
       this.#onExpire(limit);
     });
   }
+}
+
+/**
+ * The wait a server asks for, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as a date
+ * (RFC 9110 §10.2.3).
+ */
+function retryAfter(headers: Headers, now: number): number | undefined {
+  const ms = numberIn(headers.get("retry-after-ms"));
+  if (ms !== undefined) return ms;
+  const value = headers.get("retry-after");
+  const seconds = numberIn(value);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(value ?? "");
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function numberIn(value: string | null): number | undefined {
+  return value !== null && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }

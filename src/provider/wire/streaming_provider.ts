@@ -1,16 +1,15 @@
-import type { Chunk } from "../../core/mod.ts";
-import { type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
-import type { KindOptions } from "../kind.ts";
+import { type Chunk, errorMessage, type Phrase, type ProviderError } from "../../core/mod.ts";
+import { abortedError, type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
+import type { KindOptions, ProviderDeps } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
-import { withRetry } from "../retry.ts";
 import { type ReplyReader, streamReply } from "./http_stream.ts";
 
-/** What a kind that streams over HTTP has to say about its wire. */
+/** The wire of a kind that streams over HTTP. */
 export interface Wire {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
-  /** Address of a reply that comes from no server, for rehearsals: a `data:` URL in the form of the wire. */
+  /** A reply of the wire as a `data:` URL, for warm-ups. */
   readonly nowhere: string;
   /** Reads more out of a refusal than its status and words say. */
   reported?(reported: Reported): Reported;
@@ -18,17 +17,17 @@ export interface Wire {
   body(request: ModelRequest): Uint8Array<ArrayBuffer>;
   /** Reads the reply to the body that was written last. */
   reply(request: ModelRequest): ReplyReader;
-  /** Told of a failure; what it returns means that the next body is another one, to be sent at once. */
+  /** Handles a failure; a result means that the next body is another one, to be sent at once. */
   adapt?(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined;
 }
 
-/** A wire has found another way to send a request that was refused. */
+/** Another way to send a request that was refused. */
 export interface Adaptation {
   /** A field that the user asked for and that is left out from now on. */
   readonly without?: string;
 }
 
-/** A provider over HTTP: attempts with limits and retries around what the wire of a kind needs. */
+/** A provider over HTTP: a wire with time limits and retries. */
 export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wire): Provider {
   const policy = { maxAttempts: entry.max_attempts, maxWaitMs: entry.max_wait_seconds * 1000 };
   const { headers, endpoint } = wire;
@@ -50,7 +49,7 @@ export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wir
   return { name: entry.name, model, stream: streamTo(wire.url), rehearse: streamTo(wire.nowhere) };
 }
 
-/** Makes an attempt again as long as its wire finds another way to send it. */
+/** Repeats an attempt as long as its wire finds another way to send it. */
 async function* adapting(
   attempt: () => AsyncIterable<Chunk>,
   adapt: (failure: ProviderFailure) => Adaptation | undefined,
@@ -70,4 +69,108 @@ async function* adapting(
       yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, ...words, discarded: false };
     }
   }
+}
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
+
+interface RetryPolicy {
+  /** Attempts in all, the first included. */
+  readonly maxAttempts: number;
+  /** Total time that may be spent waiting between attempts. */
+  readonly maxWaitMs: number;
+}
+
+/**
+ * Runs attempts until one succeeds, cannot be repeated, or the bounds are reached.
+ *
+ * Contract: `attempt` throws only ProviderFailure for what the server did; whatever it throws ends as an
+ * error chunk. Tool calls come at the very end of an attempt, so nothing has been acted upon when one breaks
+ * off: it is repeated even after text was shown, and the retry chunk says that the text does not count.
+ */
+async function* withRetry(
+  attempt: () => AsyncIterable<Chunk>,
+  policy: RetryPolicy,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void> {
+  let waited = 0;
+  for (let number = 1;; number++) {
+    let shown = false;
+    let failure: ProviderFailure;
+    try {
+      for await (const chunk of attempt()) {
+        shown ||= chunk.type === "text" || chunk.type === "reasoning";
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      if (signal.aborted) return yield { type: "error", error: abortedError() };
+      failure = asFailure(error);
+    }
+    const waitMs = failure.error.retryAfterMs ?? backoff(number, deps.random());
+    const maxAttempts = Math.min(policy.maxAttempts, failure.maxAttempts);
+    const end = reasonToStop(failure, number, waited + waitMs, { ...policy, maxAttempts });
+    if (end !== undefined) return yield { type: "error", error: withNote(failure.error, end) };
+    yield {
+      type: "retry",
+      attempt: number + 1,
+      maxAttempts,
+      waitMs,
+      reason: failure.error.message,
+      ...(failure.error.said ? { said: failure.error.said } : {}),
+      discarded: shown,
+    };
+    await deps.clock.sleep(waitMs, signal);
+    if (signal.aborted) return yield { type: "error", error: abortedError() };
+    waited += waitMs;
+  }
+}
+
+function asFailure(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error;
+  return new ProviderFailure(
+    { kind: "protocol", message: `Could not read the reply: ${errorMessage(error)}` },
+    false,
+  );
+}
+
+/** Doubles from one second up to half a minute, give or take a quarter. */
+function backoff(number: number, random: number): number {
+  const base = Math.min(FIRST_WAIT_MS * 2 ** (number - 1), LONGEST_WAIT_MS);
+  return Math.round(base * (0.75 + random / 2));
+}
+
+/**
+ * Returns why there is no further attempt ("" when the failure speaks for itself), or undefined when there is
+ * one.
+ */
+function reasonToStop(
+  failure: ProviderFailure,
+  number: number,
+  totalWaitMs: number,
+  policy: RetryPolicy,
+): Phrase | "" | undefined {
+  if (!failure.retryable) return "";
+  const attempts = String(number);
+  if (number >= policy.maxAttempts) {
+    return number === 1 ? "" : { text: `gave up after ${attempts} attempts`, said: ["gaveUp", attempts] };
+  }
+  if (totalWaitMs <= policy.maxWaitMs) return undefined;
+  const asked = failure.error.retryAfterMs;
+  const limit = `max_wait_seconds = ${policy.maxWaitMs / 1000}`;
+  if (asked === undefined) {
+    return { text: `gave up after ${attempts} attempts, ${limit}`, said: ["gaveUpAt", attempts, limit] };
+  }
+  const seconds = String(Math.ceil(asked / 1000));
+  return {
+    text: `it asks to wait ${seconds} s, more than ${limit} leaves`,
+    said: ["asksToWait", seconds, limit],
+  };
+}
+
+function withNote(error: ProviderError, note: Phrase | ""): ProviderError {
+  if (note === "") return error;
+  const { message, said } = error;
+  return { ...error, message: `${message} (${note.text})`, ...(said ? { said: [...said, note.said] } : {}) };
 }

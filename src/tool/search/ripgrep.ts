@@ -2,6 +2,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { IgnoreScope } from "../../path/ignore_files.ts";
 import { readEnv } from "../../path/read_env.ts";
+import { joinBytes } from "../../util/bytes.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
 import {
@@ -25,7 +26,7 @@ export function findRipgrep(cwd: string, writable: readonly string[] = []): stri
   const key = [cwd, ...writable, searchPath].join("\0");
   if (!found.has(key)) {
     // Without confinement a command needs no program to be run for it, and a slow search helps nobody.
-    const untrusted = writable.filter((folder) => !EVERYTHING.test(folder));
+    const untrusted = writable.filter((directory) => !EVERYTHING.test(directory));
     found.set(key, findProgram("rg", searchPath, [cwd, ...untrusted]));
   }
   return found.get(key);
@@ -75,7 +76,7 @@ function typeGlobs(filter: PathFilter): string[] {
   return names.every((name) => /^[\w.*? -]+$/.test(name) && !name.includes("**")) ? names : [];
 }
 
-/** Returns what ripgrep may know of the environment: where the user's ignore file is. */
+/** Returns ripgrep's environment: only the location of the user's ignore file. */
 function ripgrepEnv(): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PATH", "SystemRoot"]) {
@@ -85,7 +86,7 @@ function ripgrepEnv(): Record<string, string> {
   return env;
 }
 
-/** Thrown when this ripgrep does not know an option: the caller searches itself. */
+/** Thrown when this ripgrep does not know an option; the caller uses the fallback search. */
 export class RipgrepUnusable extends Error {}
 
 interface Outcome {
@@ -152,7 +153,7 @@ async function run(
     kill();
   }, Math.max(0, place.deadline - Date.now()));
   place.signal.addEventListener("abort", kill, { once: true });
-  const remarks = readAll(child.stderr);
+  const errors = new Response(child.stderr).text();
   try {
     for await (const piece of child.stdout) {
       if (stopped) continue;
@@ -165,60 +166,53 @@ async function run(
     if (!stopped) parser.finish();
     const status = await child.status;
     place.signal.throwIfAborted();
-    if (!stopped && status.code > 1 && parser.total === 0) complain(await remarks);
+    if (!stopped && status.code > 1 && parser.total === 0) complain(await errors);
   } finally {
     clearTimeout(timer);
     place.signal.removeEventListener("abort", kill);
-    await remarks.catch(() => "");
+    await errors.catch(() => "");
   }
   return { files: parser.files(), total: parser.total, ...(stopped ? { stopped } : {}) };
 }
 
-async function readAll(stream: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const piece of stream) text += decoder.decode(piece, { stream: true });
-  return text;
-}
-
-/** The root as ripgrep is told it; relative, so that its output is short. */
+/** The root for ripgrep; relative, so that its output is short. */
 function target(place: SearchRoot): string {
   const relative = below(place.root, place.cwd);
   return relative === "." || relative.startsWith("/") ? relative : `./${relative}`;
 }
 
-function complain(remarks: string): void {
-  if (/unrecognized|wasn't expected|invalid value|unknown/i.test(remarks) && !/regex/i.test(remarks)) {
-    throw new RipgrepUnusable(remarks);
+function complain(errors: string): void {
+  if (/unrecognized|wasn't expected|invalid value|unknown/i.test(errors) && !/regex/i.test(errors)) {
+    throw new RipgrepUnusable(errors);
   }
-  const lines = remarks.trim().split("\n").filter((line) => line.trim() !== "");
+  const lines = errors.trim().split("\n").filter((line) => line.trim() !== "");
   const reason = lines.findLast((line) => line.startsWith("error:"))?.slice("error:".length) ??
     lines.join(" ");
   if (reason.trim() === "") return;
   throw new ReasonixError(`Cannot use the pattern: ${reason.trim().slice(0, 300)}`, {
-    remedy: "mend the regular expression or set literal",
+    remedy: "fix the regular expression or set literal",
   });
 }
 
 /** Builds a test whether a file found by ripgrep lies in something a walker would have skipped. */
 function hiddenTest(place: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
-  const folders = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
-  const folder = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {
-    const known = folders.get(path);
+  const directories = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
+  const directory = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {
+    const known = directories.get(path);
     if (known) return known;
     const isRoot = path === place.root || !contains(place.root, path);
-    const above = isRoot ? undefined : folder(path.slice(0, path.lastIndexOf("/")));
+    const above = isRoot ? undefined : directory(path.slice(0, path.lastIndexOf("/")));
     const outer = above?.scope ?? IgnoreScope.above(path, place.cwd, own);
     const hidden = above !== undefined &&
       (above.hidden || place.hidden(path) || outer.hides(path, path.slice(path.lastIndexOf("/") + 1), true));
     const state = { hidden, scope: outer.enter(path, own) };
-    folders.set(path, state);
+    directories.set(path, state);
     return state;
   };
   return (path) => {
     const slash = path.lastIndexOf("/");
-    const { hidden, scope } = folder(path.slice(0, slash) || "/");
+    const { hidden, scope } = directory(path.slice(0, slash) || "/");
     return hidden || place.hidden(path) || scope.hides(path, path.slice(slash + 1), false);
   };
 }
@@ -262,9 +256,9 @@ class RipgrepParser {
   push(bytes: Uint8Array<ArrayBuffer>): void {
     const whole = bytes.lastIndexOf(this.#request.mode === "files" ? 0 : 10) + 1;
     if (whole > 0) {
-      this.#records(joined(this.#rest, bytes.subarray(0, whole)));
+      this.#records(joinBytes([this.#rest, bytes.subarray(0, whole)]));
       this.#rest = bytes.slice(whole);
-    } else this.#rest = joined(this.#rest, bytes);
+    } else this.#rest = joinBytes([this.#rest, bytes]);
   }
 
   finish(): void {
@@ -341,12 +335,4 @@ function digits(text: string, from: number): [value: number, next: number] {
     value = value * 10 + digit - 48;
   }
   return [value, at];
-}
-
-function joined(left: Uint8Array<ArrayBuffer>, right: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  if (left.length === 0) return right;
-  const both = new Uint8Array(left.length + right.length);
-  both.set(left);
-  both.set(right, left.length);
-  return both;
 }

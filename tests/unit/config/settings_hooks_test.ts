@@ -1,4 +1,4 @@
-import { configuredHooks } from "../../../src/config/hooks/hooks.ts";
+import { configuredHooks } from "../../../src/config/query/hooks.ts";
 import { formatHookProblem, readHooks } from "../../../src/features/hooks/hook.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -49,7 +49,7 @@ Deno.test("hooks of a project wait for trust, each by what it runs", async () =>
   assertEquals(one.config.hooks.length, 2);
 });
 
-Deno.test("what is wrong with a hook is said with its place, and the others count", async () => {
+Deno.test("a fault of a hook is reported with its location, and the others run", async () => {
   await using fixture = configFixture({
     "home/settings.json": JSON.stringify(
       {

@@ -1,29 +1,27 @@
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
-import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
+import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { CompletionReply } from "./chat_reply.ts";
 import { AlternatingMessages, ChatMessages } from "./chat_request.ts";
 
-/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
 const NOWHERE = `data:text/event-stream,${
   encodeURIComponent(
     'data: {"choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
   )
 }`;
 
-/** Chat completions, as spoken by OpenAI and everybody who is compatible with it. */
+/** Chat completions of OpenAI and compatible servers. */
 export const openai: ProviderKind = {
   streamField: true,
   create: createOpenAi,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/queries.ts");
-    return await listModels({
+    return await listModels(options, {
       url: endpointUrl(options.entry, "/models", COMPLETIONS),
-      headers: requestHeaders(options, bearer(options)),
-      endpoint: endpointOf(options),
-      fetch: options.deps.fetch,
+      headers: bearer(options),
     }, signal);
   },
 };
@@ -54,8 +52,4 @@ function createOpenAi(options: KindOptions): Provider {
         onCall: request.onCall,
       }, entry.compat.think_tags),
   });
-}
-
-function bearer({ apiKey }: KindOptions): Record<string, string> {
-  return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
 }

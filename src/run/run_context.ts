@@ -1,0 +1,454 @@
+import { RegistryToolbox, type SharedContext, type Toolbox } from "../agent/mod.ts";
+import { type Config, formatProblem, type LoadedConfig, sayProblem } from "../config/mod.ts";
+import { Recorder, type TurnCheckpoints } from "../control/mod.ts";
+import type { PreparedCall } from "../core/mod.ts";
+import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permission/mod.ts";
+import type { ModelInfo, Provider } from "../provider/mod.ts";
+import { processFlags, type Workspace } from "../sandbox/mod.ts";
+import {
+  type Asker,
+  loadProcessHost,
+  LocalToolHost,
+  MemoryFileReadTracker,
+  openServices,
+  type ProcessGuard,
+  type SessionServices,
+  type TodoStore,
+  type Tool,
+  type ToolContext,
+  type ToolHost,
+  type ToolRegistry,
+  type ToolResult,
+  type ToolServices,
+  type ToolSettings,
+} from "../tool/mod.ts";
+import { lazy } from "../util/lazy.ts";
+import { openAccessScope, type RunScope, type Warning } from "./access/access_scope.ts";
+import { buildGate, Modes, SkillRules } from "./access/gate.ts";
+import { SandboxSession } from "./access/sandbox_session.ts";
+import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
+import { takesImages } from "./context/turn_input.ts";
+import { buildModel, type RunModel } from "./provider.ts";
+import type { AdmitImages, BaseFeatures, RemotePlugins, RunPlugins } from "./run_features.ts";
+import type { AdaptedTools, AssemblyOptions, CallHost, RunPaths } from "./run_options.ts";
+import { openSession, type RunSession } from "./session/session.ts";
+import { buildRegistry } from "./tools/offered_tools.ts";
+import type { UserCommandRunner } from "./tools/user_command.ts";
+import { TurnExtensions } from "./turn_extensions.ts";
+
+/** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
+interface RunBase {
+  readonly options: AssemblyOptions;
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly model: RunModel;
+  /** The session's model. */
+  readonly provider: Provider;
+  /** Servers that the provider speaks to. */
+  readonly remote: RemotePlugins | undefined;
+  readonly scope: RunScope;
+  readonly workspace: Workspace;
+  readonly session: RunSession;
+  /** Takes secrets out of what leaves the run, except its events. */
+  readonly redact: (text: string) => string;
+  readonly recorder: Recorder;
+  readonly extensions: TurnExtensions;
+  readonly skillRules: SkillRules;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  /** Absent: no prompt. */
+  readonly asker: Asker | undefined;
+}
+
+/** Opens the base of a run. */
+export async function openRunBase(options: AssemblyOptions, features: BaseFeatures): Promise<RunBase> {
+  const { paths, loaded } = options;
+  const remote = await features.remotePlugins(loaded);
+  const model = await buildModel(options, remote);
+  const { provider } = model;
+  const { toolMode } = provider.model;
+  const scope = await openAccessScope(paths, loaded, options.permissionMode);
+  const { workspace } = scope;
+  const own = [...options.tools ?? [], ...await features.languageTools({ paths, loaded, scope })];
+  const { session, redact } = await openSession(options);
+  const recorder = new Recorder(session);
+  const extensions = new TurnExtensions(recorder, loaded.config);
+  const skillRules = new SkillRules(recorder);
+  extensions.add(skillRules);
+  const inputs = await gatherPromptInputs({
+    paths,
+    loaded,
+    workspace,
+    redact,
+    messages: () => recorder.messages,
+    trustProject: options.trustProject ?? false,
+    onSkill: skillRules.activated,
+    appended: options.appendSystemPrompt,
+    model: provider.model,
+    ownTools: own,
+    steps: options.steps,
+  });
+  const adapted = options.adaptedTools ?? await adaptedTools(inputs);
+  const registry = buildRegistry(loaded.config, { builtin: inputs.tools, own, toolMode, adapted });
+  const asker = options.asker && recordingAsker(options.asker, recorder);
+  const run = { options, paths, loaded, model, provider, remote, scope, workspace, session, redact };
+  return { ...run, recorder, extensions, skillRules, inputs, registry, asker };
+}
+
+/** Adapts the tools that name other agents, where there are more than those of the program. */
+async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<AdaptedTools | undefined> {
+  if (agents.agents.length === 0 && skillSet.skills.every(({ runAs }) => runAs === "inline")) {
+    return undefined;
+  }
+  return (await import("./agents.ts")).adaptedTools({ agents, skillSet });
+}
+
+/** Records when a person is asked and has answered. */
+function recordingAsker(asker: Asker, recorder: Recorder): Asker {
+  return {
+    async ask(questions, signal) {
+      const text = questions[0]?.question ?? "";
+      await recorder.record({ type: "question", state: "asked", text });
+      try {
+        return await asker.ask(questions, signal);
+      } finally {
+        await recorder.record({ type: "question", state: "answered", text });
+      }
+    },
+  };
+}
+
+/** Returns the notices for the user before the first turn. */
+export function runWarnings({ paths, loaded, scope, session, registry, inputs }: RunBase): Warning[] {
+  return [
+    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
+    ...scope.notices,
+    ...registry.unknown.map((name): Warning => ({
+      text: `Unknown tool "${name}" in [tools] was passed over`,
+      said: [["unknownTool", name]],
+    })),
+    ...registry.unknownParameters.map(({ alias, parameter }): Warning => ({
+      text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
+      said: [["unknownParameter", parameter, alias]],
+    })),
+    ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
+      .map((name): Warning => ({
+        text: `[agent] plan_mode_allowed_tools names "${name}", which has no effect: ` +
+          "only MCP tools can be named, as mcp__server__tool",
+        said: [["notForPlanMode", name]],
+      })),
+    ...inputs.instructions.notices.map(({ path, problem }): Warning => ({ text: `${path} ${problem}` })),
+    ...elsewhere(session.state.cwd, paths.cwd),
+  ];
+}
+
+/** Warns when a resumed session belongs to another directory. */
+function elsewhere(began: string | undefined, cwd: string): Warning[] {
+  if (!began || began === cwd) return [];
+  return [{
+    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    said: [["elsewhere", began, cwd]],
+  }];
+}
+
+interface ToolHostSources {
+  readonly workspace: Workspace;
+  /** Directory for full outputs. */
+  readonly outputDir: string;
+  readonly guard: ProcessGuard | undefined;
+  readonly notify: (text: string) => void;
+}
+
+/**
+ * The place where the tools of a run execute. Tools that change files run in a separate process, which
+ * may write to the workspace and do nothing else: no network, no programs, no environment. It is started when
+ * a reply begins to call one of them, and ends when none was called for a while. Tools that only read stay
+ * here, where a call takes half the time; searches have their own killable processes, commands the jail.
+ */
+class RunToolHost implements CallHost {
+  readonly #sources: ToolHostSources;
+  readonly #local = new LocalToolHost();
+  #opened = false;
+  #closed = false;
+  #writers = lazy(() => this.#open());
+
+  constructor(sources: ToolHostSources) {
+    this.#sources = sources;
+  }
+
+  readonly execute = async (call: PreparedCall, tool: Tool, context: ToolContext): Promise<ToolResult> => {
+    const host = call.runsIn === "worker" ? await this.#writers() : this.#local;
+    return await host.execute(tool, call.args, context);
+  };
+
+  /**
+   * Starts the process that a call of this tool needs, while the arguments arrive. Resolves when it was
+   * started, at the latest.
+   */
+  readonly prewarm = async (tool: Pick<Tool, "runsIn">): Promise<void> => {
+    if (tool.runsIn !== "worker" || this.#closed) return;
+    // Whoever runs the call hears of an error.
+    await this.#writers().then((host) => host.warm()).catch(() => {});
+  };
+
+  /** The workspace has another root: the next call gets a process that may write there. */
+  async restart(): Promise<void> {
+    const writers = this.#writers;
+    this.#writers = lazy(() => this.#open());
+    if (this.#opened) await (await writers())[Symbol.asyncDispose]();
+    this.#opened = false;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#opened) await (await this.#writers())[Symbol.asyncDispose]();
+  }
+
+  async #open(): Promise<ToolHost> {
+    this.#opened = true;
+    const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+    const { workspace, outputDir, guard, notify } = this.#sources;
+    return new ProcessToolHost({
+      command: selfCommand({
+        role: TOOL_ROLE,
+        module: import.meta.url,
+        sourceEntry: new URL("./tools/worker_entry.ts", import.meta.url),
+        flags: processFlags({
+          writable: [...workspace.roots, outputDir],
+          keep: [`${workspace.options.home}/config.toml`],
+          forbidRead: workspace.forbidden,
+        }),
+      }),
+      data: { ...workspace.options, roots: workspace.roots },
+      onProblem: notify,
+      ...(guard ? { guard } : {}),
+    });
+  }
+}
+
+interface ToolDeps extends RunBase {
+  /** The gate can ask a person. */
+  readonly attended: boolean;
+  /** The model sees images. */
+  readonly vision: boolean;
+  /** Texts come in blocks of lines without a final line feed. */
+  readonly textInLines: boolean;
+}
+
+interface RunTools {
+  /** The tools as the model calls them; `ports` serve those about plans, goals and agents. */
+  readonly toolbox: (ports: Pick<ToolServices, "plans" | "goals" | "agents">) => Toolbox;
+  /** Sees to it that no process outlives the run. */
+  readonly guard: ProcessGuard | undefined;
+  /** The session's list of things to do. */
+  readonly todos: TodoStore;
+  /** Runs calls where they may run. */
+  readonly host: CallHost;
+  /** Tells where the last command left off. */
+  readonly shellDirectory: () => string | undefined;
+  /** Connects the gate that the jail asks, once it is built. */
+  readonly judgedBy: SandboxSession["judgedBy"];
+  /** Chooses the command jail ahead of the first command. */
+  readonly openJail: SandboxSession["open"];
+  /** Loads what checks the first edit. */
+  openChecks(): Promise<unknown>;
+  /** Finds out what a call would do, and changes nothing. */
+  preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
+  /** The parts of the sandbox that a person can open. */
+  readonly sandbox: SandboxAccess;
+  /** Runs a command line of the user outside of the conversation. */
+  readonly runCommand: UserCommandRunner;
+  /** Ends what runs in the background. */
+  close(): Promise<void>;
+  /** Resolves when helper processes have ended, some time after `close`. */
+  ended(): Promise<void>;
+}
+
+/** Loads what runs command lines of the user. */
+export const loadUserCommand = lazy(() => import("./tools/user_command.ts"));
+
+/** The tools of a run with what they work in: jail, services, and the files seen so far. */
+function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
+  const { paths, loaded, scope, session, recorder, registry } = deps;
+  const { workspace } = scope;
+  const services = buildServices(deps);
+  const outputDir = `${session.paths.dir}/outputs`;
+  const jail = new SandboxSession({
+    paths,
+    loaded,
+    workspace,
+    unconfined: scope.full,
+    expectedJail: scope.expected,
+    permissionMode: deps.options.permissionMode,
+    sessionDir: session.paths.dir,
+    outputDir,
+    notify: (text, more) =>
+      void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
+    attended: deps.attended,
+    describes: deps.attended && deps.options.parent === undefined,
+  });
+  deps.extensions.add({ onEvent: jail.denialNotice });
+  const host = new RunToolHost({
+    workspace,
+    outputDir,
+    guard: services.shell?.guard,
+    notify: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
+  });
+  const { guard } = services.shell ?? {};
+  const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });
+  if (lsp) deps.extensions.add(lsp);
+  const context: SharedContext = {
+    cwd: paths.cwd,
+    paths: workspace,
+    seen: new MemoryFileReadTracker(),
+    outputDir,
+    settings: toolSettings(loaded.config, deps),
+    services: { ...services, ...lsp?.services },
+  };
+  const { execute } = deps.options.parent?.host ?? host;
+  const calls = { registry, jail: jail.current, execute };
+  const toolbox = new RegistryToolbox({ ...calls, context });
+  return {
+    toolbox(ports) {
+      const services = { ...context.services, ...ports };
+      const plain = new RegistryToolbox({ ...calls, context: { ...context, services } });
+      return lsp?.toolbox(plain) ?? plain;
+    },
+    guard: services.shell?.guard,
+    todos: services.todos,
+    host: deps.options.parent?.host ?? host,
+    judgedBy: jail.judgedBy,
+    openJail: jail.open,
+    openChecks: async () => await lsp?.warm(),
+    preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
+    sandbox: {
+      missing: jail.missing,
+      async openDirectory(directory) {
+        workspace.addRoot(directory);
+        await host.restart();
+      },
+    },
+    runCommand: async (command, signal) =>
+      await (await loadUserCommand()).runUserCommand(command, signal, { context, jail }),
+    shellDirectory: () => services.shell?.cwd,
+    ended: () => services.ended(),
+    async close() {
+      await host.close();
+      await services[Symbol.asyncDispose]();
+      await jail.close();
+    },
+  };
+}
+
+interface PreviewDeps {
+  readonly jail: SandboxSession;
+  readonly toolbox: RegistryToolbox;
+  readonly workspace: Workspace;
+}
+
+async function previewOf(
+  call: PreparedCall,
+  signal: AbortSignal,
+  { jail, toolbox, workspace }: PreviewDeps,
+): Promise<CallPreview> {
+  if (call.command) {
+    // Whoever runs the command hears of an error.
+    await jail.describeOnce().catch(() => {});
+    const failed = await toolbox.check(call, signal);
+    return failed ? { failure: { content: failed.content, summary: failed.summary } } : {};
+  }
+  if (call.family !== "Edit") return {};
+  const { changes, isError, refused, content, summary } = await toolbox.preview(call, signal);
+  if (!isError) return changes ? { changes } : {};
+  const outside = refused ? workspace.couldOpen(call.writes ?? []) : undefined;
+  return { failure: { content, summary }, ...(outside === undefined ? {} : { outside }) };
+}
+
+/** Services of the tools whose changes are events of the session. */
+function buildServices(
+  { session, recorder, inputs, asker, options: { parent } }: ToolDeps,
+): SessionServices {
+  return openServices({
+    knowledge: inputs.ports,
+    ...(parent?.guard ? { guard: parent.guard } : {}),
+    todos: session.state.todos,
+    onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),
+    onJob: (change) => void recorder.record({ type: "job.change", ...change }),
+    ...(asker ? { asker } : {}),
+  });
+}
+
+function toolSettings(
+  config: Config,
+  { vision, textInLines }: Pick<ToolDeps, "vision" | "textInLines">,
+): ToolSettings {
+  const { bash_timeout_seconds, min_free_disk_mb, shell, ensure_trailing_newline, writes } = config.tools;
+  return {
+    bashTimeoutSeconds: bash_timeout_seconds,
+    minFreeDiskMb: min_free_disk_mb,
+    shell: { prefer: shell.prefer, ...(shell.path === undefined ? {} : { path: shell.path }) },
+    ensureTrailingNewline: ensure_trailing_newline || textInLines,
+    writes,
+    vision,
+  };
+}
+
+interface ImageSources {
+  /** Looks at the images of a message. */
+  readonly admit: AdmitImages;
+  /** The model reads images, or `vision_model` describes them. */
+  readonly vision: boolean;
+}
+
+/** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
+interface GuardedTools {
+  readonly tools: RunTools & { readonly images: ImageSources };
+  readonly gate: Gate & Partial<PermissionGate>;
+  readonly modes: Modes;
+  readonly plugins: RunPlugins | undefined;
+}
+
+/** Builds the tools, then the gate that judges their calls, which their jail asks. */
+export async function openGuardedTools(deps: RunBase, features: BaseFeatures): Promise<GuardedTools> {
+  const { options, scope, recorder, skillRules } = deps;
+  const attended = options.approver !== undefined && !options.gate;
+  const { model } = deps.provider;
+  const textInLines = model.toolMode === "pseudo";
+  const vision = takesImages(model, deps.loaded);
+  const tools = buildTools({ ...deps, vision, textInLines, attended }, features);
+  const plugins = await features.plugins({ ...deps, guard: tools.guard });
+  const gate: GuardedTools["gate"] = options.gate ??
+    buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });
+  tools.judgedBy(gate);
+  await deps.remote?.connect(gate, deps.registry);
+  const images = { vision, admit: features.images(deps) };
+  const toolbox: RunTools["toolbox"] = (ports) =>
+    withAdmission(tools.toolbox(ports), images.admit, deps.provider);
+  return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
+}
+
+/** Tools whose images are looked at before the model gets them, which may be another one by then. */
+export function withAdmission(
+  toolbox: Toolbox,
+  admit: AdmitImages,
+  provider: { readonly model: ModelInfo },
+): Toolbox {
+  return {
+    prepare: (call, signal) => toolbox.prepare(call, signal),
+    async execute(call, signal, progress) {
+      const result = await toolbox.execute(call, signal, progress);
+      if (!result.images?.length) return result;
+      const { images, notes } = await admit(result.images, provider.model, signal);
+      const { images: _given, ...rest } = result;
+      const content = [result.content, ...notes].filter((text) => text !== "").join("\n");
+      return { ...rest, content, ...(images.length > 0 ? { images } : {}) };
+    },
+  };
+}
+
+/** A run as features see it: everything below the turns. */
+export interface RunContext extends RunBase, GuardedTools {
+  readonly checkpointer: TurnCheckpoints;
+  /** Writes the first events of this process, once. */
+  readonly open: () => Promise<void>;
+}
