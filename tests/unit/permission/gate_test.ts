@@ -402,7 +402,10 @@ Deno.test("confirm asks in every approval mode and is refused headless", async (
   const alone = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" });
   const decision = await alone.gate.confirm(bash("make"), question, signal);
   assertEquals(brief(decision), "deny confinement");
-  assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and this run is non-interactive');
+  assertEquals(
+    decision.reason,
+    'blocked: "make" wants to run without the jail, and this run is non-interactive',
+  );
   assertEquals(alone.events.map((event) => event.type), ["approval.decision"]);
   const approver = { ask: () => Promise.resolve({ allow: true, scope: "always" } as const) };
   const { gate, events } = scene("/w", {}, { approvalMode: "yolo", approver });
