@@ -7,7 +7,7 @@ import type {
   HitLocation,
 } from "../../../src/core/mod.ts";
 import { loadTexts } from "../../../src/i18n/mod.ts";
-import { deedText, placeText } from "../../../src/permission/command/deeds.ts";
+import { deedText, locationText } from "../../../src/permission/command/deeds.ts";
 import { alwaysOnProtections, describeConfinement, noConfinement } from "../../../src/sandbox/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 
@@ -50,7 +50,7 @@ Deno.test("every destructive deed is said in Chinese, with the words that vary",
   for (const [code, words] of Object.entries(DEEDS) as [DeedCode, string[]][]) {
     const deed = [code, ...words] as const;
     const targets = [{ path: "/srv/照片", files: 5000, more: true }] as const;
-    const text = chinese.destructive({ deed, place: "outside", targets }, deedText(deed));
+    const text = chinese.destructive({ deed, location: "outside", targets }, deedText(deed));
     assertMatch(text, /\p{Script=Han}/u);
     for (const word of words) assert(text.includes(word), `${code}: ${text}`);
     said.add(text);
@@ -73,13 +73,13 @@ Deno.test("what is hit is named with its path and the number of files, everywher
     "everything:home",
   ];
   const target = { path: "/h/ada", files: 1204 };
-  const said = places.map((place) =>
-    chinese.destructive({ deed: ["deletes"], place, targets: [target] }, "")
+  const said = places.map((location) =>
+    chinese.destructive({ deed: ["deletes"], location, targets: [target] }, "")
   );
   assertEquals(said[1], "会删除 /h/ada（用户主目录，1204 个文件）");
   assertEquals(new Set(said).size, places.length);
-  assertEquals(new Set(places.map(placeText)).size, places.length);
-  assertEquals(placeText("everything:home"), "everything in the home directory");
+  assertEquals(new Set(places.map(locationText)).size, places.length);
+  assertEquals(locationText("everything:home"), "everything in the home directory");
 });
 
 Deno.test("every reason to ask is said in Chinese, and details of the parser are kept", () => {

@@ -89,7 +89,7 @@ const DIALOGS: Readonly<Record<string, Dialog>> = {
       destructive: [{
         command: "rm -rf ~/photos build",
         deed: ["deletes"],
-        place: "outside",
+        location: "outside",
         reason: "it deletes /h/ada/photos (outside the workspace, 1,204 files)",
         targets: [
           { path: "/h/ada/photos", files: 1204 },
