@@ -17,7 +17,7 @@ const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const LINE_FEED = new Uint8Array([10]);
 
 /**
- * Reads the history of a directory, oldest first: one JSON line per entry, `{"at": RFC 3339, "pieces": […]}`.
+ * Reads the history of a directory: one JSON line per entry, `{"at": RFC 3339, "pieces": […]}`.
  * Broken lines are skipped. Errors of reading and writing are ignored: the history is a convenience, and the
  * messages are in the sessions.
  */

@@ -47,7 +47,7 @@ function* cellsOf(line: string): Generator<{ readonly text: string; readonly wid
   }
 }
 
-/** The code that turns an attribute off, by the codes that turn it on (ECMA-48 8.3.117, ISO 8613-6 colors). */
+/** Codes that turn attributes off, by those that turn them on (ECMA-48 8.3.117, ISO 8613-6 colors). */
 const OFF: Readonly<Record<number, number>> = {
   1: 22,
   2: 22,
