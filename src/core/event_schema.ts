@@ -78,7 +78,7 @@ export const EVENT_KINDS = {
     maxAttempts: z.number(),
     waitMs: z.number(),
     reason: z.string(),
-    /** The reason as codes with their words, for other languages. */
+    /** The reason for other languages: each `[template, ...values]`, a value being a text or such an array. */
     said,
     discarded: z.boolean(),
   }),
@@ -232,7 +232,7 @@ export const EVENT_KINDS = {
     text: z.string(),
     /** What the text says, where it is about what confines commands. */
     confinement: z.optional(confinement),
-    /** The text as codes with their words, for other languages. */
+    /** The text for other languages: each `[template, ...values]`, a value being a text or such an array. */
     said,
   }),
   /** A failure the user should know. */
@@ -245,7 +245,7 @@ export const EVENT_KINDS = {
     limit: z.optional(z.enum(["steps", "time", "cost", "repairs"])),
     /** The reason in words, for people. */
     detail: z.optional(z.string()),
-    /** The same as codes with their words, for other languages. */
+    /** The same for other languages: each `[template, ...values]`, a value being a text or such an array. */
     said,
     answer: z.string(),
     steps: z.number(),

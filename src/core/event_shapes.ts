@@ -1,5 +1,6 @@
 /** Shapes that several event kinds share; see event_schema.ts. */
 import * as z from "zod/mini";
+import type { WrittenMessage } from "./texts.ts";
 
 export const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 export const image = z.object({ mime: z.string(), data: z.string() });
@@ -85,8 +86,15 @@ export const confinement = z.object({
   capped: z.optional(z.boolean()),
 });
 
-/** The same as the text beside it, for people who speak another language. */
-export const said = z.optional(z.readonly(z.array(z.readonly(z.array(z.string())))));
+const writtenMessage: z.ZodMiniType<WrittenMessage> = z.lazy(() =>
+  z.readonly(z.array(z.union([z.string(), writtenMessage])))
+);
+
+/**
+ * The text of the event for people who speak another language: messages in a row, each `[template,
+ * ...values]`. Sessions of earlier versions hold codes in place of templates.
+ */
+export const said = z.optional(z.readonly(z.array(writtenMessage)));
 
 /** What a session is doing; `idle` is before its first turn. */
 export const turnState = z.enum([

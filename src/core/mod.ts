@@ -6,5 +6,6 @@ export * from "./person_waits.ts";
 export * from "./prepared_call.ts";
 export * from "./reasons.ts";
 export type * from "./sayings.ts";
+export * from "./texts.ts";
 export * from "./submission.ts";
 export * from "./usage.ts";

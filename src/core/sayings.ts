@@ -1,3 +1,5 @@
+import type { WrittenMessage } from "./texts.ts";
+
 /**
  * What failures and notices say, as codes with the words that vary in them. Models, logs and machines get the
  * English text that stands beside them; people get the one of their language.
@@ -279,7 +281,7 @@ export type Saying = {
 export type Sayings = readonly Saying[];
 
 /** The same in an event, which may come from another version. */
-export type WrittenSayings = readonly (readonly string[])[];
+export type WrittenSayings = readonly WrittenMessage[];
 
 /** A piece of an English sentence, and what it says. */
 export interface Phrase {

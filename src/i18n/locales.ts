@@ -1,7 +1,8 @@
-/** The list of catalogues: one line per area of each language, loaded when its texts are needed. */
+/** The list of catalogues and of areas, each loaded when its texts are needed. */
 import type { Locale } from "./locale.ts";
+import { type Translate, Translator } from "./translate.ts";
 
-const EN = {
+const AREAS = {
   batch: () => import("./en/cli/batch.ts"),
   chat: () => import("./en/chat.ts"),
   composer: () => import("./en/composer.ts"),
@@ -12,7 +13,6 @@ const EN = {
   mcp_commands: () => import("./en/mcp/server_commands.ts"),
   mcp_questions: () => import("./en/mcp/asked_by_servers.ts"),
   models: () => import("./en/cli/model_tables.ts"),
-  reasons: () => import("./en/reasons.ts"),
   report_commands: () => import("./en/report_commands.ts"),
   run: () => import("./en/run.ts"),
   session_commands: () => import("./en/session_commands.ts"),
@@ -22,38 +22,30 @@ const EN = {
   turn_view: () => import("./en/turn_view.ts"),
 };
 
-/** The texts of each area; English is what the other languages have to match. */
-export type Texts = {
-  readonly [A in keyof typeof EN]: Awaited<ReturnType<(typeof EN)[A]>>["texts"];
+type Areas = {
+  readonly [A in keyof typeof AREAS]: ReturnType<Awaited<ReturnType<(typeof AREAS)[A]>>["texts"]>;
 };
 
-type Catalogue = { readonly [A in keyof Texts]: () => Promise<{ readonly texts: Texts[A] }> };
+/** The texts of each area in one language. */
+export type Texts = Areas & { readonly reasons: typeof import("./en/reasons.ts")["texts"] };
 
-const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
-  "en": EN,
-  "zh-CN": {
-    batch: () => import("./zh_cn/cli/batch.ts"),
-    chat: () => import("./zh_cn/chat.ts"),
-    composer: () => import("./zh_cn/composer.ts"),
-    commands: () => import("./zh_cn/commands.ts"),
-    doctor: () => import("./zh_cn/doctor.ts"),
-    overlay: () => import("./zh_cn/overlay.ts"),
-    import: () => import("./zh_cn/import.ts"),
-    mcp_commands: () => import("./zh_cn/mcp/server_commands.ts"),
-    mcp_questions: () => import("./zh_cn/mcp/asked_by_servers.ts"),
-    models: () => import("./zh_cn/cli/model_tables.ts"),
-    reasons: () => import("./zh_cn/reasons.ts"),
-    report_commands: () => import("./zh_cn/report_commands.ts"),
-    run: () => import("./zh_cn/run.ts"),
-    session_commands: () => import("./zh_cn/session_commands.ts"),
-    setting_commands: () => import("./zh_cn/setting_commands.ts"),
-    setup: () => import("./zh_cn/setup.ts"),
-    start: () => import("./zh_cn/start.ts"),
-    turn_view: () => import("./zh_cn/turn_view.ts"),
-  },
+const CATALOGUES = {
+  "zh-CN": async () => (await import("./zh_cn.ts")).catalogue,
 };
+
+/** Loads what gives texts in a language. */
+export async function loadTranslator(locale: Locale): Promise<Translator> {
+  return new Translator(locale === "en" ? undefined : await CATALOGUES[locale]());
+}
 
 /** Loads the texts of one area in one language, and nothing else. */
 export async function loadTexts<A extends keyof Texts>(area: A, locale: Locale): Promise<Texts[A]> {
-  return (await CATALOGUES[locale][area]()).texts;
+  if (area === "reasons") {
+    const { texts } = locale === "en" ? await import("./en/reasons.ts") : await import("./zh_cn/reasons.ts");
+    return texts as Texts[A];
+  }
+  const [{ texts }, translator] = await Promise.all([AREAS[area as keyof typeof AREAS](), loadTranslator(locale)]);
+  const make: (t: Translate) => unknown = texts;
+  if (locale === "en") return make(translator.tag) as Texts[A];
+  return make((await import("./zh_cn/transition.ts")).tagOf(translator)) as Texts[A];
 }

@@ -1,6 +1,8 @@
 import { serverFailure } from "./server_failures.ts";
 import { PROVIDERS, type Says } from "./providers.ts";
 import type { Expected, WrittenSayings } from "../../../core/mod.ts";
+import { Translator } from "../../translate.ts";
+import { catalogue } from "../../zh_cn.ts";
 
 const EXPECTED: Readonly<Record<Expected, string>> = {
   "one of": "其中之一：",
@@ -272,12 +274,17 @@ const ALL: Says = { ...PROVIDERS, ...SETTINGS, ...COMMANDS, ...SESSIONS, ...NOTI
 /** Says them in a row; all in English when one of them is not known, as those of a newer version may be. */
 export function sayAll(sayings: WrittenSayings | undefined, english: string): string {
   const parts: string[] = [];
-  for (const [code = "", ...words] of sayings ?? []) {
-    const say = Object.hasOwn(ALL, code)
+  for (const one of sayings ?? []) {
+    const [code = "", ...words] = one;
+    const say = typeof code === "string" && Object.hasOwn(ALL, code)
       ? ALL[code as keyof Says] as (...words: string[]) => string
       : undefined;
-    if (!say) return english;
-    parts.push(say(...words));
+    if (say) parts.push(say(...words as string[]));
+    else {
+      const text = new Translator(catalogue).written([one], "");
+      if (text === "") return english;
+      parts.push(text);
+    }
   }
   const said = parts.join("；").replaceAll("：；", "：");
   return said === "" ? english : said;

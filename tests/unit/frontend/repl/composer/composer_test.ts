@@ -5,10 +5,12 @@ import {
 } from "../../../../../src/frontend/repl/composer/composer.ts";
 import { commandSource } from "../../../../../src/frontend/repl/composer/completion/commands.ts";
 import { History } from "../../../../../src/frontend/repl/composer/history/history.ts";
-import { texts } from "../../../../../src/i18n/en/composer.ts";
-import { texts as chinese } from "../../../../../src/i18n/zh_cn/composer.ts";
+import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
+
+const texts = await loadTexts("composer", "en");
+const chinese = await loadTexts("composer", "zh-CN");
 
 function open(options: Partial<ComposerOptions> = {}) {
   const sent: Draft[] = [];
