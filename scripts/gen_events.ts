@@ -6,9 +6,7 @@ import * as z from "zod/mini";
 import { EVENT_KINDS } from "../src/core/event_schema.ts";
 import { LIVE_ONLY } from "../src/core/event.ts";
 
-const SOURCES = ["event_schema.ts", "autonomy_schema.ts"].map((name) =>
-  new URL(`../src/core/${name}`, import.meta.url)
-);
+const SOURCE = new URL("../src/core/event_schema.ts", import.meta.url);
 const PAGE = new URL("../docs/events.md", import.meta.url);
 
 interface Schema {
@@ -88,7 +86,7 @@ async function formatted(text: string): Promise<string> {
 
 /** The whole page. */
 export async function eventsPage(): Promise<string> {
-  const comments = readComments((await Promise.all(SOURCES.map((url) => Deno.readTextFile(url)))).join("\n"));
+  const comments = readComments(await Deno.readTextFile(SOURCE));
   const sections = Object.entries(EVENT_KINDS).map(([kind, schema]) =>
     section(kind, z.toJSONSchema(schema) as Schema, comments)
   );
@@ -97,7 +95,7 @@ export async function eventsPage(): Promise<string> {
 Everything that happens in a session is an event. The session file is these events, one JSON object a line
 ([session-format.md](session-format.md)); \`--output-format jsonl\` prints the same objects.
 
-This page is generated from \`src/core/event_schema.ts\` and \`src/core/autonomy_schema.ts\` by \`scripts/gen_events.ts\`.
+This page is generated from \`src/core/event_schema.ts\` by \`scripts/gen_events.ts\`.
 
 Every event begins with the same four fields: \`v\`, the format version, 1; \`seq\`, its place in the session (1, 2, …);
 \`time\` (RFC 3339, UTC); \`type\`, one of the kinds below. Readers ignore kinds and fields they do not know. Events of the

@@ -22,7 +22,6 @@ export const TEST_BUNDLE = "dist/test/reasonix.js";
 
 /** Tests that look at processes, mounts, times or terminals of the whole machine run one after another. */
 const ALONE = [
-  "tests/conformance/sandbox/waiting_jail_test.ts",
   "tests/e2e/bundle_test.ts",
   "tests/e2e/capture_test.ts",
   "tests/e2e/chat_kill_test.ts",

@@ -3,21 +3,56 @@ import {
   errorMessage,
   isAbort,
   type NewEventOf,
+  NO_USAGE,
   type PreparedCall,
   subjectOf,
   type ToolCall,
 } from "../core/mod.ts";
 import type { Decision, HookWord } from "../permission/mod.ts";
-import { failure, type ToolResult } from "../tool/mod.ts";
-import { RepeatGuard } from "./guard.ts";
-import type { AgentDeps } from "./ports.ts";
+import { failure, type Tool, type ToolContext, type ToolRegistry, type ToolResult } from "../tool/mod.ts";
+import { type AgentDeps, stopped, type Toolbox, type TurnOutcome } from "./ports.ts";
+
+const WARN_AT = 3;
+const STOP_AT = 6;
+
+interface RepeatDecision {
+  /** Added to what the model reads. */
+  readonly reminder?: string;
+  /** The turn ends: the model does not react. */
+  readonly stop?: boolean;
+}
+
+/**
+ * Notices a model that repeats one failing call. A call counts as repeated when name and arguments are the
+ * same and it failed again without any other call having succeeded in between.
+ */
+export class RepeatGuard {
+  readonly #failures = new Map<string, number>();
+
+  observe(call: ToolCall, failed: boolean): RepeatDecision {
+    if (!failed) {
+      this.#failures.clear();
+      return {};
+    }
+    const key = `${call.name}\n${call.arguments}`;
+    const count = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, count);
+    if (count < WARN_AT) return {};
+    const reminder =
+      `[This exact call has now failed ${count} times. Repeating it will fail again: read the error, ` +
+      `then change the arguments or take another way${
+        count === STOP_AT - 1 ? ". One more repetition ends the turn" : ""
+      }.]`;
+    return { reminder, stop: count >= STOP_AT };
+  }
+}
 
 const MAX_PARALLEL = 8;
 
 type ToolEnd = NewEventOf<"tool.end">;
 
 /** The effect of a batch of calls on the turn. */
-export interface BatchOutcome {
+interface BatchOutcome {
   /** A refusal that ends the run (`--on-ask fail`). */
   blocked?: string;
   /** The model repeats a failing call and does not react. */
@@ -97,7 +132,7 @@ async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void>
 }
 
 /** Runs one call by itself, and records all of it but its end. Never rejects. */
-export async function runCall(parts: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
+async function runCall(parts: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
   const batch: Batch = { parts, guard: new RepeatGuard(), signal, outcome: {} };
   return await runEntry(batch, [call, await parts.toolbox.prepare(call, signal)]);
 }
@@ -267,4 +302,125 @@ function shortened(text: string, max = MAX_LENGTH): string {
   const begin = text.trimStart();
   const line = begin.slice(0, 16 * max).replace(/\s+/g, " ").trim();
   return line.length > max || begin.length > 16 * max ? `${line.slice(0, max - 1)}…` : line;
+}
+
+/** The context that every call of a conversation shares. */
+export type SharedContext = Omit<ToolContext, "callId" | "signal" | "progress" | "jail">;
+
+export interface ToolboxOptions {
+  readonly registry: ToolRegistry;
+  readonly context: SharedContext;
+  /** The command jail; asked for when the first call that may start a process comes. */
+  readonly jail: (call: PreparedCall) => ToolContext["jail"] | Promise<ToolContext["jail"]>;
+  /** Runs a call somewhere else (a worker); absent: here. */
+  readonly execute?: (call: PreparedCall, tool: Tool, context: ToolContext) => Promise<ToolResult>;
+}
+
+/** Tools of a registry, run with one shared context. */
+export class RegistryToolbox implements Toolbox {
+  readonly #options: ToolboxOptions;
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options;
+  }
+
+  prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string> {
+    return this.#options.registry.prepare(call);
+  }
+
+  async execute(
+    call: PreparedCall,
+    signal: AbortSignal,
+    progress: (text: string) => void,
+  ): Promise<ToolResult> {
+    const { registry, context, jail, execute } = this.#options;
+    const tool = registry.get(call.tool);
+    if (!tool) {
+      throw new TypeError(`Cannot run ${call.tool}: the registry that prepared the call has no such tool`);
+    }
+    const whole: ToolContext = {
+      ...context,
+      callId: call.call.id,
+      signal,
+      progress,
+      jail: call.writes || call.delegates || call.family === "Mcp" ? NO_PROCESS : await jail(call),
+    };
+    return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
+  }
+
+  /** Returns the failure of a call that cannot begin, as its tool says. */
+  async check(call: PreparedCall, signal: AbortSignal): Promise<ToolResult | undefined> {
+    const { registry, context } = this.#options;
+    const own = { callId: call.call.id, signal, progress: () => {}, jail: NO_PROCESS };
+    return await registry.get(call.tool)?.check?.(call.args, { ...context, ...own });
+  }
+
+  /** Works out what a call of a file tool would change, and writes nothing. */
+  async preview(call: PreparedCall, signal: AbortSignal): Promise<ToolResult> {
+    const { context } = this.#options;
+    const settings = { ...context.settings, writes: "dry-run" } as const;
+    const dry = new RegistryToolbox({ ...this.#options, context: { ...context, settings } });
+    return await dry.execute(call, signal, () => {});
+  }
+}
+
+/**
+ * Tools that read, or name the files they write, and those of servers, start no command of the model's
+ * choosing: they never wait for the jail's probe.
+ */
+const NO_PROCESS: ToolContext["jail"] = {
+  wrap(argv) {
+    throw new TypeError(`Cannot run ${argv[0] ?? "a command"} from a tool that works on files`);
+  },
+};
+
+/** The tool that runs command lines. */
+const SHELL_TOOL = "bash";
+
+/**
+ * Runs a command line that the user typed, as a turn without the model: judged, confined, bounded and undone
+ * like a call of the model. What the model reads of it with the next turn is the line as a message of the
+ * user, and command, exit code and output as a message in its own place.
+ *
+ * Contract: as `runTurn`.
+ */
+export async function runShellTurn(
+  parts: AgentDeps,
+  command: string,
+  signal: AbortSignal,
+): Promise<TurnOutcome> {
+  const { conversation, provider, checkpointer } = parts;
+  const now = parts.now ?? performance.now.bind(performance);
+  const started = now();
+  const turn = conversation.nextTurn;
+  const call: ToolCall = { id: `shell-${turn}`, name: SHELL_TOOL, arguments: JSON.stringify({ command }) };
+  checkpointer?.begin(turn);
+  await conversation.record({ type: "turn.start", turn });
+  await conversation.record({ type: "message.user", content: `!${command}`, origin: "user" });
+  const end = await runCall(parts, call, signal);
+  await conversation.record(end);
+  const durationMs = Math.max(0, Math.round(now() - started - conversation.waitedForPerson(started)));
+  const content = report(command, end);
+  await conversation.record({ type: "message.end", step: 0, model: provider.model.id, content, durationMs });
+  const outcome: TurnOutcome = {
+    ...(signal.aborted ? stopped(signal) : { reason: "done" }),
+    answer: end.content,
+    steps: 0,
+    usage: NO_USAGE,
+    durationMs,
+  };
+  await conversation.record({ type: "turn.end", turn, ...outcome });
+  await Promise.all([conversation.sync(), checkpointer?.end()]);
+  return outcome;
+}
+
+interface CommandEnd {
+  readonly content: string;
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+}
+
+function report(command: string, { content, exitCode, signal }: CommandEnd): string {
+  const end = exitCode === undefined ? "" : `Exit code: ${exitCode}${signal ? ` (${signal})` : ""}\n`;
+  return `The user ran this command: ${command}\n${end}Output:\n${content}`;
 }

@@ -1,19 +1,21 @@
 import { lazy } from "../util/lazy.ts";
 
-export { runShellTurn } from "./shell_turn.ts";
-export { runTurn } from "./loop.ts";
-export { costStop, type Stop, StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
-export type {
-  AgentDeps,
-  AnswerForm,
-  CallOpinion,
-  Checkpointer,
-  Conversation,
-  Limits,
-  Toolbox,
+export { RegistryToolbox, runShellTurn, type SharedContext, type ToolboxOptions } from "./dispatch.ts";
+export { runTurn, SUBMIT_TOOL } from "./loop.ts";
+export {
+  type AgentDeps,
+  type AnswerForm,
+  type CallOpinion,
+  type Checkpointer,
+  type Conversation,
+  costStop,
+  type Limits,
+  type Stop,
+  StopReason,
+  type Toolbox,
+  type TurnOutcome,
+  type TurnReason,
 } from "./ports.ts";
-export { SUBMIT_TOOL } from "./submit.ts";
-export { RegistryToolbox, type SharedContext, type ToolboxOptions } from "./toolbox.ts";
 
 export type { AnswerSchema } from "./answer_schema.ts";
 

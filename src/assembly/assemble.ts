@@ -23,7 +23,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const { loaded: { config }, provider, recorder, extensions } = base;
   const guarded = await openGuardedTools(base);
   const { gate, tools } = guarded;
-  const checkpointer = createCheckpointer({ ...base, beforeLook: tools.prepareShell });
+  const checkpointer = createCheckpointer(base);
   const open = opener({ ...base, ...guarded });
   const run: RunContext = { ...base, ...guarded, checkpointer, open };
   const features = featuresOf(run, assemble);
@@ -31,19 +31,19 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const context = await manageContext(run);
   const rules = extensions.rules(config, options, provider.model.toolMode);
   const turn = { provider, gate, toolbox: tools.toolbox(features), ...rules };
-  const { warmedUp, ...ahead } = preparations(run, context);
+  const { warmedUp, ...warmUp } = preparations(run, context);
   const controller = new Controller(recorder, {
     ...turn,
     // What an agent changes is part of what the turn changes that it works for.
     ...(options.parent ? {} : { checkpointer }),
     ...context,
-    ...ahead,
+    ...warmUp,
   });
   const { beforeTurn } = context;
   return new Assembly({ ...run, ...features, controller, turn, beforeTurn, warmedUp });
 }
 
-/** Prepares ahead: `warm` while the model thinks, `onCall` while it writes a call. */
+/** Warms up what calls need: `warm` while the model thinks, `onCall` while it writes a call. */
 function preparations(
   { options, gate, tools, registry, checkpointer }: RunContext,
   context: Pick<ContextManager, "warm">,
@@ -57,16 +57,16 @@ function preparations(
     onCall(name: string) {
       const tool = registry.get(name);
       if (!tool) return;
-      const started = tools.host.expect(tool);
+      const started = tools.host.prewarm(tool);
       // After the process, whose start takes longest.
       if (tool.family === "Edit") warming.push(started.then(prepareEdit).catch(() => {}));
       if (tool.family === "Bash") {
-        // The command itself says what stands in its way.
-        tools.prepareShell().catch(() => {});
+        // The command itself reports why there is no jail.
+        tools.openJail().catch(() => {});
         // The parser of command lines and what it knows of programs take 5 MB: an answer in text has neither.
         warming.push((gate.warm?.("Bash") ?? Promise.resolve()).catch(() => {}));
       }
-      if (!options.parent) checkpointer.expect(tool);
+      if (!options.parent) checkpointer.prewarm(tool);
     },
     warmedUp: () => Promise.allSettled(warming),
   };

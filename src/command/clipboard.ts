@@ -1,5 +1,5 @@
 import type { EnvLookup } from "../config/mod.ts";
-import { findProgram } from "../util/find_program.ts";
+import { feed, findProgram } from "../util/process.ts";
 
 export interface ClipboardCommands {
   readonly env: EnvLookup;
@@ -82,10 +82,8 @@ async function feeds(program: string, { args, utf16 }: Tool, text: string): Prom
       stderr: "null",
       signal: AbortSignal.timeout(LIMIT_MS),
     }).spawn();
-    const writer = child.stdin.getWriter();
-    await writer.write(utf16 ? littleEndian(text) : new TextEncoder().encode(text));
-    await writer.close();
-    return (await child.status).success;
+    const taken = await feed(child.stdin, utf16 ? littleEndian(text) : new TextEncoder().encode(text));
+    return (await child.status).success && taken;
   } catch {
     return false;
   }

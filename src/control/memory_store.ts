@@ -1,6 +1,6 @@
 import { type Event, EVENT_VERSION, LIVE_ONLY, type NewEvent } from "../core/mod.ts";
 import { apply, emptyState, type SessionState } from "../session/mod.ts";
-import { mapTexts } from "../util/map_texts.ts";
+import { mapTexts } from "../util/json.ts";
 import type { EventStore } from "./recorder.ts";
 
 /** Keeps a session in memory only: for embedding and tests. */

@@ -2,8 +2,17 @@ import { lazy } from "../util/lazy.ts";
 
 export { type ControlledDeps, Controller } from "./controller.ts";
 export { MemoryStore } from "./memory_store.ts";
-export { appendIfChanged, changeTools, openConversation, recordPrefix, type WantedPrefix } from "./prefix.ts";
-export { type EventSource, type EventStore, Recorder } from "./recorder.ts";
+export {
+  appendIfChanged,
+  changeTools,
+  type EventSource,
+  type EventStore,
+  openConversation,
+  Recorder,
+  recordPrefix,
+  type TurnState,
+  type WantedPrefix,
+} from "./recorder.ts";
 export {
   type FileReport,
   previewRewind,
@@ -15,7 +24,6 @@ export {
   type RewindTarget,
   turnTarget,
 } from "./rewind.ts";
-export type { TurnState } from "./turn_state.ts";
 export { type TurnCheckpointOptions, TurnCheckpoints } from "./turn_checkpoints.ts";
 
 export type * from "./goal/mod.ts";

@@ -1,3 +1,5 @@
+import type { Conversation } from "../agent/mod.ts";
+import type { EventBodies } from "../core/event_schema.ts";
 import {
   type Event,
   type EventSink,
@@ -5,10 +7,171 @@ import {
   type NewEvent,
   PersonWaits,
   type Prefix,
+  type ToolSchema,
 } from "../core/mod.ts";
-import type { Conversation } from "../agent/mod.ts";
 import type { SessionState } from "../session/mod.ts";
-import { type TurnState, TurnStates } from "./turn_state.ts";
+
+/** What a session is doing. */
+export type TurnState = EventBodies["turn.state"]["to"];
+
+const RESTING = ["idle", "done", "failed", "stopped"] as const;
+const WORKING = ["preparing", "generating", "running_tools", "compacting", "verifying"] as const;
+const WAITING = ["awaiting_approval", "awaiting_answer"] as const;
+
+/** Follows the events of a session and knows what it is doing. Nothing else decides about that. */
+export class TurnStates {
+  /**
+   * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed`
+   * or `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever
+   * works may have to wait for a person, and goes on where it was.
+   */
+  static readonly transitions: Readonly<Record<TurnState, readonly TurnState[]>> = {
+    idle: ["preparing", "compacting", ...WAITING],
+    preparing: [
+      "generating",
+      "running_tools",
+      "compacting",
+      "verifying",
+      ...WAITING,
+      "done",
+      "failed",
+      "stopped",
+    ],
+    generating: [
+      "preparing",
+      "running_tools",
+      "compacting",
+      "verifying",
+      ...WAITING,
+      "done",
+      "failed",
+      "stopped",
+    ],
+    running_tools: [
+      "preparing",
+      "generating",
+      "compacting",
+      "verifying",
+      ...WAITING,
+      "done",
+      "failed",
+      "stopped",
+    ],
+    compacting: [
+      "preparing",
+      "generating",
+      "running_tools",
+      "verifying",
+      "idle",
+      ...WAITING,
+      "done",
+      "failed",
+      "stopped",
+    ],
+    verifying: [
+      "preparing",
+      "generating",
+      "running_tools",
+      "compacting",
+      ...WAITING,
+      "done",
+      "failed",
+      "stopped",
+    ],
+    awaiting_approval: ["awaiting_answer", ...WORKING, ...RESTING],
+    awaiting_answer: ["awaiting_approval", ...WORKING, ...RESTING],
+    done: ["preparing", "compacting", "idle", ...WAITING],
+    failed: ["preparing", "compacting", "idle", ...WAITING],
+    stopped: ["preparing", "compacting", "idle", ...WAITING],
+  };
+  #shown: TurnState = "idle";
+  /** What goes on, or has ended, apart from waiting for a person. */
+  #work: TurnState = "idle";
+  #inTurn = false;
+  readonly #approvals = new Set<string>();
+  #questions = 0;
+
+  get state(): TurnState {
+    return this.#shown;
+  }
+
+  /** Takes an event; returns the change that follows from it. */
+  take(event: Event): EventBodies["turn.state"] | undefined {
+    this.#apply(event);
+    return this.#change();
+  }
+
+  /** Nothing is going on any more, whatever has been left open; returns the change to that. */
+  settle(): EventBodies["turn.state"] | undefined {
+    this.#approvals.clear();
+    this.#questions = 0;
+    if (!RESTING.some((state) => state === this.#work)) this.#work = "idle";
+    this.#inTurn = false;
+    return this.#change();
+  }
+
+  #change(): EventBodies["turn.state"] | undefined {
+    const to = this.#approvals.size > 0
+      ? "awaiting_approval"
+      : this.#questions > 0
+      ? "awaiting_answer"
+      : this.#work;
+    if (to === this.#shown) return undefined;
+    const from = this.#shown;
+    this.#shown = to;
+    return { from, to };
+  }
+
+  #apply(event: Event): void {
+    switch (event.type) {
+      case "turn.start":
+        this.#inTurn = true;
+        this.#work = "preparing";
+        break;
+      case "message.start":
+        this.#work = event.step === 0 ? "compacting" : "generating";
+        break;
+      case "tool.start":
+        this.#work = "running_tools";
+        break;
+      case "verification.start":
+        this.#work = "verifying";
+        break;
+      case "message.end":
+      case "compaction":
+        // A reply of the turn itself changes nothing: its calls or its end will.
+        if (this.#work === "compacting") this.#work = this.#inTurn ? "preparing" : "idle";
+        break;
+      case "approval.request":
+        this.#approvals.add(event.callId);
+        break;
+      case "approval.decision":
+      case "tool.end":
+        this.#approvals.delete(event.callId);
+        break;
+      case "plan.change":
+        if (event.state === "proposed") this.#approvals.add("plan");
+        else this.#approvals.delete("plan");
+        break;
+      case "question":
+        this.#questions = Math.max(0, this.#questions + (event.state === "asked" ? 1 : -1));
+        break;
+      case "turn.end":
+        this.#end(event.reason);
+        break;
+    }
+  }
+
+  #end(reason: EventBodies["turn.end"]["reason"]): void {
+    // What a killed program left open is closed before the first turn of the next one.
+    if (RESTING.some((state) => state === this.#work)) return;
+    const stopped = reason === "interrupted" || reason === "terminated";
+    this.#work = reason === "done" ? "done" : stopped ? "stopped" : "failed";
+    this.#inTurn = false;
+    this.#approvals.clear();
+    this.#questions = 0;
+  }
+}
 
 /** Gives an event its envelope, keeps it, and takes it into the state: a session file, or memory. */
 export interface EventStore {
@@ -123,4 +286,131 @@ export class Recorder implements Conversation {
   close(): void {
     this.#store.close();
   }
+}
+
+/** The head that this process would send of a new conversation. */
+export interface WantedPrefix {
+  readonly system: string;
+  readonly tools: readonly ToolSchema[];
+  readonly model: string;
+  /** Name of the provider's entry that has the model. */
+  readonly provider?: string | undefined;
+  /** How the model calls tools; "official" and absent: as the wire has it. */
+  readonly toolMode?: string | undefined;
+  /**
+   * Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of
+   * its tag.
+   */
+  readonly context?: readonly string[];
+}
+
+/**
+ * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with,
+ * byte for byte, unless the model or the tool set is another one; what changed in the standing instructions
+ * follows as a message. Returns the reason of the new prefix, where there is one.
+ */
+export async function openConversation(
+  recorder: Recorder,
+  wanted: WantedPrefix,
+): Promise<string | undefined> {
+  const { prefix } = recorder.state;
+  const reset = resetReason(recorder.state, wanted);
+  if (reset) {
+    const { context: _context, ...head } = wanted;
+    await recordPrefix(recorder, { ...reset, ...head });
+  } else if (prefix && prefix.system !== wanted.system) {
+    const text =
+      `<instructions>\nThe standing instructions have changed since this conversation began. These apply now:\n\n` +
+      `${wanted.system}</instructions>`;
+    await appendIfChanged(recorder, text);
+  }
+  for (const block of wanted.context ?? []) await appendIfChanged(recorder, block);
+  return reset?.reason;
+}
+
+/** Declares that the model is offered other tools from now on; nothing where they are the same. */
+export async function changeTools(recorder: Recorder, tools: readonly ToolSchema[]): Promise<void> {
+  const { prefix, model, provider, toolMode } = recorder.state;
+  if (!prefix || model === undefined) return;
+  const head = { system: prefix.system, tools, model, provider, toolMode };
+  const reset = resetReason(recorder.state, head);
+  if (reset) await recordPrefix(recorder, { ...reset, ...head });
+}
+
+/** Why the head of a conversation is another one from here on. */
+interface Reset {
+  readonly reason: string;
+  /** For people: "a → b" of models, "+x −y" of tools. */
+  readonly detail?: string;
+}
+
+/** Declares another head of the conversation. */
+export async function recordPrefix(
+  recorder: Recorder,
+  { tools, provider, toolMode = "official", ...prefix }: Reset & Omit<WantedPrefix, "context">,
+): Promise<void> {
+  await recorder.record({
+    type: "context.prefix",
+    ...prefix,
+    ...(provider === undefined ? {} : { provider }),
+    ...(toolMode === "official" ? {} : { toolMode }),
+    tools: tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
+  });
+}
+
+function resetReason(
+  { prefix, model, provider, toolMode = "official" }: Pick<
+    SessionState,
+    "prefix" | "model" | "provider" | "toolMode"
+  >,
+  wanted: WantedPrefix,
+): Reset | undefined {
+  if (!prefix) return { reason: "start" };
+  const tools = JSON.stringify(prefix.tools) === JSON.stringify(wanted.tools)
+    ? []
+    : [toolChange(prefix.tools, wanted.tools)];
+  // The same model at another provider has another cache, and cannot read what the first one signed.
+  const moved = provider !== undefined && wanted.provider !== undefined && provider !== wanted.provider;
+  if (moved || model !== wanted.model) {
+    const [from, to] = moved
+      ? [`${provider}/${model}`, `${wanted.provider}/${wanted.model}`]
+      : [model ?? "unknown", wanted.model];
+    return { reason: "model", detail: [`${from} → ${to}`, ...tools].join("; ") };
+  }
+  // Tools that are taught as text stand in the system prompt, and earlier calls in the text of replies.
+  const wantedMode = wanted.toolMode ?? "official";
+  if (toolMode !== wantedMode) {
+    return { reason: "tool_mode", detail: [`${toolMode} → ${wantedMode}`, ...tools].join("; ") };
+  }
+  return tools[0] === undefined ? undefined : { reason: "tools", detail: tools[0] };
+}
+
+/** Tools of one server that are named one by one, and other tools. */
+const MOST_NAMED = 2;
+const MOST_OTHERS = 4;
+
+function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[]): string {
+  const missing = (list: readonly ToolSchema[], from: readonly ToolSchema[]) =>
+    list.map(({ name }) => name).filter((name) => !from.some((tool) => tool.name === name));
+  const added = counted(missing(after, before), "+");
+  const removed = counted(missing(before, after), "−");
+  return [...added, ...removed].join(" ") || "other descriptions or another order";
+}
+
+/** Names with a sign; of many of one MCP server, or of many others, only their number. */
+function counted(names: readonly string[], sign: string): string[] {
+  const groups = Map.groupBy(names, (name) => /^mcp__.+?(?=__)/.exec(name)?.[0] ?? "");
+  return [...groups].flatMap(([group, own]) => {
+    if (own.length <= (group === "" ? MOST_OTHERS : MOST_NAMED)) return own.map((name) => sign + name);
+    return [`${sign}${own.length}${group === "" ? "" : ` of ${group.slice("mcp__".length)}`}`];
+  });
+}
+
+/** Sends a tagged context message unless the latest one with the same tag says the same. */
+export async function appendIfChanged(recorder: Recorder, text: string): Promise<void> {
+  const tag = text.slice(0, text.indexOf(">") + 1);
+  const isTagged = (message: Message) => message.role === "user" && message.content.startsWith(tag);
+  const latest = recorder.messages.findLast(isTagged);
+  if (latest?.content === text) return;
+  await recorder.record({ type: "message.user", content: text, origin: "context" });
 }

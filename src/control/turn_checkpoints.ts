@@ -13,11 +13,6 @@ export interface TurnCheckpointOptions {
   readonly root: string;
   /** Absolute paths never looked at. */
   readonly skip?: (path: string) => boolean;
-  /**
-   * Done before the first look before a command: starts the processes that the command will need, which then
-   * get ready while the look takes this one's time.
-   */
-  readonly beforeLook?: () => Promise<unknown>;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
 }
@@ -63,14 +58,14 @@ export class TurnCheckpoints implements Checkpointer {
     this.#meantTo = false;
   }
 
-  /** The reply begins to call this tool: the first look can begin while the arguments arrive. */
-  expect(tool: Tool): void {
-    if (!isKnownToRead(tool)) this.#firstLook(tool.family === "Edit");
+  /** Starts the first look while the arguments of a call of this tool arrive. */
+  prewarm(tool: Tool): void {
+    if (!isKnownToRead(tool)) this.#firstLook();
   }
 
   async snapshotBefore({ writes }: PreparedCall): Promise<void> {
     if (writes?.length === 0) return;
-    const checkpoints = await this.#firstLook(writes !== undefined);
+    const checkpoints = await this.#firstLook();
     if (!checkpoints) return;
     for (const path of writes ?? []) {
       // What may not be written is refused by the tool itself.
@@ -139,12 +134,8 @@ export class TurnCheckpoints implements Checkpointer {
     await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text, said });
   }
 
-  #firstLook(filesOnly: boolean): Promise<Checkpoints | false> {
-    return this.#ready ??= this.#attempt(async () => {
-      // The command itself says what it lacks.
-      if (!filesOnly) await this.#options.beforeLook?.().catch(() => {});
-      return await this.#begin();
-    });
+  #firstLook(): Promise<Checkpoints | false> {
+    return this.#ready ??= this.#attempt(() => this.#begin());
   }
 
   async #begin(): Promise<Checkpoints> {

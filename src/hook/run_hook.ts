@@ -1,5 +1,6 @@
 import { errorMessage } from "../core/mod.ts";
 import { loadShellProcess, loadSpawnSession, type ProcessGuard, type SpawnPlan } from "../tool/mod.ts";
+import { feed } from "../util/process.ts";
 import { after } from "../util/timer.ts";
 import type { HookRun } from "./read_run.ts";
 
@@ -48,7 +49,8 @@ export async function runHook(plan: SpawnPlan, options: HookProcessOptions): Pro
   const onAbort = () => end({ kind: "aborted" });
   signal.addEventListener("abort", onAbort, { once: true });
   const clear = seconds > 0 ? after(seconds * 1000, () => end({ kind: "timeout", seconds })) : () => {};
-  const written = feed(child.stdin, input);
+  // A hook that does not read its input closes the pipe, which is no failure.
+  const written = feed(child.stdin, new TextEncoder().encode(input));
   try {
     const { code, signal: ended } = await process.ended;
     await written;
@@ -65,17 +67,6 @@ export async function runHook(plan: SpawnPlan, options: HookProcessOptions): Pro
   } finally {
     clear();
     signal.removeEventListener("abort", onAbort);
-  }
-}
-
-/** Most hooks read their input; one that does not closes the pipe, which is no failure. */
-async function feed(stdin: WritableStream<Uint8Array>, input: string): Promise<void> {
-  const writer = stdin.getWriter();
-  try {
-    await writer.write(new TextEncoder().encode(input));
-    await writer.close();
-  } catch {
-    await writer.abort().catch(() => {});
   }
 }
 

@@ -1,7 +1,7 @@
 import type { PreparedCall } from "../core/mod.ts";
 import { CLAUDE_TOOLS } from "../tool/mod.ts";
 import { absolutePath, normalize } from "../path/lexical.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
+import { canonicalJson } from "../util/json.ts";
 
 /** The facts of a call that hooks see. */
 export type HookedCall = Pick<PreparedCall, "call" | "tool" | "args" | "family" | "writes">;

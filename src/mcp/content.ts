@@ -7,8 +7,7 @@ import type {
 import type { ImagePart } from "../core/mod.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
 import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../tool/mod.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
-import { isRecord, parseJson, safeText } from "../util/json.ts";
+import { canonicalJson, isRecord, parseJson, safeText } from "../util/json.ts";
 
 /** The destination of content that is no text. */
 interface ContentLocation {

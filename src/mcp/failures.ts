@@ -1,7 +1,6 @@
 import { errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
-import { networkFailure, proxyHint } from "../util/network/failure.ts";
-import { RedirectError } from "../util/network/fetch.ts";
+import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 

@@ -1,5 +1,5 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
+import { canonicalJson } from "../util/json.ts";
 import { unlessAborted } from "../util/timer.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { MissingProgramError, SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";

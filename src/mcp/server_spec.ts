@@ -1,7 +1,7 @@
 import type { PluginEntry } from "../config/mod.ts";
 import { isAbsolute } from "../path/lexical.ts";
 import { BUILTINS } from "../tool/mod.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
+import { canonicalJson } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** One MCP server as a run uses it. */

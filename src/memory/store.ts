@@ -1,10 +1,116 @@
 import { ReasonixError } from "../core/mod.ts";
-import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory, SavedMemory } from "../tool/mod.ts";
+import type {
+  MemoryEntry,
+  MemoryFact,
+  MemoryHit,
+  MemoryKind,
+  MemoryPort,
+  MemoryScope,
+  NewMemory,
+  SavedMemory,
+} from "../tool/mod.ts";
 import { saveFile } from "../util/atomic_write.ts";
+import { parseFrontmatter, scalarText, textField } from "../util/frontmatter.ts";
+import { indexable, matchExpression, snippet, termsOf } from "../util/search_words.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { factFile, factName, MAX_DESCRIPTION, readFact, type StoredFact } from "./fact.ts";
-import { searchFacts } from "./fact_search.ts";
 import { oneLine } from "../util/terminal_text.ts";
+
+/** A fact with the day it was first saved. */
+export interface StoredFact extends MemoryFact {
+  readonly created: string;
+}
+
+const KINDS: readonly MemoryKind[] = ["user", "project", "reference", "feedback"];
+const MAX_NAME = 64;
+/** Characters of a description. */
+const MAX_DESCRIPTION = 300;
+
+/**
+ * A name as file name and handle: lower case, words joined by hyphens. Empty when nothing of it can be kept.
+ */
+function factName(given: string): string {
+  return given.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, MAX_NAME).replace(
+    /^-+|-+$/g,
+    "",
+  );
+}
+
+/** The Markdown file of a fact. */
+function factFile(fact: StoredFact): string {
+  const head = [
+    `name: ${scalarText(fact.name)}`,
+    `description: ${scalarText(fact.description)}`,
+    `kind: ${fact.kind}`,
+    ...(fact.pinned ? ["pinned: true"] : []),
+    `created: ${fact.created}`,
+    `updated: ${fact.updated}`,
+  ];
+  return `---\n${head.join("\n")}\n---\n\n${fact.text.trim()}\n`;
+}
+
+/**
+ * Reads a fact, also one a person wrote by hand: what is missing is taken from the file's name and first
+ * line.
+ */
+function readFact(source: string, name: string, scope: MemoryScope): StoredFact {
+  const read = parseFrontmatter(source);
+  const text = read.body.trim();
+  const updated = textField(read, "updated") ?? textField(read, "created") ?? "";
+  const kind = KINDS.find((known) => known === (textField(read, "kind") ?? textField(read, "type")));
+  return {
+    name,
+    scope,
+    description: oneLine(
+      textField(read, "description") || (text.split("\n")[0] ?? "").replace(/^#+\s*/, ""),
+      MAX_DESCRIPTION,
+    ),
+    kind: kind ?? (scope === "global" ? "user" : "project"),
+    pinned: textField(read, "pinned") === "true",
+    created: textField(read, "created") ?? updated,
+    updated,
+    text,
+  };
+}
+
+/** A hit must reach this part of the best one's score. */
+const FLOOR = 0.3;
+/** A word in the name or the description says more than one in the text. */
+const HEAD_WEIGHT = 3;
+
+interface FactHit {
+  readonly fact: StoredFact;
+  readonly snippet: string;
+}
+
+/** Finds the facts that fit the query, best first, by BM25 with a floor relative to the best. */
+async function searchFacts(
+  facts: readonly StoredFact[],
+  query: string,
+  limit: number,
+): Promise<FactHit[]> {
+  const expression = matchExpression(query);
+  if (expression === "" || facts.length === 0) return [];
+  const { DatabaseSync } = await import("node:sqlite");
+  using database = new DatabaseSync(":memory:");
+  database.exec(
+    `CREATE VIRTUAL TABLE facts USING fts5 (head, text, tokenize = "unicode61 remove_diacritics 2")`,
+  );
+  const insert = database.prepare("INSERT INTO facts (rowid, head, text) VALUES (?, ?, ?)");
+  const sorted = [...facts].sort((a, b) => a.name < b.name ? -1 : 1);
+  for (const [id, { name, description, text }] of sorted.entries()) {
+    insert.run(id, indexable(`${name} ${description}`), indexable(text));
+  }
+  const rows = database.prepare(
+    `SELECT rowid AS id, -bm25(facts, ${HEAD_WEIGHT}, 1) AS score FROM facts WHERE facts MATCH ?
+     ORDER BY score DESC, id`,
+  ).all(expression);
+  const best = Number(rows[0]?.score ?? 0);
+  const terms = termsOf(query);
+  return rows.filter(({ score }) => Number(score) >= best * FLOOR).slice(0, limit).flatMap(({ id }) => {
+    const fact = sorted[Number(id)];
+    return fact ? [{ fact, snippet: snippet(fact.text, terms) }] : [];
+  });
+}
 
 export interface FactStoreOptions {
   /** Reasonix home; facts for all projects are in `<home>/memory`. */

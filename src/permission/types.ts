@@ -9,7 +9,6 @@ import type {
   Sayings,
 } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
-import type { LineDescription } from "./command/describe.ts";
 import type { SessionGrants } from "./grants.ts";
 
 /**
@@ -154,6 +153,13 @@ export interface SegmentExplanation {
   readonly rule?: string;
   /** The place where the rule stands, such as `reasonix.toml:12:5`. */
   readonly origin?: string;
+}
+
+/** The result of each pass over a command line, as text for people. */
+export interface LineDescription {
+  readonly parse: readonly string[];
+  readonly expand: readonly string[];
+  readonly effects: readonly string[];
 }
 
 /** Everything `reasonix permissions check` prints. */

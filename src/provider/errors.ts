@@ -7,8 +7,7 @@ import {
   type Saying,
 } from "../core/mod.ts";
 import { readEnv } from "../path/read_env.ts";
-import { networkFailure, proxyHint } from "../util/network/failure.ts";
-import { RedirectError } from "../util/network/fetch.ts";
+import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
 import { createRedactor } from "../util/redact.ts";
 
 /** The failure of one attempt at a request. Stays inside the package: outside, failures are chunks. */

@@ -59,7 +59,7 @@ export interface ParentRun {
   readonly gate: Gate & Partial<PermissionGate>;
   readonly guard: ProcessGuard | undefined;
   /** Changes files for it; absent where it may write somewhere else. */
-  readonly host?: Pick<RunToolHost, "execute" | "expect">;
+  readonly host?: Pick<RunToolHost, "execute" | "prewarm">;
 }
 
 /** Changes how built-in tools are offered, by their names. */

@@ -1,6 +1,13 @@
 import { lazy } from "../util/lazy.ts";
 
-export { SessionBusyError } from "./log/busy.ts";
+export {
+  type CreateOptions,
+  type LoadedEvents,
+  loadEvents,
+  type LogOptions,
+  SessionBusyError,
+  SessionLog,
+} from "./log/log.ts";
 export {
   agentOfSession,
   findSession,
@@ -11,17 +18,13 @@ export {
   type SessionInfo,
   titleOf,
 } from "./catalogue/catalogue.ts";
-export { prunedOutput } from "./state/compact.ts";
-export { lastSession } from "./catalogue/last.ts";
-export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log/log.ts";
+export { apply, prunedOutput, repair } from "./state/reduce.ts";
+export { lastSession, newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
 export { projectDir } from "../path/project_dir.ts";
-export { newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
-export { apply } from "./state/reduce.ts";
-export type { MessageKind } from "./state/messages.ts";
-export { repair } from "./state/repair.ts";
 export {
   descriptionKey,
   emptyState,
+  type MessageKind,
   type MessageSource,
   openGoal,
   openTurn,
@@ -34,22 +37,38 @@ export {
 /** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
 export const loadManage = lazy(() => import("./catalogue/manage.ts"));
 
-export type { Checkpoint, CheckpointOptions, Checkpoints, RestoreReport } from "./checkpoint/checkpoints.ts";
-export type { FileRestore, RestoreFailure } from "./checkpoint/restore.ts";
+export type {
+  Checkpoint,
+  CheckpointOptions,
+  Checkpoints,
+  FileRestore,
+  RestoreFailure,
+  RestoreReport,
+} from "./checkpoint/checkpoints.ts";
 
 /** Snapshots of the workspace and rewinding of files. Loaded when a turn is about to change something. */
 export const loadCheckpoints = lazy(() => import("./checkpoint/checkpoints.ts"));
 
-export type { IndexedSession, SessionIndex } from "./index/index.ts";
-export type { SearchHit, SearchOptions, SearchResult, TranscriptPiece } from "./index/search.ts";
-export type { CacheReset, StatsOptions, StatsRow } from "./index/stats.ts";
-export type { AroundQuery, HistoryAnswer, HistoryQuery } from "./index/history.ts";
+export type {
+  AroundQuery,
+  CacheReset,
+  HistoryAnswer,
+  HistoryQuery,
+  IndexedSession,
+  SearchHit,
+  SearchOptions,
+  SearchResult,
+  SessionIndex,
+  StatsOptions,
+  StatsRow,
+  TranscriptPiece,
+} from "./index/index.ts";
 
 /** Lists, full-text search and statistics over many sessions (SQLite). */
 export const loadIndex = lazy(() => import("./index/index.ts"));
 
 /** The searches behind the `history` tool. */
-export const loadHistory = lazy(() => import("./index/history.ts"));
+export const loadHistory = lazy(() => import("./index/index.ts"));
 
 export type { ExportFormat } from "./export/export.ts";
 

@@ -14,9 +14,6 @@ export { LocalToolHost, type ToolHost } from "./host.ts";
 /** Starts a process in a group of its own. */
 export const loadSpawnSession = lazy(() => import("./shell/spawn_session.ts"));
 
-/** Has the shell of the next command wait for it. */
-export const loadNextShell = lazy(() => import("./shell/next_shell.ts"));
-
 export type { ServerProcess } from "./shell/server_process.ts";
 
 /** Starts a server in a process group of its own, and ends it with all that it started. */

@@ -7,7 +7,7 @@ import type {
   ReasonixError,
   ToolFamily,
 } from "../core/mod.ts";
-import type { AroundWaiting, SpawnPlan, ToolServices } from "./services/services.ts";
+import type { SpawnPlan, ToolServices } from "./services/services.ts";
 
 export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
 export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
@@ -45,10 +45,6 @@ export interface FailedCommand {
  */
 export interface CommandJail {
   wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan;
-  /** What a shell that waits for the next command is started with now; absent: none may wait. */
-  ahead?(options: { readonly cwd: string }): AroundWaiting;
-  /** Says whether there is a jail at all. */
-  readonly confined?: boolean;
   /**
    * Offers a person to run a command again with a network or without the jail, when the jail seems to be why
    * it failed; `note` says for the model what was allowed. Absent: there is no prompt. Undefined: the jail is

@@ -1,7 +1,7 @@
 import type { SourceLocation } from "../core/mod.ts";
 import { contains } from "../path/contains.ts";
 import { isFile } from "../path/probe.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
+import { canonicalJson } from "../util/json.ts";
 
 /**
  * Repository content that stays without effect until the user trusts exactly this content: one provider, MCP

@@ -3,7 +3,7 @@ import { join, relativeTo } from "../path/lexical.ts";
 import { isFile, sortedEntries } from "../path/probe.ts";
 import { worktreeIdOf } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
+import { canonicalJson } from "../util/json.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { FileLock } from "../util/lock.ts";
 import { filesOf, type TrustItem } from "./item.ts";

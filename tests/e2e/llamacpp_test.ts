@@ -1,6 +1,6 @@
 /** The program with a llama-server of its own, as a user meets it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
-import { processStart } from "../../src/util/process/process_start.ts";
+import { processStart } from "../../src/util/process.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../support/fake_llama.ts";
 import { finished, makeWorld, type World } from "../support/program.ts";
 

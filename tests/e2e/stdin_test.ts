@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
-import { findProgram } from "../../src/util/find_program.ts";
+import { findProgram } from "../../src/util/process.ts";
 import { needs } from "../support/tools.ts";
 
 // deno-lint-ignore no-explicit-any

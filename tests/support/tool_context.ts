@@ -19,12 +19,11 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
   const { settings, ...rest } = overrides;
   const env = Deno.env.toObject();
   const spawn = (argv: readonly string[]) => ({ command: argv[0] ?? "", args: argv.slice(1), env });
-  const ahead = (argv: readonly string[]) => ({ ...spawn(argv), basis: "", changed: 0 });
   return {
     callId: "call_1",
     cwd: dir,
     paths: folderPolicy(dir),
-    jail: { wrap: (argv) => ({ ...spawn(argv), ahead }), ahead: () => ahead },
+    jail: { wrap: spawn },
     seen: new MemoryFileReadTracker(),
     outputDir: `${dir}-output`,
     signal: new AbortController().signal,

@@ -1,6 +1,6 @@
 /** A transcript on a terminal without a window, fed with events. */
 import type { Event, NewEvent } from "../../src/core/mod.ts";
-import { TurnStates } from "../../src/control/turn_state.ts";
+import { TurnStates } from "../../src/control/recorder.ts";
 import { loadTexts, type Locale } from "../../src/i18n/mod.ts";
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
 import { Transcript } from "../../src/frontend/repl/transcript/chat_transcript.ts";

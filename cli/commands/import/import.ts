@@ -3,7 +3,7 @@ import { type ConfigProblem, loadImport, saveKey } from "../../../src/config/mod
 import { EXIT, formatLocation, ReasonixError } from "../../../src/core/mod.ts";
 import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
-import { mapTexts } from "../../../src/util/map_texts.ts";
+import { mapTexts } from "../../../src/util/json.ts";
 import { displayOf } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { languageOf } from "../../terminal/language.ts";

@@ -15,7 +15,7 @@ import { errorMessage, formatLocation, ReasonixError } from "../../../src/core/m
 import { loadSignIn, serverSpecs } from "../../../src/mcp/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFile, readSmallText } from "../../../src/path/probe.ts";
-import { findProgram } from "../../../src/util/find_program.ts";
+import { findProgram } from "../../../src/util/process.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";

@@ -3,7 +3,7 @@ import type { AnswerSchema, TurnOutcome } from "../../../src/agent/mod.ts";
 import type { CommandReport } from "../../../src/command/mod.ts";
 import { EXIT, type ExitName, formatLocation, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import { honestAnswer, type RunResult } from "../../../src/frontend/mod.ts";
-import { mapTexts } from "../../../src/util/map_texts.ts";
+import { mapTexts } from "../../../src/util/json.ts";
 import { isIncomplete } from "../../terminal/process.ts";
 import type { Metrics } from "./metrics.ts";
 

@@ -33,7 +33,7 @@ import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import { listSessions, projectDir } from "../../session/mod.ts";
 import { alwaysOnProtections } from "../../sandbox/mod.ts";
 import { loadWindow, modelInfo } from "../../provider/mod.ts";
-import { mapTexts } from "../../util/map_texts.ts";
+import { mapTexts } from "../../util/json.ts";
 import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
 import { localServerPart, type LocalServerReport } from "./local_servers.ts";

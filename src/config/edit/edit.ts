@@ -2,7 +2,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import { type ProviderTable, putProvider } from "./provider.ts";
 import { insertTable, removeTable, wrapNewLists } from "./table_text.ts";
 import { saveFile } from "../../util/atomic_write.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 import { checkValue, type Finding } from "../load/check.ts";
 import { locate, parseKeyPath, schemaAt } from "../schema/key_path.ts";
 import { checkLayer, parseToml } from "../load/layer.ts";

@@ -1,7 +1,7 @@
 import { formatLocation } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
 import { checkLayer } from "../load/layer.ts";
 import { readProjectText } from "../load/read_text.ts";

@@ -1,4 +1,4 @@
-import { isOrdinaryText, looksLikeSecret } from "../../util/secret_look.ts";
+import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
 import { type EnvLookup, resolvePath } from "../config_paths.ts";
 import type { KeyPath } from "../problem.ts";
 import { hideSecrets, isSecretHandedOver } from "../query/hide_secrets.ts";

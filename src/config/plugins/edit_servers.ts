@@ -1,6 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
-import { isRecord } from "../../util/json.ts";
+import { canonicalJson, isRecord } from "../../util/json.ts";
 import { rewriteConfig, writeConfig } from "../edit/edit.ts";
 import type { ProviderTable } from "../edit/provider.ts";
 import { type ForeignServer, ImportPlan, takeServer, variableName } from "../foreign/plan.ts";

@@ -3,7 +3,7 @@ import { relativeTo } from "../../path/lexical.ts";
 import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
 import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/mod.ts";
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 import { formatKey } from "../problem.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { PermissionGrant } from "../../trust/mod.ts";

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";

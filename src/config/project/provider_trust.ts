@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../util/canonical_json.ts";
+import { canonicalJson } from "../../util/json.ts";
 import { fillValue } from "../load/defaults.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";

@@ -1,4 +1,4 @@
-import { isOrdinaryText } from "../../util/secret_look.ts";
+import { isOrdinaryText } from "../../util/redact.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 import type { Config } from "../schema/schema.ts";
 import { isVendorVariable } from "../vendors.ts";

@@ -7,7 +7,7 @@ import { type Jail, serverEnvironment, type Workspace } from "../../sandbox/mod.
 import type { ProcessGuard, SpawnPlan } from "../../tool/mod.ts";
 import { filesOf } from "../../trust/mod.ts";
 import { lazy } from "../../util/lazy.ts";
-import { shellCommand } from "../../util/process/helper_output.ts";
+import { shellCommand } from "../../util/process.ts";
 import { type RunPaths, secretsOf } from "../../run/mod.ts";
 
 /** What hooks are started with. */

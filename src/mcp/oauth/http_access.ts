@@ -2,7 +2,7 @@ import type { AuthorizationServerMetadata, AuthProvider, FetchLike } from "@mode
 import { isLoopback } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { helperOutput, shellCommand } from "../../util/process/helper_output.ts";
+import { helperOutput, shellCommand } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { loadSdk } from "../sdk.ts";

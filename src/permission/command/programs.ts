@@ -3,10 +3,9 @@ import { baseName } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { isKnown } from "../../rule/mod.ts";
 import { type Call, type Grammar, operands, type Program, type Wrapper } from "./program.ts";
-import { FILES } from "./programs/files.ts";
+import { FILES, TOOLS } from "./programs/tools.ts";
 import { GIT } from "./programs/git.ts";
-import { interpreter, SHELLS } from "./programs/shells.ts";
-import { TOOLS } from "./programs/utilities.ts";
+import { interpreter, SHELLS } from "./programs/code.ts";
 import type { Destruction } from "./types.ts";
 import table from "./programs.txt" with { type: "text" };
 

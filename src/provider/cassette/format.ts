@@ -1,5 +1,5 @@
 import { type Chunk, errorMessage, type Message, ReasonixError, type ToolSchema } from "../../core/mod.ts";
-import { mapTexts } from "../../util/map_texts.ts";
+import { mapTexts } from "../../util/json.ts";
 
 /** Version of the cassette format; docs/cassette.md describes it. */
 export const CASSETTE_VERSION = 1;

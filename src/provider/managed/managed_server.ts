@@ -18,7 +18,7 @@ import type { ServerPlan } from "./server_plan.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { FileLock } from "../../util/lock.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
-import { processStart } from "../../util/process/process_start.ts";
+import { processStart } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
 
 /** A server that takes requests. */

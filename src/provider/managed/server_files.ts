@@ -4,7 +4,7 @@ import { exists, readSmallText, sortedEntries } from "../../path/probe.ts";
 import { groupRuns } from "./server_process.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { processStart } from "../../util/process/process_start.ts";
+import { processStart } from "../../util/process.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 
 /** A process at a moment: numbers are given again, moments are not. */

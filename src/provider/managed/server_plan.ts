@@ -5,8 +5,7 @@ import { isFile } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
 import type { KindOptions } from "../kind.ts";
 import { isSameRunning, running, ServerFiles, serversDirectory } from "./server_files.ts";
-import { findProgram } from "../../util/find_program.ts";
-import { systemText } from "../../util/process/process_start.ts";
+import { findProgram, systemText } from "../../util/process.ts";
 
 /** A server that can be started: everything that could be looked at beforehand is in order. */
 export interface ServerPlan {

@@ -1,5 +1,5 @@
 import { processEnvironment } from "../../path/read_env.ts";
-import { outputOf } from "../../util/process/process_start.ts";
+import { outputOf, runProgram } from "../../util/process.ts";
 
 /**
  * A server and the small shell that keeps it are one process group. Whoever uses the server holds the pipe
@@ -55,9 +55,8 @@ export function startSupervisor({ command, pipe, log }: SupervisedCommand): numb
 
 /** Makes a named pipe that only the user can open. */
 export async function makePipe(path: string): Promise<void> {
-  const { success, stderr } = await new Deno.Command("mkfifo", { args: ["-m", "600", path], stdout: "null" })
-    .output();
-  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+  const { code, errors } = await runProgram(["mkfifo", "-m", "600", path]);
+  if (code !== 0) throw new Error(errors.trim());
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, type ProviderError } from "../../core/mod.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
-import { helperOutput, shellCommand } from "../../util/process/helper_output.ts";
+import { helperOutput, shellCommand } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { unlessAborted } from "../../util/timer.ts";

@@ -1,8 +1,7 @@
 import { isLoopback, type ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { learnSecret } from "../../util/redact.ts";
-import type { Fetch } from "../../util/network/fetch.ts";
-import { proxyVariable } from "../../util/network/failure.ts";
+import { type Fetch, proxyVariable } from "../../util/network/fetch.ts";
 
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
 type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;

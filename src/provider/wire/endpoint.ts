@@ -3,9 +3,8 @@ import { ReasonixError } from "../../core/mod.ts";
 import { readEnv } from "../../path/read_env.ts";
 import type { Endpoint, ProxyOrigin } from "../errors.ts";
 import type { Connection, KindOptions } from "../kind.ts";
-import { proxyVariable } from "../../util/network/failure.ts";
-import { withinOrigin } from "../../util/network/fetch.ts";
-import { isOrdinaryText } from "../../util/secret_look.ts";
+import { proxyVariable, withinOrigin } from "../../util/network/fetch.ts";
+import { isOrdinaryText } from "../../util/redact.ts";
 
 type Entry = KindOptions["entry"];
 

@@ -167,7 +167,7 @@ export class SandboxSession {
           repeats > 0 && jail.failedToBegin(said) ? attempt(repeats - 1)(argv, options) : undefined,
       };
     };
-    const common = { wrap: attempt(MOST_REPEATS), ...this.#waiting(opened) };
+    const common = { wrap: attempt(MOST_REPEATS) };
     if (!attended || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
       return common;
     }
@@ -271,25 +271,11 @@ export class SandboxSession {
     return filter;
   }
 
-  /** The jail that the next command would get, for a shell that waits for it. */
-  readonly next = async (): Promise<Pick<CommandJail, "ahead" | "confined">> => {
-    const opened = await this.open();
-    await this.#addSessionHosts(opened);
-    return this.#waiting(opened);
-  };
-
   #jailNow(opened: Jail): Jail {
     const jail = this.#online?.of === opened ? this.#online.jail : opened;
     if (!this.#filesStay) return jail;
     if (this.#readOnly?.of !== jail) this.#readOnly = { of: jail, jail: jail.readOnly() };
     return this.#readOnly.jail;
-  }
-
-  #waiting(opened: Jail): Pick<CommandJail, "ahead" | "confined"> {
-    return {
-      confined: opened.confined,
-      ahead: (options) => this.#jailNow(opened).wrap([], options).ahead,
-    };
   }
 
   /**

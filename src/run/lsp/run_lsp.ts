@@ -11,7 +11,7 @@ import {
   type ServerProcess,
   type ToolResult,
 } from "../../tool/mod.ts";
-import { findProgram } from "../../util/find_program.ts";
+import { findProgram } from "../../util/process.ts";
 import { buildWorkspace, type RunScope } from "../access/access_scope.ts";
 import type { RunPaths } from "../run_paths.ts";
 

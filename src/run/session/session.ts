@@ -136,15 +136,13 @@ export interface CheckpointerDeps {
   readonly session: Pick<RunSession, "paths">;
   readonly recorder: Recorder;
   readonly workspace: Workspace;
-  /** See {@linkcode TurnCheckpoints}. */
-  readonly beforeLook?: () => Promise<unknown>;
 }
 
 /**
  * Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home.
  */
 export function createCheckpointer(
-  { paths, session, recorder, workspace, beforeLook }: CheckpointerDeps,
+  { paths, session, recorder, workspace }: CheckpointerDeps,
 ): TurnCheckpoints {
   const { forbidden, options } = workspace;
   // Asked for every file, so it is asked only where the workspace has something to hide.
@@ -158,7 +156,6 @@ export function createCheckpointer(
     dir: session.paths.dir,
     root: paths.cwd,
     ...(hides ? { skip: (path) => ofHome(path) || workspace.forbids(path) } : {}),
-    ...(beforeLook ? { beforeLook } : {}),
     resolve: (path) => workspace.write(path),
   });
 }

@@ -4,7 +4,6 @@ import type { PreparedCall } from "../../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../../permission/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import {
-  loadNextShell,
   MemoryFileReadTracker,
   openServices,
   type ProcessGuard,
@@ -42,15 +41,13 @@ export interface RunTools {
   /** The session's list of things to do. */
   readonly todos: TodoStore;
   /** Runs calls where they may run. */
-  readonly host: Pick<RunToolHost, "execute" | "expect">;
+  readonly host: Pick<RunToolHost, "execute" | "prewarm">;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Connects the gate that the jail asks, once it is built. */
   readonly judgedBy: SandboxSession["judgedBy"];
   /** Chooses the command jail ahead of the first command. */
   readonly openJail: SandboxSession["open"];
-  /** Has a shell wait for the command that the model is about to name. */
-  prepareShell(): Promise<void>;
   /** Loads what checks the first edit. */
   openChecks(): Promise<unknown>;
   /** Finds out what a call would do, and changes nothing. */
@@ -107,7 +104,6 @@ function buildTools(parts: ToolDeps): RunTools {
     services: { ...services, ...lsp.services },
   };
   const { execute } = parts.options.parent?.host ?? host;
-  let ahead: Promise<void> | undefined;
   const calls = { registry, jail: jail.current, execute };
   const toolbox = new RegistryToolbox({ ...calls, context });
   return {
@@ -124,7 +120,6 @@ function buildTools(parts: ToolDeps): RunTools {
     host: parts.options.parent?.host ?? host,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
-    prepareShell: () => ahead ??= prewarmShell(context, jail).finally(() => ahead = undefined),
     openChecks: async () => await lsp.open?.(),
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
@@ -145,14 +140,6 @@ function buildTools(parts: ToolDeps): RunTools {
       await jail.close();
     },
   };
-}
-
-/** Has a shell wait, unless one does. */
-async function prewarmShell(context: SharedContext, jail: SandboxSession): Promise<void> {
-  const { spare } = context.services?.shell ?? {};
-  if (!spare || spare.waits) return;
-  const [{ prepareShell }, next] = await Promise.all([loadNextShell(), jail.next()]);
-  if (!spare.waits) prepareShell({ ...context, jail: next });
 }
 
 interface PreviewDeps {

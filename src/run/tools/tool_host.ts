@@ -42,10 +42,10 @@ export class RunToolHost {
   };
 
   /**
-   * A reply begins to call this tool: the process that it needs starts while the arguments arrive. Resolves
-   * when it was started, at the latest.
+   * Starts the process that a call of this tool needs, while the arguments arrive. Resolves when it was
+   * started, at the latest.
    */
-  readonly expect = async (tool: Pick<Tool, "runsIn">): Promise<void> => {
+  readonly prewarm = async (tool: Pick<Tool, "runsIn">): Promise<void> => {
     if (tool.runsIn !== "worker" || this.#closed) return;
     // Whoever runs the call hears of an error.
     await this.#writers().then((host) => host.warm()).catch(() => {});

@@ -30,7 +30,6 @@ import {
 } from "./expected_sandbox.ts";
 import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
-import { type Basis, basisOf } from "./mounts/basis.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
 import { describeConfinement, noConfinement } from "./unconfined.ts";
 
@@ -39,12 +38,6 @@ export interface JailOptions extends JailScope, ExpectedSandboxOptions {
   /** The run began because of a forecast that there is a jail: without one, nothing runs. */
   readonly expected?: boolean;
   readonly environment?: EnvironmentOptions;
-}
-
-/** A command line in its jail. */
-export interface JailedPlan extends SpawnPlan {
-  /** The same jail around a shell that waits for its command, with what the jail rests on. */
-  readonly ahead: (argv: readonly string[]) => SpawnPlan & Basis;
 }
 
 /** The findings and decisions when a jail was opened. */
@@ -83,20 +76,13 @@ export class Jail {
     this.#kept = finder(denyWrite);
   }
 
-  wrap(argv: readonly string[], { cwd }: { readonly cwd: string }): JailedPlan {
+  wrap(argv: readonly string[], { cwd }: { readonly cwd: string }): SpawnPlan {
     const { fixed, probe, env, backend } = this.data;
     const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, {
       read: this.#denied?.find() ?? [],
       write: this.#kept?.find() ?? [],
     });
-    const around = (words: readonly string[]) => this.#backend.wrap({ argv: words, cwd, env, plan, probe });
-    return {
-      ...around(argv),
-      ahead: (words) => {
-        const spawn = around(words);
-        return { ...spawn, ...(this.confined ? basisOf(plan, spawn, cwd) : NO_BASIS) };
-      },
-    };
+    return this.#backend.wrap({ argv, cwd, env, plan, probe });
   }
 
   /**
@@ -232,8 +218,6 @@ export class Jail {
     return this.data.backend !== "none";
   }
 }
-
-const NO_BASIS: Basis = { basis: "", changed: 0 };
 
 const EMPTY_PLAN = {
   writable: [],

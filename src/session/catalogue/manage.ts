@@ -1,12 +1,11 @@
 import { EVENT_VERSION, ReasonixError } from "../../core/mod.ts";
 import { FileLock } from "../../util/lock.ts";
 import { scanJsonl } from "../../util/jsonl.ts";
-import { SessionBusyError } from "../log/busy.ts";
+import { loadEvents, SessionBusyError, SessionLog } from "../log/log.ts";
 import type { SessionInfo } from "./catalogue.ts";
 import { CHECKPOINT_DIR, TIMELINE_FILE } from "../checkpoint/checkpoints.ts";
 import { copyTimeline } from "../checkpoint/timeline.ts";
-import { loadEvents, SessionLog } from "../log/log.ts";
-import { isUsable } from "../state/messages.ts";
+import { isUsable } from "../state/state.ts";
 import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
 
 export interface CopyOptions {

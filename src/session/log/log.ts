@@ -8,18 +8,264 @@ import {
   ReasonixError,
   type Sayings,
 } from "../../core/mod.ts";
-import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
-import { mapTexts } from "../../util/map_texts.ts";
-import { eventReader } from "./event_reader.ts";
-import { LogFile } from "./log_file.ts";
-import { isUsable } from "../state/messages.ts";
 import { projectDir } from "../../path/project_dir.ts";
-import { newSessionId, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
-import { rememberLast } from "../catalogue/last.ts";
-import { apply } from "../state/reduce.ts";
-import { repair } from "../state/repair.ts";
-import { emptyState, type SessionState } from "../state/state.ts";
-import { parseJson } from "../../util/json.ts";
+import { mapTexts, parseJson } from "../../util/json.ts";
+import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
+import { FileLock, type LockOwner, type LockResult } from "../../util/lock.ts";
+import {
+  newSessionId,
+  parentDir,
+  pathsOfFile,
+  rememberLast,
+  type SessionPaths,
+  sessionPaths,
+} from "../paths.ts";
+import { apply, repair } from "../state/reduce.ts";
+import { emptyState, type EventReader, isUsable, type LogOffset, type SessionState } from "../state/state.ts";
+
+/** Another process is writing this session. */
+export class SessionBusyError extends ReasonixError {
+  override readonly name = "SessionBusyError";
+  readonly session: string;
+  /** Process that has it, when it is known. */
+  readonly pid: number | undefined;
+
+  constructor(session: string, owner: LockOwner) {
+    const who = owner.pid === undefined ? "another process" : `process ${owner.pid}`;
+    const since = owner.since === undefined ? "" : ` since ${owner.since}`;
+    super(`Cannot write session ${session}: ${who} has it open${since}`, {
+      remedy: "end that process, or go on in a copy with --copy",
+      said: [["busy", session, String(owner.pid ?? ""), String(owner.since ?? "")], ["endOrCopy"]],
+    });
+    this.session = session;
+    this.pid = owner.pid;
+  }
+}
+
+/** Bytes handed over at once; only long lines have more. */
+const BUFFER_SIZE = 1 << 16;
+
+/**
+ * The append-only file under a session log: holds the lock, hands whole lines to the kernel, and keeps lines
+ * in memory while the disk refuses them.
+ *
+ * Contract: `write` never throws; what it could not store is `backlog`, and is tried again by `flush`.
+ */
+class LogFile {
+  readonly paths: SessionPaths;
+  #file: Deno.FsFile | undefined;
+  #lock: FileLock | undefined;
+  #size: number;
+  #backlog: Iterable<string>[] = [];
+  #problem: string | undefined;
+  readonly #encoder = new TextEncoder();
+  readonly #buffer = new Uint8Array(BUFFER_SIZE);
+
+  private constructor(paths: SessionPaths, size: number) {
+    this.paths = paths;
+    this.#size = size;
+  }
+
+  /** A file that is made when the first line is written. */
+  static created(paths: SessionPaths): LogFile {
+    return new LogFile(paths, 0);
+  }
+
+  /**
+   * Locks an existing file for appending. Throws SessionBusyError, or what the system says when there is no
+   * such file.
+   */
+  static existing(paths: SessionPaths): LogFile {
+    const log = new LogFile(paths, Deno.statSync(paths.path).size);
+    log.#takeLock();
+    return log;
+  }
+
+  /** The reason lines are only in memory, or undefined when all is on disk. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get backlog(): number {
+    return this.#backlog.length;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Drops what follows the last complete line; where that is refused, a line feed keeps it apart from what
+   * comes.
+   */
+  cut(end: number): void {
+    try {
+      Deno.truncateSync(this.paths.path, end);
+      this.#size = end;
+    } catch {
+      this.write(["\n"]);
+    }
+  }
+
+  /** Takes a line in pieces, which it may iterate again later. */
+  write(line: Iterable<string>): void {
+    if (this.#backlog.length > 0) {
+      this.#backlog.push(line);
+      return;
+    }
+    try {
+      this.#writeLine(line);
+    } catch (error) {
+      this.#problem = errorMessage(error);
+      this.#backlog.push(line);
+    }
+  }
+
+  /** Tries to store what is only in memory. */
+  flush(): void {
+    if (this.#backlog.length === 0) return;
+    let stored = 0;
+    try {
+      for (const line of this.#backlog) {
+        this.#writeLine(line);
+        stored += 1;
+      }
+      this.#problem = undefined;
+    } catch (error) {
+      this.#problem = errorMessage(error);
+    }
+    this.#backlog.splice(0, stored);
+  }
+
+  /** Waits until the disk has what was written, so that it survives a power loss. */
+  async sync(): Promise<void> {
+    try {
+      await this.#file?.syncData();
+    } catch (error) {
+      this.#problem = errorMessage(error);
+    }
+  }
+
+  close(): void {
+    this.flush();
+    this.#file?.close();
+    this.#file = undefined;
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  #writeLine(line: Iterable<string>): void {
+    const file = this.#file ??= this.#open();
+    const buffer = this.#buffer;
+    let filled = 0;
+    let written = 0;
+    const empty = () => {
+      for (let at = 0; at < filled;) {
+        const count = file.writeSync(buffer.subarray(at, filled));
+        at += count;
+        written += count;
+      }
+      filled = 0;
+    };
+    try {
+      for (const text of line) {
+        for (let at = 0; at < text.length;) {
+          const done = this.#encoder.encodeInto(text.slice(at), buffer.subarray(filled));
+          at += done.read;
+          filled += done.written;
+          if (at < text.length) empty();
+        }
+      }
+      empty();
+    } catch (error) {
+      // Half a line must not stay in front of the next one.
+      if (written > 0) Deno.truncateSync(this.paths.path, this.#size);
+      throw error;
+    }
+    this.#size += written;
+  }
+
+  #open(): Deno.FsFile {
+    const { path } = this.paths;
+    if (!this.#lock) {
+      Deno.mkdirSync(parentDir(path), { recursive: true, mode: 0o700 });
+      this.#takeLock();
+    }
+    return Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
+  }
+
+  #takeLock(): void {
+    let result: LockResult;
+    try {
+      result = FileLock.tryAcquire(this.paths.lock);
+    } catch {
+      // Read-only directory or a file system without locks: writing itself will tell whether the session can
+      // be kept.
+      return;
+    }
+    if (!result.held) throw new SessionBusyError(this.paths.id, result.owner);
+    this.#lock = result.lock;
+  }
+}
+
+/** Bytes that are read at once; places that are wanted together mostly lie together. */
+const WINDOW = 1 << 17;
+
+/** Reads events again that a scan of the file has seen. What was written there is never changed. */
+function eventReader(path: string): EventReader {
+  return (places) => {
+    let file: Deno.FsFile | undefined;
+    try {
+      file = Deno.openSync(path, { read: true });
+      const window = new Window(file);
+      return places.map((place) => {
+        const event = parseJson(window.text(place));
+        if (!isUsable(event) || event.seq !== place.seq) {
+          throw new Error(`Event ${place.seq} is not where it was`);
+        }
+        return event;
+      });
+    } catch (error) {
+      throw new ReasonixError(`Cannot read session ${path} again: ${errorMessage(error)}`, {
+        remedy: "bring the file back as it was; its messages are read when they are needed",
+        cause: error,
+      });
+    } finally {
+      file?.close();
+    }
+  };
+}
+
+/** A piece of a file, moved to where something is wanted. */
+class Window {
+  readonly #file: Deno.FsFile;
+  readonly #decoder = new TextDecoder();
+  #buffer = new Uint8Array(0);
+  #start = 0;
+  #filled = 0;
+
+  constructor(file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  text({ offset, length }: LogOffset): string {
+    if (offset < this.#start || offset + length > this.#start + this.#filled) this.#move(offset, length);
+    const at = offset - this.#start;
+    return this.#decoder.decode(this.#buffer.subarray(at, Math.min(at + length, this.#filled)));
+  }
+
+  #move(offset: number, length: number): void {
+    const size = this.#buffer.length === 0 ? length : Math.max(WINDOW, length);
+    if (this.#buffer.length < size) this.#buffer = new Uint8Array(size);
+    this.#file.seekSync(offset, Deno.SeekMode.Start);
+    [this.#start, this.#filled] = [offset, 0];
+    while (this.#filled < this.#buffer.length) {
+      const count = this.#file.readSync(this.#buffer.subarray(this.#filled));
+      if (count === null) return;
+      this.#filled += count;
+    }
+  }
+}
 
 export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */

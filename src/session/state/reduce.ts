@@ -1,11 +1,27 @@
-import { addSpending, addUsage, type Event, type EventOf, isMessage, NO_USAGE } from "../../core/mod.ts";
-import { compact } from "./compact.ts";
-import type { LogOffset } from "./event_nodes.ts";
-import { kindOf, messageOf } from "./messages.ts";
-import { descriptionKey, openTurn, type PlanRecord, type SessionState } from "./state.ts";
+import {
+  addSpending,
+  addUsage,
+  type Event,
+  type EventOf,
+  isMessage,
+  type NewEvent,
+  NO_USAGE,
+  type ToolMessage,
+} from "../../core/mod.ts";
+import {
+  descriptionKey,
+  kindOf,
+  type LogOffset,
+  type MessageEntry,
+  messageOf,
+  type MessageSource,
+  openTurn,
+  type PlanRecord,
+  type SessionState,
+} from "./state.ts";
 
 /** Where the file has the event that is being applied, and whether its message is left there, too. */
-export interface Filed {
+interface Filed {
   readonly place: LogOffset;
   readonly later: boolean;
 }
@@ -281,4 +297,154 @@ function clearConversation(state: SessionState): void {
   state.pending = new Map();
   state.lastUsage = undefined;
   state.outOfBand = false;
+}
+
+/**
+ * Applies a compaction to the conversation. A removal takes the assistant and tool messages out of the
+ * range, and the harness's ephemeral remarks; what the user wrote, pinned context and earlier summaries stay
+ * as they are, and the new summary follows them. A prune only shortens tool outputs. Neither can leave a tool
+ * result without its call.
+ */
+function compact(state: SessionState, event: EventOf<"compaction">): void {
+  if (event.action === "prune") prune(state, event);
+  else removeRange(state, event);
+}
+
+function removeRange(state: SessionState, event: EventOf<"compaction">): void {
+  const { messageList: list } = state;
+  const messages: MessageEntry[] = [];
+  const sources: MessageSource[] = [];
+  let at = 0;
+  let replyRemoved = false;
+  list.entries.forEach((message, i) => {
+    const source = state.sources[i];
+    if (!source) return;
+    // Results share the fate of the reply that asked for them, wherever the range begins or ends.
+    const removed = source.kind === "tool"
+      ? replyRemoved
+      : isRemoved(source, event, () => list.at(i)?.content.length ?? 0);
+    if (source.kind === "assistant") replyRemoved = removed;
+    if (removed) return;
+    messages.push(message);
+    sources.push(source);
+    if (source.seq <= event.to) at = messages.length;
+  });
+  // Nothing may stand between a reply and its results.
+  while (sources[at]?.kind === "tool") at += 1;
+  if (event.digest !== "") {
+    messages.splice(at, 0, { role: "user", content: event.digest });
+    sources.splice(at, 0, { seq: Math.max(event.to, sources[at - 1]?.seq ?? 0), kind: "summary" });
+  }
+  list.replace(messages);
+  state.sources = sources;
+}
+
+function isRemoved(
+  source: MessageSource,
+  event: EventOf<"compaction">,
+  characters: () => number,
+): boolean {
+  if (source.seq < event.from || source.seq > event.to) return false;
+  switch (source.kind) {
+    case "user":
+      return event.keepBelow !== undefined && characters() > event.keepBelow;
+    case "pinned":
+      return false;
+    case "summary":
+      return event.digests === true;
+    default:
+      return true;
+  }
+}
+
+function prune(state: SessionState, event: EventOf<"compaction">): void {
+  const { messageList: list } = state;
+  list.replace(list.entries.map((entry, i) => {
+    const { seq = 0, kind } = state.sources[i] ?? {};
+    if (kind !== "tool" || seq < event.from || seq > event.to) return entry;
+    const message = list.at(i);
+    if (message?.role !== "tool") return entry;
+    const content = prunedOutput(message.content, event);
+    return content === message.content
+      ? entry
+      : { role: "tool", callId: message.callId, name: message.name, content } satisfies ToolMessage;
+  }));
+  state.sources = [...state.sources];
+}
+
+/** Shortens one tool output to its beginning and end around the marker; a short one comes back as it is. */
+export function prunedOutput(
+  content: string,
+  prune: Pick<EventOf<"compaction">, "digest" | "keepBelow" | "keepHead" | "keepTail">,
+): string {
+  const { digest, keepBelow = 0, keepHead = 0, keepTail = 0 } = prune;
+  if (content.length <= Math.max(keepBelow, keepHead + digest.length + keepTail)) return content;
+  const head = content.slice(0, keepHead).replace(/[\uD800-\uDBFF]$/, "");
+  const tail = content.slice(content.length - keepTail).replace(/^[\uDC00-\uDFFF]/, "");
+  return `${head}${digest}${tail}`;
+}
+
+/**
+ * Events that close what a crash (or a rewind into the middle of a turn) left open, so that the next request
+ * is valid: one result for each call without one, the ends of other agents, then the end of the turn. Empty
+ * when nothing is open, so repairing twice adds nothing.
+ */
+export function repair(state: SessionState): NewEvent[] {
+  const events: NewEvent[] = [];
+  for (const call of state.pending.values()) {
+    events.push({
+      type: "tool.end",
+      callId: call.id,
+      name: call.name,
+      outcome: "aborted",
+      content: resumable(state, call.id) ??
+        (call.started
+          ? "error: the program ended before the result was known; the call may have taken effect, so check before repeating it"
+          : "error: the program ended before this call began; nothing was done"),
+      summary: "no result",
+      durationMs: 0,
+    });
+  }
+  for (const { id, agent, callId } of state.agents.values()) {
+    events.push({
+      type: "subagent.end",
+      id,
+      agent,
+      outcome: "aborted",
+      summary: "The program ended before it was done",
+      ...(callId === undefined ? {} : { callId }),
+      steps: 0,
+      durationMs: 0,
+    });
+  }
+  const turn = openTurn(state);
+  if (turn) {
+    events.push({
+      type: "turn.end",
+      turn: turn.turn,
+      reason: "interrupted",
+      detail: "The program ended before the turn was finished",
+      answer: lastText(state, turn.from),
+      steps: turn.steps,
+      usage: turn.usage,
+      durationMs: state.updated ? Math.max(0, Date.parse(state.updated) - Date.parse(turn.started)) : 0,
+    });
+  }
+  return events;
+}
+
+/** What the model is told of a task that an agent was working on. */
+function resumable({ agents }: SessionState, callId: string): string | undefined {
+  const its = [...agents.values()].find((agent) => agent.callId === callId);
+  return its &&
+    `error: the program ended while the agent ${its.agent} was working; its conversation is kept: ` +
+      `task with agent ${its.agent} and resume ${its.id} goes on with it`;
+}
+
+function lastText(state: SessionState, from: number): string {
+  for (let i = state.messageList.length - 1; i >= 0 && (state.sources[i]?.seq ?? 0) > from; i--) {
+    const message = state.messageList.at(i);
+    if (message?.role === "assistant" && message.content !== "") return message.content;
+  }
+  return "";
 }

@@ -1,11 +1,325 @@
 import type { EventBodies } from "../../core/event_schema.ts";
-import { EventNodes, type EventReader } from "./event_nodes.ts";
-import { MessageList } from "./message_list.ts";
-import type { MessageKind } from "./messages.ts";
-import { type Cost, type EventOf, type Message, NO_USAGE, type Prefix, type Usage } from "../../core/mod.ts";
+import {
+  type Cost,
+  type Event,
+  type EventOf,
+  isMessage,
+  type Message,
+  NO_USAGE,
+  type Prefix,
+  ReasonixError,
+  type Usage,
+} from "../../core/mod.ts";
+
+/** Where the file of a session has an event: bytes from its beginning, without the line feed. */
+export interface LogOffset {
+  readonly seq: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Reads events at places of a file, in their order. Throws ReasonixError when they are not there. */
+export type EventReader = (places: readonly LogOffset[]) => Event[];
+
+interface NewNode {
+  readonly event: Event;
+  /** Index of the event before it on its branch; -1: none. */
+  readonly parent: number;
+  /** The event stays there. */
+  readonly place?: LogOffset | undefined;
+}
+
+const NUMBERS = 4;
+/** Events whose numbers are kept together; an array that grows would leave its smaller selves behind. */
+const BLOCK = 1024;
+
+/**
+ * The events that shape a conversation, by their index in the order of the file. Those of a session that was
+ * opened stay in its file, of which this holds a few numbers for each: an object for each of the thousands
+ * of events costs far more than its bytes, and only a rewind wants them back.
+ */
+class EventNodes {
+  #read: EventReader | undefined;
+  /** Parent, seq, offset and length of each. */
+  readonly #blocks: Float64Array[] = [];
+  readonly #kept = new Map<number, Event>();
+  #length = 0;
+
+  constructor(read?: EventReader) {
+    this.#read = read;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Events may stay in the file. */
+  get filed(): boolean {
+    return this.#read !== undefined;
+  }
+
+  /** Returns the index of the new event. */
+  push({ event, parent, place }: NewNode): number {
+    const index = this.#length++;
+    if (index % BLOCK === 0) this.#blocks.push(new Float64Array(BLOCK * NUMBERS));
+    const numbers = [parent, event.seq, place?.offset ?? 0, place?.length ?? 0];
+    this.#blocks.at(-1)?.set(numbers, index % BLOCK * NUMBERS);
+    if (!place) this.#kept.set(index, event);
+    return index;
+  }
+
+  parent(index: number): number {
+    return this.#number(index, 0);
+  }
+
+  seq(index: number): number {
+    return this.#number(index, 1);
+  }
+
+  /** An event that is in memory. */
+  kept(index: number): Event | undefined {
+    return this.#kept.get(index);
+  }
+
+  /** The events that are in memory: turns' beginnings, ends that are not as usual, rewinds, all new ones. */
+  get known(): Iterable<Event> {
+    return this.#kept.values();
+  }
+
+  /** Events by their indexes. */
+  read(indexes: readonly number[]): Event[] {
+    const absent = indexes.filter((index) => !this.#kept.has(index));
+    const read = absent.length > 0 ? this.#read?.(absent.map((index) => this.#place(index))) ?? [] : [];
+    let at = 0;
+    return indexes.flatMap((index) => this.#kept.get(index) ?? read[at++] ?? []);
+  }
+
+  /** Indexes of the events of a branch that ends with one, oldest first; the last so many of them. */
+  branch(tip: number, most = Infinity): number[] {
+    const branch: number[] = [];
+    for (let at = tip; at >= 0 && branch.length < most; at = this.parent(at)) branch.push(at);
+    return branch.reverse();
+  }
+
+  /** The last events of a branch, oldest first: those of so many turns, and no more than a number. */
+  recent(tip: number, most: { readonly turns: number; readonly events: number }): Event[] {
+    const branch = this.branch(tip, most.events);
+    let turns = 0;
+    const isFirst = (at: number) => this.kept(at)?.type === "turn.start" && ++turns === most.turns;
+    return this.read(branch.slice(Math.max(0, branch.findLastIndex(isFirst))));
+  }
+
+  /** Brings all events into memory, for good. */
+  bringIn(): void {
+    if (!this.#read) return;
+    const indexes = Array.from({ length: this.#length }, (_, index) => index);
+    const events = this.read(indexes);
+    this.#kept.clear();
+    events.forEach((event, index) => this.#kept.set(index, event));
+    this.#read = undefined;
+  }
+
+  #place(index: number): LogOffset {
+    return { seq: this.seq(index), offset: this.#number(index, 2), length: this.#number(index, 3) };
+  }
+
+  #number(index: number, which: number): number {
+    return this.#blocks[Math.floor(index / BLOCK)]?.[index % BLOCK * NUMBERS + which] ?? -1;
+  }
+}
+
+/**
+ * The treatment of a message by compaction: it keeps what the user wrote, what is pinned and earlier
+ * summaries.
+ */
+export type MessageKind = "user" | "pinned" | "summary" | "ephemeral" | "assistant" | "tool";
+
+/**
+ * The message an event adds to the conversation, or undefined when it adds none. This is the whole mapping;
+ * live turns and resumed sessions both go through it, which is what keeps their requests byte-identical.
+ */
+export function messageOf(event: Event): Message | undefined {
+  switch (event.type) {
+    case "message.user":
+      return {
+        role: "user",
+        content: event.content,
+        ...(event.images?.length ? { images: event.images } : {}),
+      };
+    case "message.end":
+      return assistantMessage(event);
+    case "tool.end":
+      return {
+        role: "tool",
+        callId: event.callId,
+        name: event.name,
+        content: event.content,
+        ...(event.images?.length ? { images: event.images } : {}),
+      };
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * A reply that broke off keeps what was shown; its calls were never acted on and would wait for results
+ * forever.
+ */
+function assistantMessage(event: EventOf<"message.end">): Message | undefined {
+  if (!isMessage(event)) return undefined;
+  const calls = event.interrupted ? [] : event.calls ?? [];
+  return {
+    role: "assistant",
+    content: event.content,
+    ...(event.reasoning ? { reasoning: event.reasoning } : {}),
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(!event.interrupted && event.parts?.length ? { parts: event.parts } : {}),
+  };
+}
+
+/** Says how a compaction treats the message of this event. */
+export function kindOf(event: Event): MessageKind {
+  if (event.type === "message.end") return "assistant";
+  if (event.type !== "message.user") return "tool";
+  switch (event.origin) {
+    case "user":
+    case "steer":
+      return "user";
+    case "context":
+      return "pinned";
+    default:
+      return "ephemeral";
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+/**
+ * Reports whether a parsed line can be used. Only what the conversation is made of is looked at: a field that
+ * is missing there would make every later request invalid, so such a line counts as damaged.
+ */
+export function isUsable(value: unknown): value is Event {
+  if (typeof value !== "object" || value === null) return false;
+  const event = value as Record<string, unknown>;
+  if (!isText(event.type) || !Number.isSafeInteger(event.seq)) return false;
+  switch (event.type) {
+    case "message.user":
+      return isText(event.content);
+    case "image.described":
+      return isText(event.image) && isText(event.provider) && isText(event.model) && isText(event.text);
+    case "message.end":
+      return isText(event.content) && (event.calls === undefined || areCalls(event.calls));
+    case "tool.end":
+      return isText(event.callId) && isText(event.name) && isText(event.content);
+    case "tool.start":
+      return areCalls([event.call]);
+    case "context.prefix":
+      return isText(event.system) && Array.isArray(event.tools);
+    case "compaction":
+      return Number.isFinite(event.from) && Number.isFinite(event.to) && isText(event.digest);
+    case "rewind":
+      return Number.isFinite(event.to);
+    case "todo.update":
+      return Array.isArray(event.items);
+    default:
+      return true;
+  }
+}
+
+function areCalls(value: unknown): boolean {
+  return Array.isArray(value) && value.every((call: unknown) => {
+    if (typeof call !== "object" || call === null) return false;
+    const { id, name, arguments: args } = call as Record<string, unknown>;
+    return isText(id) && isText(name) && isText(args);
+  });
+}
+
+/** A message, or the index of the event in the file that it comes from. */
+export type MessageEntry = Message | number;
+
+/**
+ * The messages of a conversation. Those of a session that was opened may stay in its file until somebody
+ * wants them: a session of any length can then be opened without having all its texts in memory.
+ *
+ * Contract: the array is the same one until `replace`; a message that was read is the same object ever after.
+ */
+class MessageList {
+  readonly #nodes: EventNodes;
+  #entries: MessageEntry[] = [];
+  /** How many are still in the file, and the first one that may be. */
+  #filed = 0;
+  #from = 0;
+
+  constructor(nodes: EventNodes) {
+    this.#nodes = nodes;
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  /** All messages; reads those that are still in the file. */
+  get all(): Message[] {
+    this.readAhead(this.#filed);
+    return this.#entries as Message[];
+  }
+
+  /** The entries as they are; nothing is read. */
+  get entries(): readonly MessageEntry[] {
+    return this.#entries;
+  }
+
+  /** One message; read from the file for this once where it is there. */
+  at(index: number): Message | undefined {
+    const entry = this.#entries.at(index);
+    return typeof entry === "number" ? this.#load([entry])[0] : entry;
+  }
+
+  push(entry: MessageEntry): void {
+    if (typeof entry === "number") this.#filed += 1;
+    this.#entries.push(entry);
+  }
+
+  replace(entries: MessageEntry[]): void {
+    this.#entries = entries;
+    this.#filed = entries.filter((entry) => typeof entry === "number").length;
+    this.#from = 0;
+  }
+
+  /** Reads so many of the messages that are still in the file; false when there are none left. */
+  readAhead(most: number): boolean {
+    const wanted = Math.min(most, this.#filed);
+    const found: number[] = [];
+    const indexes: number[] = [];
+    let at = this.#from;
+    for (; found.length < wanted && at < this.#entries.length; at++) {
+      const entry = this.#entries[at];
+      if (typeof entry !== "number") continue;
+      found.push(at);
+      indexes.push(entry);
+    }
+    const messages = this.#load(indexes);
+    found.forEach((index, position) => {
+      const message = messages[position];
+      if (message) this.#entries[index] = message;
+    });
+    this.#from = at;
+    this.#filed -= found.length;
+    return this.#filed > 0;
+  }
+
+  #load(indexes: readonly number[]): Message[] {
+    if (indexes.length === 0) return [];
+    const messages = this.#nodes.read(indexes).flatMap((event) => messageOf(event) ?? []);
+    if (messages.length === indexes.length) return messages;
+    throw new ReasonixError("Cannot read the messages of the session: its file is another one now", {
+      remedy: "go on in a new session, or bring the file back as it was",
+    });
+  }
+}
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
-export type TurnEndReason = EventBodies["turn.end"]["reason"];
+type TurnEndReason = EventBodies["turn.end"]["reason"];
 
 /** One turn of the conversation as it stands (turns that were rewound are not listed). */
 export interface TurnRecord {

@@ -1,5 +1,6 @@
 import type { SelfCommand } from "./self_command.ts";
 import { parseJson } from "../../util/json.ts";
+import { linesOf } from "../../util/lines.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
@@ -83,18 +84,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * not.
  */
 export async function* readLines<T>(stream: AsyncIterable<Bytes>): AsyncGenerator<T> {
-  const decoder = new TextDecoder();
-  let rest: string[] = [];
-  for await (const chunk of stream) {
-    const parts = decoder.decode(chunk, { stream: true }).split("\n");
-    const last = parts.pop() ?? "";
-    for (const part of parts) {
-      const line = rest.length > 0 ? rest.join("") + part : part;
-      rest = [];
-      const value = parseJson(line) as T | undefined;
-      if (value !== undefined) yield value;
-    }
-    if (last !== "") rest.push(last);
+  for await (const line of linesOf(stream)) {
+    const value = parseJson(line) as T | undefined;
+    if (value !== undefined) yield value;
   }
 }
 

@@ -2,7 +2,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { IgnoreScope } from "../../path/ignore_scope.ts";
 import { readEnv } from "../../path/read_env.ts";
-import { findProgram } from "../../util/find_program.ts";
+import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
 import {
   type FoundFile,

@@ -17,31 +17,6 @@ interface ShellMemory {
   cwd?: string;
   /** Sees to it that no process outlives the session. */
   readonly guard: ProcessGuard;
-  /** Starts the shell of the next command ahead. */
-  readonly spare?: ShellStarter;
-}
-
-/** Keeps a shell ready for the next command. */
-export interface ShellStarter {
-  /**
-   * The shell that waits, which has been given the command; undefined when none waits that was started like
-   * this one would be now.
-   */
-  run(command: string, wanted: () => NextShell): Deno.ChildProcess | undefined;
-  /** Says whether a shell waits. */
-  readonly waits: boolean;
-  /**
-   * Has a shell wait that is started like this; one that was started otherwise ends. `inMs`: only once so
-   * many milliseconds have passed without a command.
-   */
-  prepare(next: () => NextShell | undefined, inMs?: number): void;
-}
-
-/** The shell of the next command, as it would be started now. */
-export interface NextShell {
-  readonly plan: WaitingPlan;
-  readonly cwd: string;
-  readonly guard?: ProcessGuard | undefined;
 }
 
 /** Ends process groups when the program is gone, however it went. */
@@ -95,19 +70,6 @@ export interface SpawnPlan {
    * could not be set up, so that nothing of the command has run.
    */
   readonly again?: (said: string) => SpawnPlan | undefined;
-  /** The same around a shell that waits for its command; absent: none may. */
-  readonly ahead?: AroundWaiting;
-}
-
-/** What a shell that waits for its command is started with. */
-export type AroundWaiting = (argv: readonly string[]) => WaitingPlan;
-
-/** A shell that waits for its command, as it would be started at this moment. */
-export interface WaitingPlan extends Pick<SpawnPlan, "command" | "args" | "env"> {
-  /** What its jail rests on: where this is not the same, a shell that waits is of no use. */
-  readonly basis: string;
-  /** When the youngest part of that changed, in milliseconds since 1970; 0: never. */
-  readonly changed: number;
 }
 
 export interface JobSpec {

@@ -9,7 +9,6 @@ import type {
 } from "./services.ts";
 import { GuardProcess } from "../shell/guard.ts";
 import { JobTable } from "../shell/jobs/job_table.ts";
-import { PrewarmedShell } from "../shell/prewarmed_shell.ts";
 
 export interface ServiceOptions {
   /** The list an earlier part of the session left. */
@@ -35,7 +34,6 @@ export interface SessionServices extends ToolServices, AsyncDisposable {
 export function openServices(options: ServiceOptions = {}): SessionServices {
   const own = new GuardProcess();
   const guard = options.guard ?? own;
-  const spare = new PrewarmedShell();
   const { freeSpace } = options;
   const jobs = new JobTable({ guard, freeSpace, ...(options.onJob ? { onChange: options.onJob } : {}) });
   let items = options.todos ?? [];
@@ -47,14 +45,14 @@ export function openServices(options: ServiceOptions = {}): SessionServices {
         options.onTodos?.(next);
       },
     },
-    shell: { guard, spare },
+    shell: { guard },
     jobs,
     ...(freeSpace ? { freeSpace } : {}),
     ...(options.asker ? { asker: options.asker } : {}),
     ...options.knowledge,
     ended: () => own.ended(),
     async [Symbol.asyncDispose]() {
-      await Promise.all([jobs[Symbol.asyncDispose](), spare[Symbol.asyncDispose]()]);
+      await jobs[Symbol.asyncDispose]();
       await own[Symbol.asyncDispose]();
     },
   };

@@ -11,11 +11,6 @@ export interface Shell {
    * DIRECTORY_MARK}).
    */
   argv(command: string, reporting: boolean): string[];
-  /**
-   * Reads its command up to a NUL from standard input, then does what the reporting `argv` does; absent where
-   * that cannot be. `jailed`: says {@linkcode OUTDATED} instead when something was mounted meanwhile.
-   */
-  waiting?(jailed: boolean): string[];
 }
 
 /** On standard error: everything after this is the directory in which the command ended, not output. */
@@ -26,24 +21,10 @@ export const DIRECTORY_MARK = "\u001e";
 const TAKE = `REASONIX_LINE=$1; set --;`;
 const RUN = `eval "$REASONIX_LINE";`;
 
-const CHANGED = "reasonix: what is mounted has changed";
-
-/** On standard error, of a shell that waited in a jail that is not what it was: its command has not run. */
-export const OUTDATED = `\u001d${CHANGED}\n`;
-
-// What is mounted outside shows in a jail, not as read-only as the rest; and what is mounted on a file that
-// is replaced is gone. The kernel's own list tells of both.
-const LOOK = (name: string) => `{ mapfile ${name} </proc/self/mountinfo; } 2>/dev/null;`;
-const LOOK_AGAIN = `${LOOK("REASONIX_NOW")} [[ "\${REASONIX_NOW[*]}" == "\${REASONIX_THEN[*]}" ]] || ` +
-  `{ printf '\\035${CHANGED}\\n' >&2; exit 126; }; unset REASONIX_NOW REASONIX_THEN;`;
-
-// A command should find the input it always has, and no trace of the time that was waited.
-const AWAIT = "IFS= read -r -d '' REASONIX_LINE || exit; exec </dev/null; SECONDS=0;";
-const AS_USUAL = "BASH_EXECUTION_STRING=$1; set --;";
-
 // Both streams go through one pipe, so that lines keep their order; the other pipe carries the directory. The
 // command runs without the descriptor of that second pipe, and `exit` inside it still runs the trap.
-const REPORTING = `exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { ${RUN} } 9>&-`;
+const REPORTING =
+  `${TAKE} exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { ${RUN} } 9>&-`;
 const PLAIN = `exec 2>&1; ${TAKE} ${RUN}`;
 
 // The console's own code page would garble everything that is not ASCII.
@@ -103,17 +84,10 @@ function shellAt(path: string): Shell {
       ) => [path, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", UTF8 + command + EXIT],
     };
   }
-  const isBash = /^bash/.test(name);
-  const own = isBash ? [path, "--noprofile", "--norc"] : [path];
-  const usual = `${TAKE} ${REPORTING}`;
-  const waiting = (jailed: boolean) => {
-    const wait = jailed ? `${LOOK("REASONIX_THEN")} ${AWAIT} ${LOOK_AGAIN}` : AWAIT;
-    return [...own, "-c", `${wait} ${AS_USUAL} ${REPORTING}`, "bash", usual];
-  };
+  const shell = /^bash/.test(name) ? [path, "--noprofile", "--norc"] : [path];
   return {
     kind: "posix",
     path,
-    argv: (command, reporting) => [...own, "-c", reporting ? usual : PLAIN, "bash", command],
-    ...(isBash ? { waiting } : {}),
+    argv: (command, reporting) => [...shell, "-c", reporting ? REPORTING : PLAIN, "bash", command],
   };
 }

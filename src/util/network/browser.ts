@@ -1,5 +1,5 @@
 import { readEnv } from "../../path/read_env.ts";
-import { findProgram } from "../find_program.ts";
+import { findProgram } from "../process.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 

@@ -1,3 +1,6 @@
+import { errorMessage, type Phrase } from "../../core/mod.ts";
+import { readEnv } from "../../path/read_env.ts";
+
 /** Sends a request as the global `fetch` does, with the client of an entry where there is one. */
 export type Fetch = (
   url: string | URL,
@@ -62,4 +65,117 @@ function staysWithin(from: URL, to: URL): boolean {
 
 function shown({ protocol, origin, pathname }: URL): string {
   return protocol === "http:" || protocol === "https:" ? `${origin}${pathname}` : protocol;
+}
+
+/** Why a server could not be reached, from what the runtime threw. */
+interface NetworkFailure {
+  /** What the runtime said, without the address. */
+  readonly said: string;
+  /** The name has no address; `said` tells nothing more. */
+  readonly unknownName: boolean;
+  /** What to do about it, for a failure that a repetition cannot change. */
+  readonly remedy?: Phrase;
+}
+
+const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+
+/** The variable that names a proxy, if there is one. */
+export function proxyVariable(): string | undefined {
+  return PROXIES.find((name) => readEnv(name) !== undefined);
+}
+
+/** A proxy is asked for servers on this machine, too, which nobody expects; undefined without one. */
+export function proxyHint(host: string): Phrase | undefined {
+  const variable = proxyVariable();
+  if (variable === undefined) return undefined;
+  const name = host.replace(/:\d+$/, "");
+  return {
+    text: `${variable} is set: put ${name} into NO_PROXY if it needs no proxy`,
+    said: ["proxyIsSet", variable, name],
+  };
+}
+
+/** How systems say that a name has no address. */
+const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
+
+/** Failures that a repetition cannot change, by what the runtime says, and what can. */
+const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => Phrase])[] = [
+  [/opening CA file/i, () => {
+    const file = readEnv("DENO_CERT") ?? "";
+    return { text: `DENO_CERT names a file that cannot be read: ${file}`, said: ["noCaFile", file] };
+  }],
+  [
+    /CaUsedAsEndEntity/,
+    (setting) => {
+      const [place, said] = setting === "base_url"
+        ? ["ca_file of this provider", "ca_file"] as const
+        : ["DENO_CERT", "DENO_CERT"] as const;
+      return {
+        text: "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew " +
+          `with openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in ${place}`,
+        said: ["authority", said],
+      };
+    },
+  ],
+  [
+    /alert: (?:CertificateRequired|AccessDenied|BadCertificate|UnknownCA)/,
+    (setting) => ({
+      text: setting === "base_url"
+        ? "it wants a certificate of yours: set client_cert_file and client_key_file of this provider to one it knows"
+        : "it wants a certificate of yours, which cannot be given here",
+      said: ["clientCertificate"],
+    }),
+  ],
+  [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
+  [
+    /InvalidContentType/,
+    (setting) => ({
+      text: `the server does not speak TLS there: check ${setting}, which may have to begin with http://`,
+      said: ["noTls", setting],
+    }),
+  ],
+  [
+    /invalid HTTP version/i,
+    (setting) => ({
+      text: `the server does not speak HTTP there: check ${setting}, which may have to begin with https://`,
+      said: ["noHttp", setting],
+    }),
+  ],
+  [
+    /Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i,
+    (setting) => ({ text: `check ${setting}`, said: ["checkSetting", setting] }),
+  ],
+];
+
+/** Reads what `fetch` threw; `setting` is the name of the one that holds the address. */
+export function networkFailure(thrown: unknown, setting: string): NetworkFailure {
+  const detail = innermost(thrown);
+  const said = detail.replace(/^error sending request(?: from \S+)? for (?:url )?\S+(?: \([^)]*\))?:? ?/, "")
+    .replace(/^client error \(\w+\):? ?/, "");
+  const remedy = LASTING.find(([pattern]) => pattern.test(detail))?.[1](setting);
+  return { said, unknownName: NO_ADDRESS.test(detail), ...(remedy === undefined ? {} : { remedy }) };
+}
+
+function certificateAdvice(setting: string): Phrase {
+  if (setting === "base_url") {
+    return {
+      text: "if it is meant to be trusted, name the file of its certificate authority in ca_file of this " +
+        "provider, or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
+      said: ["providerCertificate"],
+    };
+  }
+  const other = readEnv("SSL_CERT_FILE") === undefined ? "" : "SSL_CERT_FILE";
+  const remark = other && ` (${other} is read only with DENO_TLS_CA_STORE=system)`;
+  return {
+    text: `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${remark}, ` +
+      "or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
+    said: ["certificate", other],
+  };
+}
+
+/** The runtime says only that fetching failed; why is in the cause. */
+function innermost(thrown: unknown): string {
+  let error = thrown;
+  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  return errorMessage(error);
 }

@@ -1,5 +1,5 @@
 /** The lines of the table are really run, and what they did is compared with what the gate says of them. */
-import { readLine } from "../../../src/permission/command/line.ts";
+import { readLine } from "../../../src/permission/command/effects.ts";
 import { matchPattern } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";

@@ -9,7 +9,7 @@ import {
 import { START_FLAGS } from "../../../cli/terminal/start_flags.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
-import { processStart } from "../../../src/util/process/process_start.ts";
+import { processStart } from "../../../src/util/process.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../../support/fake_llama.ts";
 import { collect, providerEntry } from "../../support/model_client.ts";
 import { makeTempDir } from "../../support/tool_context.ts";

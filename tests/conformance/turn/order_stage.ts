@@ -1,8 +1,8 @@
 /** One session in which everything happens in a random order, and what must hold of it whatever the order. */
 import { assemble, type Assembly, loadTrustedConfig } from "../../../src/assembly/mod.ts";
-import { TurnStates } from "../../../src/control/turn_state.ts";
+import { TurnStates } from "../../../src/control/recorder.ts";
 import { type Chunk, type Event, ReasonixError } from "../../../src/core/mod.ts";
-import type { ApprovalAnswer } from "../../../src/core/submission.ts";
+import type { ApprovalAnswer } from "../../../src/core/message.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import type { Tool } from "../../../src/tool/mod.ts";
 import { call, checkPairing, say, tool } from "../../support/agent_fixture.ts";

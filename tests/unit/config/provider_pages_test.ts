@@ -1,7 +1,7 @@
 import { parse } from "smol-toml";
 import { VENDORS } from "../../../src/config/mod.ts";
 import { vendorEntry } from "../../../src/config/vendors.ts";
-import { canonicalJson } from "../../../src/util/canonical_json.ts";
+import { canonicalJson } from "../../../src/util/json.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 

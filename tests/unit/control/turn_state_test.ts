@@ -1,6 +1,6 @@
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
 import type { TurnState } from "../../../src/control/mod.ts";
-import { TurnStates } from "../../../src/control/turn_state.ts";
+import { TurnStates } from "../../../src/control/recorder.ts";
 import { NO_USAGE } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { Random, SEED } from "../../support/seed.ts";

@@ -1,4 +1,4 @@
-import { scanWorkspace } from "../../../src/session/checkpoint/scan.ts";
+import { scanWorkspace } from "../../../src/session/checkpoint/change_detector.ts";
 import { walkFiles } from "../../../src/tool/search/walk.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";

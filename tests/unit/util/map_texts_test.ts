@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { mapTexts } from "../../../src/util/map_texts.ts";
+import { mapTexts } from "../../../src/util/json.ts";
 
 Deno.test("mapTexts maps every text and leaves names, other values and its argument as they were", () => {
   const value = { secret: "a secret", list: ["secret", 1, null, { deep: "secret" }], not: true };

@@ -1,5 +1,4 @@
-import { createRedactor } from "../../../src/util/redact.ts";
-import { isOrdinaryText, looksLikeSecret } from "../../../src/util/secret_look.ts";
+import { createRedactor, isOrdinaryText, looksLikeSecret } from "../../../src/util/redact.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 /** Tokens are put together here so that no scanner takes this file for a leak. */

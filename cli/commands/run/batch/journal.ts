@@ -1,8 +1,7 @@
 import type { BatchTask } from "./task_file.ts";
 import type { RunFlags } from "../config.ts";
 import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
-import { canonicalJson } from "../../../../src/util/canonical_json.ts";
-import { isRecord } from "../../../../src/util/json.ts";
+import { canonicalJson, isRecord } from "../../../../src/util/json.ts";
 import { scanJsonl } from "../../../../src/util/jsonl.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 

@@ -25,8 +25,9 @@ import {
 } from "../../../../src/tool/mod.ts";
 import { writeFileAtomic } from "../../../../src/util/atomic_write.ts";
 import { isRecord, parseJson } from "../../../../src/util/json.ts";
+import { LineSplitter } from "../../../../src/util/lines.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
-import { shellCommand } from "../../../../src/util/process/helper_output.ts";
+import { shellCommand } from "../../../../src/util/process.ts";
 import { after } from "../../../../src/util/timer.ts";
 import { adoptWorktree, createWorktree, type Worktree } from "../../../../src/worktree/mod.ts";
 import { startFlagsFor } from "../../../terminal/start_flags.ts";
@@ -193,7 +194,7 @@ async function runChild(
   });
   if (signal.aborted) return brokeOff("it was not started");
   let result: Readonly<Record<string, unknown>> | undefined;
-  let [rest, errors] = ["", ""];
+  let errors = "";
   const takeLine = (line: string) => {
     if (!line.includes('"type":"result"') && !line.includes('"cost":{')) return;
     const event = parseJson(line);
@@ -204,17 +205,13 @@ async function runChild(
       onSpending({ more: event.cost.amount });
     }
   };
-  const [output, remarks] = [new TextDecoder(), new TextDecoder()];
+  const [lines, remarks] = [new LineSplitter(), new TextDecoder()];
   const plan = { ...ownProgram(args), env: Deno.env.toObject() };
   const child = spawnSession(plan, { cwd: paths.cwd, guard, stdin: "piped" });
   const process = new ShellProcess(child, {
     guard,
     lasting: true,
-    onOutput: (chunk) => {
-      const lines = (rest + output.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      lines.forEach(takeLine);
-    },
+    onOutput: (chunk) => lines.push(chunk).forEach(takeLine),
     onSide: (chunk) => errors = (errors + remarks.decode(chunk, { stream: true })).slice(-MAX_ERROR_OUTPUT),
   });
   const stop = () => void process.kill(STOP_MS);

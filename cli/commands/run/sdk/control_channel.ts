@@ -1,6 +1,7 @@
 import { errorMessage, ReasonixError } from "../../../../src/core/mod.ts";
 import type { Output } from "../../../../src/frontend/mod.ts";
 import { isRecord, parseJson } from "../../../../src/util/json.ts";
+import { LineSplitter } from "../../../../src/util/lines.ts";
 import { readUserLine, type UserLine } from "./user_line.ts";
 
 export type { UserLine };
@@ -39,18 +40,10 @@ export class ControlChannel {
 
   /** Reads until the input ends; to be called once. */
   async read(input: ReadableStream<Uint8Array>): Promise<void> {
-    const decoder = new TextDecoder();
-    let parts: string[] = [];
+    const lines = new LineSplitter();
     try {
-      for await (const bytes of input) {
-        const [first = "", ...more] = decoder.decode(bytes, { stream: true }).split("\n");
-        parts.push(first);
-        for (const next of more) {
-          this.#take(parts.join(""));
-          parts = [next];
-        }
-      }
-      this.#take(parts.join(""));
+      for await (const bytes of input) lines.push(bytes).forEach((line) => this.#take(line));
+      this.#take(lines.end());
     } catch (error) {
       this.#failure = error;
     }

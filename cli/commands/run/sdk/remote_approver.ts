@@ -1,8 +1,7 @@
 import type { ToolCall } from "../../../../src/core/mod.ts";
 import { argumentsOf } from "../../../../src/frontend/mod.ts";
 import type { AssemblyOptions } from "../../../../src/assembly/mod.ts";
-import { canonicalJson } from "../../../../src/util/canonical_json.ts";
-import { isRecord } from "../../../../src/util/json.ts";
+import { canonicalJson, isRecord } from "../../../../src/util/json.ts";
 import type { ControlChannel } from "./control_channel.ts";
 
 type Approver = NonNullable<AssemblyOptions["approver"]>;

@@ -1,6 +1,6 @@
 import type { ImagePart } from "../../../core/mod.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
-import { findProgram } from "../../../util/find_program.ts";
+import { findProgram, runProgram } from "../../../util/process.ts";
 
 const LIMIT_MS = 3000;
 const WINDOWS = Deno.build.os === "windows";
@@ -64,13 +64,7 @@ export async function clipboardImage({ env, cwd }: ClipboardEnvironment): Promis
 
 async function outputOf(program: string, args: readonly string[]): Promise<Uint8Array> {
   try {
-    const { stdout } = await new Deno.Command(program, {
-      args: [...args],
-      stdin: "null",
-      stderr: "null",
-      signal: AbortSignal.timeout(LIMIT_MS),
-    }).output();
-    return stdout;
+    return (await runProgram([program, ...args], { signal: AbortSignal.timeout(LIMIT_MS) })).stdout;
   } catch {
     return new Uint8Array();
   }

@@ -1,7 +1,7 @@
 import { isKnown } from "../../../rule/mod.ts";
 import { type Call, type Found, getopt, type Grammars, isLong, operands, type Program } from "../program.ts";
 import type { Destruction, FileUse, Nested } from "../types.ts";
-import { isIdleProgram } from "../variables.ts";
+import { isIdleProgram } from "../parse.ts";
 
 /** A git command line read apart. */
 interface GitCall {

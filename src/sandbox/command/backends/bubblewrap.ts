@@ -1,3 +1,4 @@
+import { runProgram } from "../../../util/process.ts";
 import {
   type Backend,
   bindMounts,
@@ -156,10 +157,9 @@ async function tryOut(
 ): Promise<string | undefined> {
   const start = startWith(program, filter, []);
   const args = [...start.args, ...options, ...NAMESPACES, ...system(false), "--", "/bin/sh", "-c", "exit 42"];
-  const result = await new Deno.Command(start.command, { args, env: {}, clearEnv: true, stdin: "null" })
-    .output();
+  const result = await runProgram([start.command, ...args], { env: {} });
   if (result.code === 42) return undefined;
-  return new TextDecoder().decode(result.stderr).trim().split("\n")[0] || `exit code ${result.code}`;
+  return result.errors.trim().split("\n")[0] || `exit code ${result.code}`;
 }
 
 /** Named by its content, so that another version of this program never takes the wrong one. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { contains } from "../../../path/contains.ts";
+import { runProgram } from "../../../util/process.ts";
 import { PROXY_PORT, proxyEnvironment } from "../../network/proxy_environment.ts";
 import {
   type Backend,
@@ -374,11 +375,9 @@ async function output(
 ): Promise<{ code: number; stdout: string; error: string }> {
   // Podman and docker have their own variables, such as DOCKER_HOST and CONTAINERS_CONF.
   const env = { ...Deno.env.toObject(), PATH: SYSTEM_PATH };
-  const result = await new Deno.Command(program, { args: [...args], env, clearEnv: true, stdin: "null" })
-    .output();
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim();
-  const error = text(result.stderr).split("\n")[0]?.replace(/^(?:docker|Error|error): /, "");
-  return { code: result.code, stdout: text(result.stdout), error: error || `exit code ${result.code}` };
+  const { code, text, errors } = await runProgram([program, ...args], { env });
+  const error = errors.trim().split("\n")[0]?.replace(/^(?:docker|Error|error): /, "");
+  return { code, stdout: text.trim(), error: error || `exit code ${code}` };
 }
 
 const NO_DAEMON = /cannot connect to the docker daemon|failed to connect to the docker|docker\.sock/i;

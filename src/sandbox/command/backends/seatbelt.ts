@@ -1,4 +1,5 @@
 import { contains } from "../../../path/contains.ts";
+import { runProgram } from "../../../util/process.ts";
 import {
   ancestors,
   type Backend,
@@ -111,9 +112,9 @@ async function probe(): Promise<ProbeResult> {
     network: "none",
   });
   const args = ["-p", profile, "/bin/sh", "-c", "exit 42"];
-  const result = await new Deno.Command(PROGRAM, { args, env: {}, clearEnv: true, stdin: "null" }).output();
+  const result = await runProgram([PROGRAM, ...args], { env: {} });
   if (result.code === 42) return { works: true, program: PROGRAM, network: true };
-  const detail = new TextDecoder().decode(result.stderr).trim().split("\n")[0] || `exit code ${result.code}`;
+  const detail = result.errors.trim().split("\n")[0] || `exit code ${result.code}`;
   return { works: false, program: PROGRAM, detail };
 }
 

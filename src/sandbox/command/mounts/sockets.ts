@@ -1,5 +1,6 @@
 import { contains } from "../../../path/contains.ts";
 import { isSystemDirectory } from "../../../path/protected.ts";
+import { runProgram } from "../../../util/process.ts";
 import { TEMPORARY } from "./temporary.ts";
 
 /**
@@ -27,14 +28,10 @@ const REPLACED = [...TEMPORARY, "/run", "/dev", "/proc", "/sys"];
 export async function boundSockets(): Promise<string[]> {
   if (Deno.build.os !== "linux") return [];
   try {
-    const { stdout } = await new Deno.Command("/bin/sh", {
-      args: ["-c", "cat /proc/net/unix"],
-      clearEnv: true,
+    const { text } = await runProgram(["/bin/sh", "-c", "cat /proc/net/unix"], {
       env: { PATH: "/usr/bin:/bin:/run/current-system/sw/bin" },
-      stdin: "null",
-      stderr: "null",
-    }).output();
-    return socketPaths(new TextDecoder().decode(stdout));
+    });
+    return socketPaths(text);
   } catch {
     return [];
   }

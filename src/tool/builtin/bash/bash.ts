@@ -1,9 +1,8 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
 import type { SpawnPlan } from "../../services/services.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
-import { DIRECTORY_MARK, findShell, OUTDATED, type Shell } from "../../shell/find_shell.ts";
+import { DIRECTORY_MARK, findShell, type Shell } from "../../shell/find_shell.ts";
 import { describeJob, jobText } from "../../shell/jobs/job_tools.ts";
-import { prepareShell, searchPath } from "../../shell/next_shell.ts";
 import { LiveOutput, OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
@@ -17,9 +16,6 @@ import {
   writesHint,
 } from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
-
-/** The next request goes out before the next jail is made: both want the processor. */
-const AFTER_MS = 1;
 
 /** Returns the failure of a command that cannot begin whatever the answer to a question about it is. */
 export async function cannotBegin(args: Arguments, context: ToolContext): Promise<ToolResult | undefined> {
@@ -43,13 +39,11 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
   const refusal = unusable(command);
   if (refusal) return refusal;
   try {
-    const shell = findShell(context.settings.shell, searchPath());
+    const shell = findShell(context.settings.shell, Deno.env.get("PATH") ?? "");
     const folder = await workingDirectory(context, args.workdir);
     if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
     const wanted = { timeoutMs: args.timeout_ms, maxChars: args.max_output_chars };
-    const result = await runForeground(new Foreground(command, shell, folder, context), context, wanted);
-    prepareShell(context, context.jail.confined ? AFTER_MS : 0);
-    return result;
+    return await runForeground(new Foreground(command, shell, folder, context), context, wanted);
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ReasonixError) return errorResult(error);
@@ -136,16 +130,14 @@ class Foreground {
       live.push(chunk);
     };
     const decoder = new TextDecoder();
-    const child = new ShellProcess(
-      this.#start(plan),
-      {
-        guard: services?.shell?.guard,
-        onOutput: (chunk) => output(chunk),
-        ...(this.#reporting
-          ? { onSide: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
-          : {}),
-      },
-    );
+    const guard = services?.shell?.guard;
+    const child = new ShellProcess(spawnSession(plan, { cwd: this.cwd, guard }), {
+      guard,
+      onOutput: (chunk) => output(chunk),
+      ...(this.#reporting
+        ? { onSide: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
+        : {}),
+    });
     using _watch = this.#watchDisk(child);
     const aborted = () => void child.kill();
     signal.addEventListener("abort", aborted, { once: true });
@@ -157,9 +149,7 @@ class Foreground {
       const end = await child.ended;
       const notes = plan.ended?.() ?? [];
       signal.throwIfAborted();
-      const next = end.code !== 0 && this.#reporting && this.#before
-        ? this.#anew(plan, this.#before)
-        : undefined;
+      const next = end.code !== 0 && this.#reporting && this.#before ? plan.again?.(this.#before) : undefined;
       if (next) return await this.again().run(next, wanted);
       return await this.#result(end, store.finish(capsOf(wanted)), { limit, notes });
     } finally {
@@ -167,27 +157,6 @@ class Foreground {
       signal.removeEventListener("abort", aborted);
       store.close();
     }
-  }
-
-  #start(plan: SpawnPlan): Deno.ChildProcess {
-    const { services, jail } = this.#context;
-    const { path: cwd } = this.#folder;
-    const { guard, spare } = services?.shell ?? {};
-    const { waiting } = this.#shell;
-    const { ahead } = plan;
-    const ready = waiting && ahead
-      ? spare?.run(this.#command, () => ({ plan: ahead(waiting(jail.confined === true)), cwd, guard }))
-      : undefined;
-    const child = ready ?? spawnSession(plan, { cwd, guard });
-    // While the command runs nothing else is to be done. What a jail rests on a command may still change.
-    if (!jail.confined) prepareShell(this.#context);
-    return child;
-  }
-
-  /** The plan to start from once more, where what was said before the command shows that it has not begun. */
-  #anew(plan: SpawnPlan, said: string): SpawnPlan | undefined {
-    const { jail } = this.#context;
-    return said === OUTDATED ? jail.wrap(this.argv, { cwd: this.cwd }) : plan.again?.(said);
   }
 
   #watchDisk(child: ShellProcess): DiskWatch {

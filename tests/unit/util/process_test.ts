@@ -1,4 +1,4 @@
-import { findProgram } from "../../../src/util/find_program.ts";
+import { findProgram } from "../../../src/util/process.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 

@@ -1,0 +1,212 @@
+/** Programs of this machine: finding them, running them to their end, and what the system knows of them. */
+import { isFile } from "../path/probe.ts";
+import { readEnv } from "../path/read_env.ts";
+import { existingRealPath } from "../path/real_path.ts";
+import { after } from "./timer.ts";
+
+const WINDOWS = Deno.build.os === "windows";
+
+/**
+ * An installed program, or undefined. Directories in which a repository or a jailed command may have put one
+ * do not count, nor do links to such directories: what they hold is not run unasked, and not without a jail.
+ */
+export function findProgram(
+  name: string,
+  searchPath: string,
+  untrusted: readonly string[],
+): string | undefined {
+  const areas = [...new Set(untrusted.flatMap((folder) => [folder, existingRealPath(folder) ?? folder]))];
+  const own = (path: string) =>
+    areas.some((area) => path === area || path.startsWith(area.endsWith("/") ? area : `${area}/`));
+  for (const folder of searchPath.split(WINDOWS ? ";" : ":")) {
+    if (!/^(?:\/|[A-Za-z]:)/.test(folder) || own(folder)) continue;
+    const path = `${folder}/${name}${WINDOWS ? ".exe" : ""}`;
+    const real = existingRealPath(path);
+    if (real !== undefined && !own(real) && isFile(real)) return path;
+  }
+  return undefined;
+}
+
+export interface ProgramOptions {
+  readonly cwd?: string;
+  /** The whole environment; absent: that of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Standard input; absent: none. */
+  readonly input?: string | undefined;
+  /** Kills the program. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ProgramResult {
+  readonly code: number;
+  readonly stdout: Uint8Array<ArrayBuffer>;
+  /** Standard output as UTF-8. */
+  readonly text: string;
+  readonly errors: string;
+}
+
+/** Runs a program to its end, whatever its exit code. Throws when it cannot be started. */
+export async function runProgram(
+  [program = "", ...args]: readonly string[],
+  { cwd, env, input, signal }: ProgramOptions = {},
+): Promise<ProgramResult> {
+  const child = new Deno.Command(program, {
+    args,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env ? { clearEnv: true, env: { ...env } } : {}),
+    stdin: input === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+    ...(signal ? { signal } : {}),
+  }).spawn();
+  const [{ code, stdout, stderr }] = await Promise.all([
+    child.output(),
+    input === undefined ? undefined : feed(child.stdin, new TextEncoder().encode(input)),
+  ]);
+  const decoder = new TextDecoder();
+  return { code, stdout, text: decoder.decode(stdout), errors: decoder.decode(stderr) };
+}
+
+/** Writes the standard input of a program. False when the program ended before it had read everything. */
+export async function feed(stdin: WritableStream<Uint8Array>, input: Uint8Array): Promise<boolean> {
+  const writer = stdin.getWriter();
+  try {
+    await writer.write(input);
+    await writer.close();
+    return true;
+  } catch {
+    await writer.abort().catch(() => {});
+    return false;
+  }
+}
+
+const MAX_BYTES = 64 * 1024;
+
+/** What a short-lived helper of the user's printed. */
+export interface HelperOutput {
+  readonly code: number;
+  /** Without the white space around it. */
+  readonly output: string;
+  readonly errors: string;
+  /** It did not end in time; everything else says nothing then. */
+  readonly late: boolean;
+}
+
+export interface HelperOptions {
+  readonly limitMs: number;
+  /** Ends what is left of it, with all that it started. */
+  readonly end: () => Promise<void>;
+  /** Ends it before its time, as if it had been late. */
+  readonly signal?: AbortSignal;
+}
+
+/** Program and arguments by which the shell of this system runs a line. */
+export function shellCommand(line: string): [program: string, ...args: string[]] {
+  return WINDOWS ? ["cmd.exe", "/d", "/s", "/c", line] : ["/bin/sh", "-c", line];
+}
+
+/**
+ * Waits for a helper whose outputs are piped, and ends it when it takes too long. What it left running in the
+ * background is not waited for.
+ */
+export async function helperOutput(
+  child: Deno.ChildProcess,
+  { limitMs, end, signal }: HelperOptions,
+): Promise<HelperOutput> {
+  const limit = Promise.withResolvers<"late">();
+  const stop = () => limit.resolve("late");
+  const clear = after(limitMs, stop);
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  const texts = Promise.all([textOf(child.stdout), textOf(child.stderr)]);
+  try {
+    const status = await Promise.race([child.status, limit.promise]);
+    await end();
+    const read = await Promise.race([texts, limit.promise]);
+    if (status === "late" || read === "late") return { code: 0, output: "", errors: "", late: true };
+    return { code: status.code, output: read[0].trim(), errors: read[1], late: false };
+  } finally {
+    clear();
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    if (text.length < MAX_BYTES) text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** What git needs of the environment: its programs and the user's settings. */
+const NAMES = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
+
+/**
+ * The whole environment of a git that looks at a repository for the program itself: it asks nobody, fetches
+ * nothing, and no variable leads it to another repository.
+ */
+export function gitEnvironment(): Record<string, string> {
+  const own = NAMES.flatMap((name) => {
+    const value = readEnv(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    ...Object.fromEntries(own),
+    LC_ALL: "C",
+    GIT_OPTIONAL_LOCKS: "0",
+    GIT_TERMINAL_PROMPT: "0",
+    // Older versions do not know this one: callers forbid all protocols besides.
+    GIT_NO_LAZY_FETCH: "1",
+  };
+}
+
+/** The installed git, not one that came with the repository or that a command of the agent has put there. */
+export function findGit(root: string): string | undefined {
+  return findProgram("git", readEnv("PATH") ?? "", [root]);
+}
+
+/**
+ * The moment a process began, as text that only this process of this number has; undefined when none runs.
+ * What has ended and only waits to be collected does not run.
+ */
+export function processStart(pid: number): string | undefined {
+  if (!Number.isInteger(pid) || pid <= 1) return undefined;
+  return Deno.build.os === "linux" ? startInProc(pid) : startFromPs(pid);
+}
+
+function startInProc(pid: number): string | undefined {
+  const text = systemText([`/proc/${pid}/stat`]);
+  // The name of the program stands in parentheses and may hold any of them.
+  const [state, ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return text === "" || state === "Z" || state === "X" ? undefined : fields[18];
+}
+
+function startFromPs(pid: number): string | undefined {
+  const line = outputOf("ps", ["-o", "stat=,lstart=", "-p", String(pid)]).trim();
+  return line !== "" && !line.startsWith("Z") ? line.replace(/^\S+\s+/, "") : undefined;
+}
+
+/**
+ * The text of files by which the system tells of itself, one behind the other; "" when there are none. The
+ * runtime lets nobody read those without all permissions, so a program does.
+ */
+export function systemText(paths: readonly string[]): string {
+  return outputOf("cat", ["--", ...paths]);
+}
+
+/** What a short-lived program prints; "" when there is none. */
+export function outputOf(program: string, args: readonly string[]): string {
+  try {
+    const { stdout } = new Deno.Command(program, {
+      args: [...args],
+      env: { LC_ALL: "C" },
+      stdin: "null",
+      stderr: "null",
+    }).outputSync();
+    return new TextDecoder().decode(stdout);
+  } catch {
+    return "";
+  }
+}
