@@ -1,12 +1,89 @@
-import type { EventOf } from "../core/mod.ts";
-import { oneLine } from "../util/terminal_text.ts";
+import type { EventBodies } from "../core/event_schema.ts";
+import type { Confinement, EventOf, WrittenSayings } from "../core/mod.ts";
+import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { diffLines, type DiffMarks } from "./diff.ts";
-import { outputTail } from "./output_tail.ts";
 import type { Palette } from "./palette.ts";
 import { type MeasureWidth, wrapText } from "./wrap.ts";
 
+type TodoItem = EventBodies["todo.update"]["items"][number];
+
+const MARKS = { pending: " ", in_progress: "~", completed: "x" } as const;
+
+/** A todo as a line of a checklist: `[ ]` pending, `[~]` in progress, `[x]` completed. */
+export function checklistLine({ status, content }: TodoItem): string {
+  return `[${MARKS[status]}] ${content}`;
+}
+
+/** The last lines of a command's output, without that about its exit code, and how many lie before them. */
+export function outputTail(
+  content: string,
+  maxLines: number,
+): { readonly lines: string[]; readonly before: number } {
+  const lines = content.replace(/\n?\[exit code \d+\]\s*$/, "").trimEnd().split("\n");
+  const all = lines.length === 1 && lines[0] === "" ? [] : lines;
+  const kept = all.slice(-maxLines).map((line) => terminalSafe(line.replaceAll("\t", "  ")));
+  return { lines: kept, before: all.length - kept.length };
+}
+
+type Decision = EventOf<"approval.decision">;
+
+/** Says why a call was refused in the user's language: its result tells the model, in English. */
+export class Refusals {
+  readonly #decisions = new Map<string, Decision>();
+
+  note(decision: Decision): void {
+    if (decision.decision === "deny") this.#decisions.set(decision.callId, decision);
+  }
+
+  /** The end of a call as the user should read it; of one that ran, as it is. */
+  translated(
+    end: EventOf<"tool.end">,
+    refused: (decision: Decision, english: string) => string,
+  ): EventOf<"tool.end"> {
+    const decision = this.#decisions.get(end.callId);
+    this.#decisions.delete(end.callId);
+    return decision && end.outcome === "blocked" ? { ...end, summary: refused(decision, end.summary) } : end;
+  }
+}
+
+/** Ways to say findings and notices in another language than English. */
+interface Reasons {
+  readonly confinement: (facts: Confinement | undefined, english: string) => string;
+  readonly said: (sayings: WrittenSayings | undefined, english: string) => string;
+}
+
+/** A notice in the language of the user. */
+export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {
+  return texts.confinement(confinement, texts.said(said, text));
+}
+
+/** Words about what became of a plan. */
+interface PlanWords {
+  readonly proposed: string;
+  readonly saved: (file: string) => string;
+  readonly approved: string;
+  readonly approvedByFlag: string;
+  readonly revised: (note: string) => string;
+  readonly rejected: string;
+  readonly finished: string;
+}
+
+/** Says in one line what became of a plan. */
+export function planText({ state, file, note = "", by }: EventOf<"plan.change">, words: PlanWords): string {
+  switch (state) {
+    case "proposed":
+      return file === undefined ? words.proposed : words.saved(file);
+    case "approved":
+      return by === "flag" ? words.approvedByFlag : words.approved;
+    case "revised":
+      return words.revised(note);
+    default:
+      return words[state];
+  }
+}
+
 /** The words around calls, in the user's language. */
-export interface CallTexts {
+interface CallTexts {
   readonly seconds: (seconds: string) => string;
   readonly callTitle: (english: string) => string;
   readonly callResult: (english: string) => string;
@@ -19,7 +96,7 @@ export interface CallTexts {
 }
 
 /** A terminal as something that lines have to fit in. */
-export interface LineLayout {
+interface LineLayout {
   readonly columns: () => number;
   /** Cuts a text to a number of columns. */
   readonly fit: (text: string, columns: number) => string;

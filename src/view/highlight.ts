@@ -1,7 +1,6 @@
 // @ts-types="./highlight_library.d.ts"
 import library from "highlight.js/lib/common";
-import type { Palette } from "./palette.ts";
-import type { Meaning } from "./themes.ts";
+import type { Meaning, Palette } from "./palette.ts";
 
 /** The lines of a piece of code in colours; undefined when its language is not known. */
 export type Highlight = (code: string, language: string) => string[] | undefined;

@@ -1,9 +1,142 @@
-import type { Highlight } from "./highlight.ts";
 import { displayWidth } from "../util/display_width.ts";
+import type { Highlight } from "./highlight.ts";
 import type { Palette } from "./palette.ts";
 import { wrapText } from "./wrap.ts";
 
-export interface MarkdownOptions {
+/** A part of a message that is rendered by itself. */
+export interface Block {
+  /** Its Markdown, the fences of code included. */
+  readonly source: string;
+  /** The block is fenced code: the line that opens it behind the fence, and its lines so far. */
+  readonly code?: { readonly info: string; readonly lines: readonly string[] };
+  /** It goes on a list whose first items were taken before: no blank line parts them. */
+  readonly follows?: true;
+}
+
+const ITEM = /^(\s*)(?:[-*+]|\d+[.)])\s/;
+const FENCE = /^(\s*)(`{3,}|~{3,})(.*)$/;
+const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
+
+interface Fence {
+  readonly mark: string;
+  /** The block is nothing but this code. */
+  readonly alone: boolean;
+}
+
+/**
+ * Cuts a stream of Markdown into blocks that can be rendered one by one: a heading, a paragraph, a list, a
+ * table, fenced code. What is not complete yet is the open block.
+ *
+ * Contract: the blocks are the same whatever the pieces of the stream are.
+ */
+export class MarkdownBlocks {
+  /** Whole lines of the open block. */
+  #lines: string[] = [];
+  /** The beginning of a line. */
+  #last = "";
+  #fence: Fence | undefined;
+  /** The last line was blank: the next one tells whether the block goes on. */
+  #gap = false;
+  /** The beginning of the open list was taken. */
+  #follows = false;
+
+  /** The blocks that are complete now. */
+  push(text: string): Block[] {
+    const blocks: Block[] = [];
+    const lines = (this.#last + text).split("\n");
+    this.#last = lines.pop() ?? "";
+    for (const line of lines) this.#line(line, blocks);
+    if (this.#gap && this.#endsBefore(this.#last, false)) this.#close(blocks);
+    return blocks;
+  }
+
+  /** The block that is not complete; undefined when nothing of one is there. */
+  get open(): Block | undefined {
+    const lines = this.#last === "" ? this.#lines : [...this.#lines, this.#last];
+    return lines.every((line) => line.trim() === "") ? undefined : this.#block(lines, this.#last);
+  }
+
+  /** Returns what is left at the end of a message. */
+  end(): Block | undefined {
+    const { open } = this;
+    [this.#lines, this.#last, this.#fence, this.#gap, this.#follows] = [[], "", undefined, false, false];
+    return open;
+  }
+
+  /**
+   * Takes the items of an open list that can no longer change, all but the last one, when it has more lines
+   * than these. Undefined for other blocks: the last lines of a paragraph or a table may change all of it.
+   */
+  takeItems(most: number): Block | undefined {
+    const indent = ITEM.exec(this.#lines[0] ?? "")?.[1]?.length;
+    if (indent === undefined || this.#fence || this.#lines.length <= most) return undefined;
+    const at = this.#lines.findLastIndex((line) => (ITEM.exec(line)?.[1]?.length ?? Infinity) <= indent);
+    if (at <= 0) return undefined;
+    const block = this.#block(this.#lines.slice(0, at), undefined);
+    // Between the items of a loose list there is a blank line.
+    this.#follows = this.#lines[at - 1]?.trim() !== "";
+    this.#lines = this.#lines.slice(at);
+    return block;
+  }
+
+  #line(line: string, blocks: Block[]): void {
+    const [, indent = "", mark, rest = ""] = FENCE.exec(line) ?? [];
+    if (this.#fence) {
+      this.#lines.push(line);
+      if (!mark?.startsWith(this.#fence.mark) || rest.trim() !== "") return;
+      const { alone } = this.#fence;
+      if (alone) this.#close(blocks);
+      this.#fence = undefined;
+      return;
+    }
+    if (line.trim() === "") {
+      this.#gap = this.#lines.length > 0;
+      if (this.#gap) this.#lines.push("");
+      return;
+    }
+    if (this.#gap && this.#endsBefore(line, true)) this.#close(blocks);
+    this.#gap = false;
+    const opens = mark !== undefined && !(mark.startsWith("`") && rest.includes("`"));
+    const alone = opens && indent.length <= 3 && (indent === "" || this.#lines.length === 0);
+    if (alone || HEADING.test(line)) this.#close(blocks);
+    this.#lines.push(line);
+    if (opens) this.#fence = { mark, alone };
+    else if (HEADING.test(line)) this.#close(blocks);
+  }
+
+  /** Whether a block is over when this line, or the beginning of one, follows a blank one. */
+  #endsBefore(line: string, whole: boolean): boolean {
+    if (line === "" || /^\s/.test(line)) return false;
+    // A list goes on behind a blank line as long as its items, or lines that are indented, do.
+    if (!this.#lines.some((each) => ITEM.test(each))) return true;
+    return !ITEM.test(line) && (whole || !/^(?:[-*+]|\d+[.)]?)$/.test(line));
+  }
+
+  #close(blocks: Block[]): void {
+    while (this.#lines.at(-1)?.trim() === "") this.#lines.pop();
+    if (this.#lines.length > 0) blocks.push(this.#block(this.#lines, undefined));
+    [this.#lines, this.#gap, this.#follows] = [[], false, false];
+  }
+
+  #block(lines: readonly string[], last: string | undefined): Block {
+    const source = lines.join("\n").trimEnd();
+    const follows = this.#follows ? { follows: true } as const : {};
+    if (!this.#fence?.alone) return { source, ...follows };
+    const { mark } = this.#fence;
+    const [head = "", ...code] = lines;
+    const end = code.at(-1)?.trim() ?? "";
+    // The last line may be the closing fence, or its beginning.
+    const closing = last === undefined
+      ? end.startsWith(mark) && /^(?:`+|~+)$/.test(end)
+      : last !== "" && /^\s*(?:`+|~+)$/.test(last) && last.trim()[0] === mark[0];
+    return {
+      source,
+      code: { info: head.trim().slice(mark.length).trim(), lines: closing ? code.slice(0, -1) : code },
+    };
+  }
+}
+
+interface MarkdownOptions {
   readonly palette: Palette;
   /** The terminal shows links (OSC 8); by default it is guessed from the environment. */
   readonly links?: boolean;

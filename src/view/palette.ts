@@ -1,4 +1,128 @@
-import { type Meaning, MEANINGS, styled, type Theme } from "./themes.ts";
+/** Themes by name; `none` has no colours. */
+export type Theme = "dark" | "light" | "high-contrast" | "none";
+
+/** What a text can mean. */
+export type Meaning =
+  | "dim"
+  | "bold"
+  | "italic"
+  | "good"
+  | "bad"
+  | "warning"
+  | "accent"
+  | "added"
+  | "removed"
+  /** Code in the colours of its syntax in a line that was added or removed. */
+  | "addedLine"
+  | "removedLine"
+  /** A word that differs in a line that was added or removed. */
+  | "addedWord"
+  | "removedWord"
+  /** What the user has written. */
+  | "user"
+  /** Parts of code. */
+  | "keyword"
+  | "string"
+  | "number"
+  | "comment"
+  | "title"
+  | "type";
+
+/** Attributes and colours (SGR) that turn a style on, and those that turn it off again. */
+type Style = readonly [on: string, off: string];
+
+const ATTRIBUTES = { bold: ["1", "22"], italic: ["3", "23"] } as const;
+const foreground = (colour: number | string): Style => [`${colour}`, "39"];
+const indexed = (colour: number): Style => foreground(`38;5;${colour}`);
+const background = (colour: number): Style => [`48;5;${colour}`, "49"];
+const strong = (colour: number): Style => [`1;${colour}`, "22;39"];
+
+/** The colours of the terminal itself, which the user has chosen; made for a dark background. */
+const DARK: Readonly<Record<Meaning, Style>> = {
+  ...ATTRIBUTES,
+  dim: ["2", "22"],
+  good: foreground(32),
+  bad: foreground(31),
+  warning: foreground(33),
+  accent: foreground(36),
+  added: foreground(32),
+  removed: foreground(31),
+  addedLine: background(22),
+  removedLine: background(52),
+  addedWord: background(28),
+  removedWord: background(88),
+  user: ["1", "22"],
+  keyword: foreground(35),
+  string: foreground(32),
+  number: foreground(33),
+  comment: ["2", "22"],
+  title: foreground(94),
+  type: foreground(36),
+};
+
+/** Colours that can be read on white. */
+const LIGHT: Readonly<Record<Meaning, Style>> = {
+  ...ATTRIBUTES,
+  dim: indexed(241),
+  good: indexed(28),
+  bad: indexed(124),
+  warning: indexed(130),
+  accent: indexed(25),
+  added: indexed(22),
+  removed: indexed(124),
+  addedLine: background(194),
+  removedLine: background(224),
+  addedWord: background(157),
+  removedWord: background(217),
+  user: ["1", "22"],
+  keyword: indexed(90),
+  string: indexed(28),
+  number: indexed(94),
+  comment: indexed(241),
+  title: indexed(25),
+  type: indexed(30),
+};
+
+/** Nothing is dim; what matters is bold and in a bright colour, or inverse. */
+const HIGH_CONTRAST: Readonly<Record<Meaning, Style>> = {
+  ...ATTRIBUTES,
+  dim: ["", ""],
+  good: strong(92),
+  bad: strong(91),
+  warning: strong(93),
+  accent: strong(96),
+  added: strong(92),
+  removed: strong(91),
+  addedLine: background(22),
+  removedLine: background(52),
+  addedWord: ["7", "27"],
+  removedWord: ["7", "27"],
+  user: ["1", "22"],
+  keyword: ["1", "22"],
+  string: foreground(92),
+  number: foreground(93),
+  comment: ["3", "23"],
+  title: strong(96),
+  type: foreground(96),
+};
+
+const plain = (style: Style | undefined): style is undefined => style === undefined || style[0] === "";
+
+const STYLES: Readonly<Record<Theme, Readonly<Partial<Record<Meaning, Style>>>>> = {
+  "dark": DARK,
+  "light": LIGHT,
+  "high-contrast": HIGH_CONTRAST,
+  "none": {},
+};
+
+/** Every meaning, in no order. */
+const MEANINGS = Object.keys(DARK) as readonly Meaning[];
+
+/** The text in the style that a theme has for a meaning. */
+function styled(theme: Theme, meaning: Meaning, text: string): string {
+  const style = STYLES[theme][meaning];
+  return text === "" || plain(style) ? text : `\x1b[${style[0]}m${text}\x1b[${style[1]}m`;
+}
 
 /** Colours by what they mean. Every function leaves the text as it is where there are no colours. */
 export type Palette = { readonly [M in Meaning]: (text: string) => string };
@@ -8,12 +132,12 @@ function paletteOf(theme: () => Theme): Palette {
   return Object.fromEntries(styles) as Palette;
 }
 
-const DARK = paletteOf(() => "dark");
-const NONE = paletteOf(() => "none");
+const COLOURED = paletteOf(() => "dark");
+const COLOURLESS = paletteOf(() => "none");
 
 /** The palette of what is written once: in the terminal's own colours, or without any. */
 export function palette(colours: boolean): Palette {
-  return colours ? DARK : NONE;
+  return colours ? COLOURED : COLOURLESS;
 }
 
 /** A palette whose theme can be changed: what is coloured from then on has its colours. */
@@ -31,7 +155,7 @@ export class ThemedPalette {
 }
 
 /** The settings of the environment that tell which terminal this is. */
-export interface TerminalEnvironment {
+interface TerminalEnvironment {
   readonly TERM?: string | undefined;
   readonly TERM_PROGRAM?: string | undefined;
   readonly TMUX?: string | undefined;
@@ -56,7 +180,7 @@ export function wantsLinks(env: TerminalEnvironment): boolean {
 }
 
 /** The settings of the environment for colours, as far as they concern us. */
-export interface ColourEnvironment {
+interface ColourEnvironment {
   readonly NO_COLOR?: string | undefined;
   readonly FORCE_COLOR?: string | undefined;
   readonly CLICOLOR_FORCE?: string | undefined;

@@ -3,7 +3,7 @@ import type { Event, NewEvent } from "../../src/core/mod.ts";
 import { TurnStates } from "../../src/control/recorder.ts";
 import { loadTexts, type Locale } from "../../src/i18n/mod.ts";
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
-import { Transcript } from "../../src/frontend/repl/transcript/chat_transcript.ts";
+import { Transcript } from "../../src/frontend/repl/transcript/transcript.ts";
 import { palette } from "../../src/view/mod.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 

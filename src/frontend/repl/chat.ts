@@ -1,24 +1,24 @@
 import type { Assembly, RunPaths } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
+import type { ChatTexts } from "./chat_texts.ts";
+import { ChatCommands } from "./command_host.ts";
+import { type Composer, createComposer } from "./composer/composer.ts";
+import { LiveRegion } from "./live_region.ts";
+import type { Looks } from "./looks.ts";
+import { Dialogs } from "./overlay/dialogs.ts";
+import { ChatLeft, ChatPerson, type Person } from "./person.ts";
+import { Screen } from "./screen/screen.ts";
+import { type OpenSession, SessionHost } from "./session_host.ts";
+import { Submissions } from "./submissions.ts";
+import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
+import { Transcript } from "./transcript/transcript.ts";
 import { contains } from "../../path/contains.ts";
 import { baseName } from "../../path/lexical.ts";
 import { fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import { loadDiffMarks } from "../../view/mod.ts";
-import { type Composer, createComposer } from "./composer/create_composer.ts";
-import { ChatCommands } from "./command_host.ts";
-import { Layout } from "./layout.ts";
-import type { Looks } from "./looks.ts";
-import { Dialogs } from "./overlay/dialogs.ts";
-import { ChatLeft, ChatPerson, type Person } from "./person.ts";
-import { Screen } from "./screen/screen.ts";
-import { type OpenSession, SessionHost } from "./session_host.ts";
-import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
-import type { ChatTexts } from "./chat_texts.ts";
-import { Transcript } from "./transcript/chat_transcript.ts";
-import { Submissions } from "./submissions.ts";
 
 export interface ChatOptions {
   readonly terminal: Terminal;
@@ -41,7 +41,7 @@ export class Chat {
   readonly #screen: Screen;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
-  readonly #layout: Layout;
+  readonly #live: LiveRegion;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #commands: ChatCommands;
@@ -61,7 +61,7 @@ export class Chat {
   constructor(options: ChatOptions) {
     const { terminal, texts, looks } = options;
     this.#options = options;
-    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#layout.frame(columns, rows) });
+    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#live.frame(columns, rows) });
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
@@ -107,7 +107,7 @@ export class Chat {
       headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
       changed: () => this.#screen.refresh(),
     });
-    this.#layout = new Layout({
+    this.#live = new LiveRegion({
       palette: looks.palette,
       texts,
       transcript: this.#transcript,
@@ -203,7 +203,7 @@ export class Chat {
       this.#notDrawn(error);
     }
     if (event.type === "message.start") this.#screen.guard();
-    if (event.type === "turn.end") this.#layout.status.refresh();
+    if (event.type === "turn.end") this.#live.status.refresh();
   }
 
   /** A setting has another value from now on. */
@@ -222,7 +222,7 @@ export class Chat {
     this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
     this.#transcript.watch(assembly);
-    this.#layout.status.show(assembly, () => this.#screen.refresh());
+    this.#live.status.show(assembly, () => this.#screen.refresh());
     this.#submissions.opened(assembly);
   }
 

@@ -1,6 +1,16 @@
 import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
-import type { TranscriptTexts } from "./transcript/texts.ts";
+
+/** The words of the transcript: those that every run has, and those of the chat. */
+export type TranscriptTexts = Texts["run"] & Texts["turn_view"] & Texts["reasons"];
+
+/** A duration for people: "4 s", "1.2 s" below ten seconds where it matters, "2 min 5 s". */
+export function timeText(ms: number, texts: TranscriptTexts): string {
+  const seconds = Math.floor(ms / 1000);
+  return seconds < 60
+    ? texts.seconds(String(seconds))
+    : texts.minutes(Math.floor(seconds / 60), seconds % 60);
+}
 
 /** The areas that the chat needs before it draws for the first time. */
 interface Areas {

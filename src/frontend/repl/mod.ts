@@ -6,14 +6,14 @@ import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
 import type { PlanAnswer } from "../../assembly/mod.ts";
-import type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
+import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
-export { carryOut } from "./execute.ts";
+export { carryOut } from "./submissions.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { ServerUpdates } from "../server_updates.ts";
 export { SessionHost } from "./session_host.ts";
-export type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
+export type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 export { ChatLeft, type Person } from "./person.ts";
 
 /** An approval in plain lines, without colours; `columns` is their width. */
@@ -21,7 +21,7 @@ export async function approvalLines(
   request: ApprovalRequest,
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
 ): Promise<ApprovalLines> {
-  const { approvalInLines } = await import("./overlay/approval/approval.ts");
+  const { approvalInLines } = await import("./overlay/questions.ts");
   const [texts, reasons] = await Promise.all([loadTexts("overlay", locale), loadTexts("reasons", locale)]);
   const style = { palette: palette(false), texts, reasons, changed() {} };
   return await approvalInLines(request, style, columns);
@@ -29,7 +29,7 @@ export async function approvalLines(
 
 /** The question about a plan in plain lines. */
 export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
-  const { planEntries, planTitle } = await import("./overlay/plan_question.ts");
+  const { planEntries, planTitle } = await import("./overlay/questions.ts");
   const { plan } = await loadTexts("overlay", locale);
   return { text: planTitle(plan), entries: planEntries(plan) };
 }

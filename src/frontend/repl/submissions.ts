@@ -1,18 +1,150 @@
+import type { TurnOutcome } from "../../agent/mod.ts";
 import type { Assembly, TurnInput } from "../../assembly/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink } from "../../core/mod.ts";
-import { carryOut, type ExecuteDeps, factOf } from "./execute.ts";
-import { after, unlessAborted } from "../../util/timer.ts";
 import type { ChatTexts } from "./chat_texts.ts";
+import type { Draft } from "./composer/composer.ts";
 import type { SessionHost } from "./session_host.ts";
-import { type Sent, TurnQueue } from "./turn_queue.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
+
+interface ExecuteDeps {
+  readonly commands: CommandHost;
+  readonly session: () => Promise<Assembly>;
+  readonly texts: ChatTexts;
+  /** Runs a command below its line. */
+  readonly headed?: <T>(line: string, run: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
+}
+
+/**
+ * Does what a message asks for: `/name` is a command, `!line` a line of the shell, `# fact` something to
+ * remember; all else is for the model, with `//` as a slash that begins a text. A blank before it makes any
+ * of them a text. Returns how the turn ended, where it was one.
+ */
+export async function carryOut(
+  { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
+  { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
+  signal: AbortSignal,
+): Promise<TurnOutcome | undefined> {
+  if (input) return await (await session()).run(input, signal);
+  const seen = images?.length ? { images } : {};
+  switch (text[0]) {
+    case "/": {
+      if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
+      const line = await readCommand(text, { locale: commands.locale, session });
+      if (!line) break;
+      await headed(text, async () => await line.command.run(commands, line.argument, signal), signal);
+      return undefined;
+    }
+    case "!": {
+      const line = text.slice(1).trim();
+      if (line === "") break;
+      return await (await session()).runShell(line, signal);
+    }
+    case "#": {
+      const fact = factOf({ text, pasted });
+      if (fact === undefined) break;
+      const { name } = await (await session()).remember(fact);
+      commands.say(texts.chat.remembered(fact, name));
+      return undefined;
+    }
+  }
+  return await (await session()).run({ text, ...seen }, signal);
+}
+
+/** Characters of a fact; a longer line is a message. */
+const MAX_FACT = 200;
+
+/** The fact of a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
+function factOf({ text, pasted = false }: Pick<Sent, "text" | "pasted">): string | undefined {
+  const fact = pasted ? undefined : /^# +(\S.*)$/u.exec(text.trimEnd())?.[1];
+  return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
+}
+
+/** A draft of the user, or a text that a command sends in their place. */
+interface Sent extends Draft {
+  /** What goes to the model as it is; absent: the text is read first. */
+  readonly input?: TurnInput;
+}
+
+interface TurnQueueOptions {
+  /** Does what a draft asks for, until the signal stops it. Never rejects. */
+  readonly work: (draft: Sent, signal: AbortSignal) => Promise<void>;
+  /** Another draft waits, or none is worked on any more. */
+  readonly changed: () => void;
+}
+
+/** What the user sent: one draft is worked on, the others wait in order. */
+class TurnQueue {
+  readonly #options: TurnQueueOptions;
+  readonly #waiting: Sent[] = [];
+  #turn: AbortController | undefined;
+
+  constructor(options: TurnQueueOptions) {
+    this.#options = options;
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** It was asked to stop and has not yet. */
+  get stopping(): boolean {
+    return this.#turn?.signal.aborted === true;
+  }
+
+  get waiting(): readonly Sent[] {
+    return this.#waiting;
+  }
+
+  /** Takes a draft; it is worked on at once when nothing else is. */
+  add(draft: Sent): void {
+    this.#waiting.push(draft);
+    if (!this.#turn) void this.#run();
+    else this.#options.changed();
+  }
+
+  /** Takes a draft that goes before those that wait. */
+  addFirst(draft: Sent): void {
+    this.#waiting.unshift(draft);
+    if (!this.#turn) void this.#run();
+    else this.#options.changed();
+  }
+
+  /** The last one of those that wait, which waits no longer. */
+  takeBack(): Sent | undefined {
+    const draft = this.#waiting.pop();
+    if (draft) this.#options.changed();
+    return draft;
+  }
+
+  /** All of those that wait, which wait no longer. */
+  takeAll(): readonly Sent[] {
+    return this.#waiting.splice(0);
+  }
+
+  /** Stops what is being worked on; what waited is the user's again. */
+  stop(reason: "interrupted" | "terminated"): readonly Sent[] {
+    this.#turn?.abort(reason);
+    return this.takeAll();
+  }
+
+  async #run(): Promise<void> {
+    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
+      this.#turn = new AbortController();
+      this.#options.changed();
+      await this.#options.work(draft, this.#turn.signal);
+    }
+    this.#turn = undefined;
+    this.#options.changed();
+  }
+}
 
 /** A key is on the screen by then. */
 const WARM_AFTER_MS = 10;
 /** Messages that are read at once, in 1 to 3 ms. */
 const READ_AHEAD = 200;
 
-export interface SubmissionsOptions {
+interface SubmissionsOptions {
   readonly host: SessionHost;
   readonly commands: CommandHost;
   readonly texts: ChatTexts;

@@ -1,6 +1,6 @@
 import { displayWidth, fitDisplay } from "../../../src/util/display_width.ts";
 import { diffLines, loadDiffMarks, palette, type Theme, ThemedPalette } from "../../../src/view/mod.ts";
-import { outputTail } from "../../../src/view/output_tail.ts";
+import { outputTail } from "../../../src/view/call_lines.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 const show = (diff: string, maxLines = 99, columns = 40, colours = false) =>

@@ -1,4 +1,146 @@
-import { lineAt, nextCharacter, nextWord, previousCharacter, previousWord } from "./characters.ts";
+import { clusters, displayWidth } from "../../../util/display_width.ts";
+
+/** Characters that join with nothing and whose width is known: printable ASCII (1) and CJK (2). */
+export function soloWidth(code: number): 0 | 1 | 2 {
+  if (code >= 0x20 && code < 0x7f) return 1;
+  if (code < 0x3001) return 0;
+  const wide = (code >= 0x4e00 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0x3041 && code <= 0x3096) || (code >= 0x30a0 && code <= 0x30ff) || code <= 0x3029 ||
+    (code >= 0x3400 && code <= 0x4dbf);
+  return wide ? 2 : 0;
+}
+
+/**
+ * Ends of what is seen as one character (grapheme cluster, UAX 29), as offsets; the last one is the length of
+ * the text. The table of clusters is only asked where characters may join.
+ */
+export function characterEnds(text: string): number[] {
+  const ends: number[] = [];
+  let isSolo = text !== "" && soloWidth(text.charCodeAt(0)) > 0;
+  for (let at = 0; at < text.length;) {
+    let end = at + 1;
+    let before = isSolo;
+    isSolo = end < text.length && soloWidth(text.charCodeAt(end)) > 0;
+    if (before && (isSolo || end === text.length)) ends.push(end);
+    else {
+      // Between two characters that join with nothing there is an end for certain.
+      while (end < text.length && !(isSolo && before)) {
+        before = isSolo;
+        isSolo = ++end < text.length && soloWidth(text.charCodeAt(end)) > 0;
+      }
+      let length = at;
+      for (const cluster of clusters(text.slice(at, end))) ends.push(length += cluster.length);
+    }
+    at = end;
+  }
+  return ends;
+}
+
+function isSoloAt(text: string, at: number): boolean {
+  return soloWidth(text.charCodeAt(at)) > 0;
+}
+
+const widths = new Map<string, number>();
+const MAX_WIDTHS = 4096;
+
+/** Cells of one character as a terminal shows it. Tabs and control characters are not for this. */
+export function characterWidth(character: string): number {
+  const solo = character.length === 1 ? soloWidth(character.charCodeAt(0)) : 0;
+  if (solo > 0) return solo;
+  let width = widths.get(character);
+  if (width === undefined) {
+    width = displayWidth(character);
+    if (widths.size >= MAX_WIDTHS) widths.clear();
+    widths.set(character, width);
+  }
+  return width;
+}
+
+// deno-lint-ignore no-control-regex
+const INVISIBLE = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * The character as it may be shown: a sign in place of each control character and of what would show text in
+ * another order. Line ends and tabs are not for this.
+ */
+export function shownCharacter(character: string): string {
+  if (character >= " " && character < "\x7f") return character;
+  return character.replace(INVISIBLE, (control) => {
+    const code = control.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
+  });
+}
+
+/** End of the character that begins at, or contains, this offset. */
+export function nextCharacter(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  const end = at + 1;
+  if (text[at] === "\n" || (isSoloAt(text, at) && (end === text.length || isSoloAt(text, end)))) return end;
+  const { start, line } = lineAt(text, at);
+  return start + (characterEnds(line).find((each) => start + each > at) ?? line.length);
+}
+
+/** Start of the character that ends at, or contains, this offset. */
+export function previousCharacter(text: string, at: number): number {
+  if (at <= 1) return 0;
+  const last = at - 1;
+  if (text[last] === "\n" || (isSoloAt(text, last) && isSoloAt(text, last - 1))) return last;
+  const { start, line } = lineAt(text, last);
+  return start + (characterEnds(line).findLast((end) => start + end < at) ?? 0);
+}
+
+/** The line, without its end, that holds an offset. */
+function lineAt(text: string, at: number): { readonly start: number; readonly line: string } {
+  const start = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
+  const end = text.indexOf("\n", at);
+  return { start, line: text.slice(start, end < 0 ? text.length : end) };
+}
+
+let words: Intl.Segmenter | undefined;
+
+/** A word, for moves and deletions: letters and digits with what joins them, CJK by dictionary. */
+interface Word {
+  readonly start: number;
+  readonly end: number;
+}
+
+function wordsOf(line: string): Word[] {
+  // deno-lint-ignore no-control-regex
+  if (/^[\x00-\x7f]*$/.test(line)) {
+    return [...line.matchAll(/\w+/g)].map(({ index, 0: word }) => ({
+      start: index,
+      end: index + word.length,
+    }));
+  }
+  words ??= new Intl.Segmenter(undefined, { granularity: "word" });
+  // What stands for a paste, and an emoji, is a word of its own.
+  return [...words.segment(line)].filter(({ isWordLike, segment }) =>
+    isWordLike || /\p{Extended_Pictographic}|\p{Surrogate}/u.test(segment)
+  ).map(({ index, segment }) => ({ start: index, end: index + segment.length }));
+}
+
+/** Start of the word before this offset. */
+function previousWord(text: string, at: number): number {
+  for (let from = at; from > 0;) {
+    const { start, line } = lineAt(text, from);
+    const word = wordsOf(line).findLast((each) => start + each.start < from);
+    if (word) return start + word.start;
+    if (start === 0) return 0;
+    from = start - 1;
+  }
+  return 0;
+}
+
+/** End of the word behind this offset. */
+function nextWord(text: string, at: number): number {
+  for (let from = at; from < text.length;) {
+    const { start, line } = lineAt(text, from);
+    const word = wordsOf(line).find((each) => start + each.end > from);
+    if (word) return start + word.end;
+    from = start + line.length + 1;
+  }
+  return text.length;
+}
 
 /** One replacement in a text, and where the caret stood around it. */
 interface Edit {
@@ -11,7 +153,7 @@ interface Edit {
   readonly grows: boolean;
 }
 
-export type Place =
+type Place =
   | "left"
   | "right"
   | "wordLeft"

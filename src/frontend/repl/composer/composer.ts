@@ -1,18 +1,77 @@
-import { fitDisplay } from "../../../util/display_width.ts";
-import type { Texts } from "../../../i18n/mod.ts";
+import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
+import type { CommandHost } from "../../../command/mod.ts";
 import { type ImagePart, ReasonixError } from "../../../core/mod.ts";
-import { type Palette, palette } from "../../../view/mod.ts";
+import { clipboardImage, type NoImage } from "./clipboard.ts";
+import {
+  argumentSource,
+  commandSource,
+  fileSource,
+  mentionSource,
+  resourceSource,
+  treeSource,
+} from "./completion_sources.ts";
+import { Completion, type CompletionSource } from "./completion.ts";
+import { DraftText, type DraftWindow, labelOf, messageOf, type Piece, readPaste } from "./draft.ts";
+import { History, HistorySearch, HistoryWalk } from "./history.ts";
+import { type Action, actionOf, EDITS, type KeyHelp, keyHelp } from "./keymap.ts";
 import { type Frame, stack, type View } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
-import type { NoImage } from "./clipboard.ts";
-import { Completion, type CompletionSource } from "./completion/completion.ts";
-import { DraftText, type DraftWindow } from "./draft_text.ts";
-import { History, HistoryWalk } from "./history/history.ts";
-import { HistorySearch } from "./history/search.ts";
-import { type Action, actionOf, EDITS, keyHelp } from "./keymap.ts";
-import { helpLines, menuLines } from "./menu.ts";
-import { labelOf, messageOf, type Piece } from "./parts.ts";
-import { readPaste } from "./paste.ts";
+import type { Texts } from "../../../i18n/mod.ts";
+import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
+import { terminalSafe } from "../../../util/terminal_text.ts";
+import { type Palette, palette } from "../../../view/mod.ts";
+
+const MAX_ROWS = 8;
+/** Labels are given up to this part of the width; what is left is for the details. */
+const LABEL_SHARE = 0.5;
+
+/** The lines of a completion menu, at most `rows`: the items around the chosen one. */
+function menuLines(completion: Completion, palette: Palette, columns: number, rows: number): string[] {
+  const { items, selected } = completion;
+  const room = Math.min(MAX_ROWS, rows);
+  if (items.length === 0 || room < 1) return [];
+  const isLong = items.length > room;
+  const count = isLong && room > 1 ? room - 1 : Math.min(room, items.length);
+  const first = Math.max(0, Math.min(selected - Math.floor(count / 2), items.length - count));
+  const shown = items.slice(first, first + count);
+  const labels = shown.map(({ label }) => fitDisplay(terminalSafe(label), Math.max(1, columns - 4)));
+  const most = shown.some(({ detail }) => detail !== undefined) ? Math.floor(columns * LABEL_SHARE) : columns;
+  const width = Math.min(most, Math.max(...labels.map(displayWidth)));
+  const lines = shown.map(({ detail }, index) => {
+    const isChosen = first + index === selected;
+    const label = fitDisplay(labels[index] ?? "", width);
+    const blanks = " ".repeat(Math.max(0, width - displayWidth(label)));
+    const left = columns - width - 5;
+    const rest = detail !== undefined && left > 8
+      ? `${blanks}  ${palette.dim(fitDisplay(detail, left))}`
+      : "";
+    return isChosen ? `${palette.accent(`› ${label}`)}${rest}` : `  ${label}${rest}`;
+  });
+  if (!isLong || room === 1) return lines;
+  const more = `  ${Math.max(1, selected + 1)}/${items.length}${completion.cut ? "+" : ""}`;
+  return [...lines, palette.dim(more)];
+}
+
+/** The keys and what they do; `more` stands in place of those for which there is no room. */
+function helpLines(
+  { help, more }: { readonly help: readonly KeyHelp[]; readonly more: string },
+  palette: Palette,
+  columns: number,
+  rows: number,
+): string[] {
+  if (rows < 1) return [];
+  const shown = help.length > rows ? help.slice(0, rows - 1) : help;
+  const keys = shown.map((each) => each.keys.slice(0, 2).join(" · "));
+  const width = Math.min(Math.max(0, ...keys.map(displayWidth)), Math.floor(columns / 2));
+  const lines = shown.map(({ what }, index) => {
+    const key = fitDisplay(keys[index] ?? "", width);
+    const blanks = " ".repeat(Math.max(0, width - displayWidth(key)) + 2);
+    return `  ${palette.accent(key)}${blanks}${
+      palette.dim(fitDisplay(what, Math.max(1, columns - width - 4)))
+    }`;
+  });
+  return shown === help ? lines : [...lines, palette.dim(fitDisplay(`  ${more}`, columns))];
+}
 
 /** What the user sends off. */
 export interface Draft {
@@ -311,4 +370,60 @@ export class Composer implements View {
   #changed(): void {
     this.#options.changed?.();
   }
+}
+
+type Given = "onSubmit" | "palette" | "texts" | "changed" | "problem";
+
+interface CreateComposerOptions extends Required<Pick<ComposerOptions, Given>> {
+  readonly paths: RunPaths;
+  /** What commands find around them; also says which there are. */
+  readonly commands: CommandHost;
+  /** Knows the secrets that stay out of the history, what MCP servers offer, and which paths are hidden. */
+  readonly session: () => Promise<
+    Pick<Assembly, "redact" | "servers" | "workspace" | "paths" | "loaded" | "session">
+  >;
+  /** Lends the terminal to another program. */
+  readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+/** The composer of a directory, with its history, its files, its commands, and the user's editor. */
+export function createComposer(options: CreateComposerOptions): Composer {
+  const { paths: { cwd, env, home: reasonixHome }, commands, session, lend, ...rest } = options;
+  const home = env("HOME") ?? env("USERPROFILE");
+  const history = new History({
+    path: async () => {
+      const { projectDir } = await import("../../../session/mod.ts");
+      return `${projectDir(reasonixHome, cwd)}/history.jsonl`;
+    },
+    redactor: async () => (await session()).redact,
+  });
+  return new Composer({
+    ...rest,
+    history,
+    home,
+    sources: [
+      // The program's own are there before the session, which knows the others, is opened.
+      commandSource(async () => {
+        const { allCommands } = await import("../../../command/mod.ts");
+        return await allCommands({ locale: commands.locale });
+      }),
+      commandSource(async () => (await commands.commands()).filter(({ kind }) => kind !== "builtin")),
+      argumentSource(commands),
+      resourceSource(async () => (await session()).servers),
+      fileSource({ cwd, home }),
+      treeSource({
+        cwd,
+        hidden: async () => {
+          const { workspace } = await session();
+          return (path) => workspace.hidden(path);
+        },
+      }),
+      mentionSource(session),
+    ],
+    edit: async (text) => {
+      const { editText } = await import("./editor.ts");
+      return await editText(text, { env, lend });
+    },
+    clipboardImage: () => clipboardImage({ env, cwd }),
+  });
 }

@@ -1,16 +1,207 @@
 import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
+import type { PanelStyle, ScrollText } from "./panel.ts";
+import { Overlay } from "../screen/view.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
 import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
+import { after } from "../../../util/timer.ts";
 import { loadMarkdown, type Palette } from "../../../view/mod.ts";
-import type { PanelStyle } from "./choice_panel.ts";
-import { OverlayQueue, type OverlayQueueOptions } from "./overlay.ts";
-import type { ScrollText } from "./scroll_text.ts";
 
-export interface DialogsOptions extends OverlayQueueOptions {
+/** Nobody reads a question faster: a key that comes earlier, or in one go with others, is no answer. */
+const PAUSE_MS = 300;
+/** Somebody who has typed within this time is still writing. */
+const WRITING_MS = 1000;
+
+interface Waiting {
+  readonly overlay: Overlay<unknown>;
+  readonly called: boolean;
+}
+
+interface OverlayQueueOptions {
+  /** Draws what has changed. */
+  readonly changed: () => void;
+  /** The composer holds a text that was not sent. */
+  readonly drafting?: () => boolean;
+  /** Milliseconds of a clock that only goes on. */
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * The overlays that wait for an answer. The first one is shown; the others follow in order.
+ *
+ * Contract: what somebody types never answers. Text goes to the composer, which keeps the keyboard as long as
+ * it holds any, until Tab hands it to the overlay. A first lone letter or digit after a pause selects the
+ * entry it names; with the next one both go to the composer, and the selection goes back. Enter answers after
+ * a pause, or where a key that is no text has moved the selection.
+ */
+export class OverlayQueue {
+  readonly #changed: () => void;
+  readonly #drafting: () => boolean;
+  readonly #now: () => number;
+  readonly #waiting: Waiting[] = [];
+  #shown: Overlay<unknown> | undefined;
+  #shownAt = 0;
+  /** The keyboard is the overlay's: the user has called for it, gone over to it, or moved in it. */
+  #armed = true;
+  /** Nothing was written since the user called for an overlay, or had the keyboard in one. */
+  #called = true;
+  /** The last key of all, and the last that went to the composer. */
+  #last = { key: "", at: -Infinity };
+  #written = { key: "", at: -Infinity };
+  /** A letter that has selected an entry, and may turn out to begin a text. */
+  #held: { readonly overlay: unknown; readonly event: InputEvent; readonly back: () => void } | undefined;
+  /** The keys on their way were meant for an overlay before, and not for the composer. */
+  #follows = false;
+  #cancelRedraw: () => void = () => {};
+
+  constructor({ changed, drafting, now }: OverlayQueueOptions) {
+    this.#changed = changed;
+    this.#drafting = drafting ?? (() => false);
+    this.#now = now ?? (() => performance.now());
+  }
+
+  get top(): Overlay<unknown> | undefined {
+    return this.#waiting[0]?.overlay;
+  }
+
+  /** Somebody writes a message, and the overlay on top leaves the keyboard to that. */
+  get aside(): boolean {
+    return this.top !== undefined && !this.#armed && (this.#drafting() || this.#writing());
+  }
+
+  /** Gives a key to the overlay on top; returns what is meant for the composer instead. */
+  input(event: InputEvent): readonly InputEvent[] {
+    const last = this.#last;
+    // A letter for an overlay that has gone begins a text only where that follows at once.
+    const isOld = this.#held?.overlay !== this.top && this.#now() - last.at >= WRITING_MS;
+    const held = isOld ? undefined : this.#held;
+    this.#held = undefined;
+    const key = event.kind === "key" ? event.key : "paste";
+    this.#last = { key, at: this.#now() };
+    if (held && (event.text !== undefined || key === "backspace")) {
+      held.back();
+      return this.#leave([held.event, event]);
+    }
+    if (event.text === undefined) {
+      return this.#take(event, key, { ...last, held: held !== undefined }) ? [] : this.#leave([event]);
+    }
+    return this.#takeText(event, event.text, last.at) ? [] : this.#leave([event]);
+  }
+
+  /** The user has just called for an overlay: its keys are meant for it, unless they write meanwhile. */
+  called(): void {
+    this.#called = true;
+  }
+
+  #leave(events: readonly InputEvent[]): readonly InputEvent[] {
+    this.#written = this.#last;
+    this.#called = false;
+    if (this.top) {
+      this.#armed = false;
+      this.#redrawLater();
+    }
+    return events;
+  }
+
+  #takeText(event: InputEvent, text: string, lastAt: number): boolean {
+    const { top } = this;
+    if (!top || this.aside || !(this.#armed || this.#pausedFor(WRITING_MS, lastAt))) return false;
+    if (top.wants(text)) {
+      this.#armed = this.#called = true;
+      top.input(event);
+      return true;
+    }
+    const back = event.kind === "key" ? top.select?.(text) : undefined;
+    if (!back) return false;
+    this.#held = { overlay: top, event, back };
+    return true;
+  }
+
+  #take(
+    event: InputEvent,
+    key: string,
+    last: { readonly key: string; readonly at: number; readonly held: boolean },
+  ): boolean {
+    const { top } = this;
+    if (!top) return false;
+    const isEarly = !this.#armed && !this.#pausedFor(PAUSE_MS, last.at);
+    const isRepeated = key === "enter" && last.key === key && this.#now() - last.at < PAUSE_MS;
+    // What refuses at most may come at any time.
+    if (key === "escape" || (key === "ctrl+c" && !this.#drafting())) top.input(event);
+    else if (this.aside) {
+      // It goes over to the overlay, and is no answer.
+      this.#armed = key === "tab";
+      return this.#armed;
+    } else if (isRepeated || (isEarly && !(last.held && key !== "enter"))) {
+      // Enter right behind a letter ends a message of one letter as often as it answers.
+      return this.#armed || this.#follows || last.held;
+    } else {
+      this.#armed = this.#called = true;
+      top.input(event);
+    }
+    return true;
+  }
+
+  #pausedFor(ms: number, lastAt: number): boolean {
+    return this.#now() - Math.max(this.#shownAt, lastAt) >= ms;
+  }
+
+  /** Enter has sent what was written, so that it is the end of it. */
+  #writing(): boolean {
+    const { key, at } = this.#written;
+    return key !== "enter" && this.#now() - at < WRITING_MS;
+  }
+
+  /** Nothing else draws when somebody has stopped writing. */
+  #redrawLater(): void {
+    this.#cancelRedraw();
+    this.#cancelRedraw = after(WRITING_MS, this.#changed);
+  }
+
+  /**
+   * Shows an overlay when its turn has come; an abort takes it away. With `called` the user asked for it: the
+   * next key is meant for it, unless they have written since they called.
+   */
+  async show<T>(overlay: Overlay<T>, signal?: AbortSignal, called = false): Promise<T | undefined> {
+    const cancel = () => overlay.cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted) overlay.cancel();
+    const waiting: Waiting = { overlay, called };
+    this.#waiting.push(waiting);
+    this.#update();
+    try {
+      return await overlay.answer;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      this.#update();
+    }
+  }
+
+  /** Leaves all of them without an answer. */
+  cancel(): void {
+    for (const { overlay } of [...this.#waiting]) overlay.cancel();
+  }
+
+  #update(): void {
+    const [first] = this.#waiting;
+    if (first?.overlay !== this.#shown) {
+      this.#follows = this.#shown !== undefined;
+      this.#shown = first?.overlay;
+      this.#shownAt = this.#now();
+      this.#armed = first === undefined || (first.called && this.#called);
+      this.#cancelRedraw();
+      if (this.aside) this.#redrawLater();
+    }
+    this.#changed();
+  }
+}
+
+interface DialogsOptions extends OverlayQueueOptions {
   readonly palette: () => Palette;
   readonly locale: () => Locale;
 }
@@ -27,7 +218,7 @@ export class Dialogs {
 
   /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
-    const { approvalPanel } = await import("./approval/approval.ts");
+    const { approvalPanel } = await import("./questions.ts");
     const style = { ...await this.#style(), reasons: await loadTexts("reasons", this.#options.locale()) };
     const panel = await approvalPanel(request, style);
     return await this.overlays.show(panel, signal);
@@ -38,7 +229,7 @@ export class Dialogs {
     questions: readonly Question[],
     signal: AbortSignal,
   ): Promise<readonly (readonly string[])[] | undefined> {
-    const { questionPanel } = await import("./question.ts");
+    const { questionPanel } = await import("./questions.ts");
     const style = await this.#style();
     const answers: (readonly string[])[] = [];
     for (const [index, question] of questions.entries()) {
@@ -54,8 +245,8 @@ export class Dialogs {
   /** Asks about a plan, which stands in the transcript; undefined when the user left it where it is. */
   async plan(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
     const [{ ChoicePanel }, { isLongPlan, planPanelEntries, planTitle }] = await Promise.all([
-      import("./choice_panel.ts"),
-      import("./plan_question.ts"),
+      import("./panel.ts"),
+      import("./questions.ts"),
     ]);
     const style = await this.#style();
     const { plan } = style.texts;
@@ -75,7 +266,7 @@ export class Dialogs {
 
   /** Asks whether what a project brings may be used; each line says one thing, `details` all of it. */
   async trust(lines: readonly string[], details: string): Promise<"trust" | "ignore"> {
-    const { ChoicePanel } = await import("./choice_panel.ts");
+    const { ChoicePanel } = await import("./panel.ts");
     const style = await this.#style();
     const { trust } = style.texts;
     const body = await this.#text(lines.join("\n"), "• ");
@@ -101,7 +292,7 @@ export class Dialogs {
     entries: readonly Choice<T>[],
     options: ChooseOptions<T> = {},
   ): Promise<T | undefined> {
-    const { ChoicePanel } = await import("./choice_panel.ts");
+    const { ChoicePanel } = await import("./panel.ts");
     const panel = new ChoicePanel({ title, entries, ...options }, await this.#style());
     return await this.overlays.show(panel, undefined, true);
   }
@@ -112,7 +303,7 @@ export class Dialogs {
     { text, danger }: ConfirmOptions = {},
     called = true,
   ): Promise<boolean> {
-    const { ChoicePanel } = await import("./choice_panel.ts");
+    const { ChoicePanel } = await import("./panel.ts");
     const style = await this.#style();
     const panel = new ChoicePanel({
       title: question,
@@ -128,13 +319,13 @@ export class Dialogs {
   }
 
   async prompt(question: string, initial = ""): Promise<string | undefined> {
-    const { TextInput } = await import("./text_input.ts");
+    const { TextInput } = await import("./panel.ts");
     const panel = new TextInput(question, initial, await this.#style());
     return await this.overlays.show(panel, undefined, true);
   }
 
   async show(title: string, text: string): Promise<void> {
-    const { TextPanel } = await import("./text_panel.ts");
+    const { TextPanel } = await import("./panel.ts");
     const panel = new TextPanel(title, await this.#text(text), await this.#style());
     await this.overlays.show(panel, undefined, true);
   }
@@ -146,8 +337,8 @@ export class Dialogs {
     signal?: AbortSignal,
   ): Promise<void> {
     const [{ TextPanel }, { ScrollText }] = await Promise.all([
-      import("./text_panel.ts"),
-      import("./scroll_text.ts"),
+      import("./panel.ts"),
+      import("./panel.ts"),
     ]);
     const panel = new TextPanel(title, new ScrollText(render), await this.#style());
     await this.overlays.show(panel, signal, true);
@@ -155,14 +346,14 @@ export class Dialogs {
 
   /** Lets the user look through changes of files. */
   async changes(title: string, files: readonly ChangedFile[]): Promise<void> {
-    const { lookAtChanges } = await import("./changes.ts");
+    const { lookAtChanges } = await import("./questions.ts");
     await lookAtChanges(this, title, files, await this.#style());
   }
 
   /** A text in words; `bullet` goes before each of its lines. */
   async #text(text: string, bullet = ""): Promise<ScrollText> {
     const [{ ScrollText }, { wordRows }] = await Promise.all([
-      import("./scroll_text.ts"),
+      import("./panel.ts"),
       import("./exact_text.ts"),
     ]);
     const indent = " ".repeat(bullet.length);

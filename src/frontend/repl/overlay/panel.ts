@@ -1,33 +1,695 @@
-import { displayWidth } from "../../../util/display_width.ts";
+import type { Choice } from "../../../command/mod.ts";
+import { Composer } from "../composer/composer.ts";
+import { wordRows } from "./exact_text.ts";
+import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
+import type { Texts } from "../../../i18n/mod.ts";
+import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
+import { oneLine } from "../../../util/terminal_text.ts";
+import type { Palette } from "../../../view/mod.ts";
 
-/** Hints in as few rows as they fit in; none is broken where it fits a row. */
-export function hintRows(hints: readonly string[], columns: number): string[] {
-  const rows: string[] = [];
-  let row = "";
-  for (const hint of hints) {
-    const longer = row === "" ? hint : `${row} · ${hint}`;
-    if (row !== "" && displayWidth(longer) > columns) {
-      rows.push(row);
-      row = hint;
-    } else row = longer;
+/** A text of any length of which as much is shown as there is room for. */
+export class ScrollText {
+  readonly #render: (columns: number) => readonly string[];
+  #cached: { readonly columns: number; readonly rows: readonly string[] } | undefined;
+  #top = 0;
+  #shown = 0;
+  #seen = false;
+
+  /** `render` breaks the text into rows of a width; it is asked again only for another width. */
+  constructor(render: (columns: number) => readonly string[]) {
+    this.#render = render;
   }
-  return row === "" ? rows : [...rows, row];
+
+  rows(columns: number): readonly string[] {
+    if (this.#cached?.columns !== columns) this.#cached = { columns, rows: this.#render(columns) };
+    return this.#cached.rows;
+  }
+
+  /** The part in view; where something is left out the last row is what `position` says of it. */
+  view(
+    columns: number,
+    room: number,
+    position: (first: number, last: number, all: number) => string,
+  ): string[] {
+    const rows = this.rows(columns);
+    const cut = rows.length > room;
+    this.#shown = cut && room > 1 ? room - 1 : room;
+    this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#shown));
+    const shown = rows.slice(this.#top, this.#top + this.#shown);
+    this.#seen ||= this.#top + this.#shown >= rows.length;
+    return cut && room > 1
+      ? [...shown, position(this.#top + 1, this.#top + shown.length, rows.length)]
+      : shown;
+  }
+
+  /** The text is another one now; it stays scrolled as it was. */
+  update(): void {
+    this.#cached = undefined;
+    this.#seen = false;
+  }
+
+  /** Its end has been in view. */
+  get seen(): boolean {
+    return this.#seen;
+  }
+
+  /** Something of it is out of view. */
+  get cut(): boolean {
+    return (this.#cached?.rows.length ?? 0) > this.#shown;
+  }
+
+  /** Takes a key that scrolls; false where nothing is out of view or the key means something else. */
+  input(key: string): boolean {
+    const page = Math.max(1, this.#shown - 1);
+    const by: Readonly<Record<string, number>> = {
+      pageUp: -page,
+      "ctrl+b": -page,
+      pageDown: page,
+      "ctrl+f": page,
+      "shift+up": -1,
+      "shift+down": 1,
+    };
+    const step = by[key];
+    if (step === undefined || !this.cut) return false;
+    this.#top = Math.max(0, this.#top + step);
+    return true;
+  }
+
+  /** Goes to the beginning or the end. */
+  jump(to: "start" | "end"): void {
+    this.#top = to === "start" ? 0 : this.#cached?.rows.length ?? 0;
+  }
+
+  /** Moves by rows. */
+  move(rows: number): void {
+    this.#top = Math.max(0, this.#top + rows);
+  }
 }
 
-/** A part of a panel: rows that it gets in one go, up to a number. */
-export type Grant<P extends string> = readonly [part: P, upTo: number];
+/** A choice, one whose value the user writes, or one that opens further choices. */
+export type Entry<T> =
+  | Choice<T>
+  | (Omit<Choice<T>, "value"> & { readonly entries: readonly Entry<T>[] })
+  | (Omit<Choice<T>, "value"> & {
+    readonly write: (text: string) => T;
+    /** What is asked for; absent: the label. */
+    readonly prompt?: string;
+    /** An empty text is an answer, too. */
+    readonly optional?: true;
+    /** What the user begins with. */
+    readonly initial?: string;
+    /** Says what is wrong with a text, which is then not taken. */
+    readonly check?: (text: string) => string | undefined;
+  });
 
-/**
- * Deals out rows to the parts of a panel: each grant raises its part to that many rows as long as there are
- * any left. The most important grants come first; a part may come several times.
- */
-export function dealRows<P extends string>(rows: number, grants: readonly Grant<P>[]): Record<P, number> {
-  const given = Object.fromEntries(grants.map(([part]) => [part, 0])) as Record<P, number>;
-  let left = rows;
-  for (const [part, upTo] of grants) {
-    const more = Math.max(0, Math.min(upTo - given[part], left));
-    given[part] += more;
-    left -= more;
+interface ChoiceListOptions<T> {
+  readonly entries: readonly Entry<T>[];
+  readonly palette: Palette;
+  /** What is typed narrows the list. */
+  readonly filter?: boolean | undefined;
+  /** Entries are marked, and all marked ones are chosen together. */
+  readonly multiple?: boolean | undefined;
+}
+
+/** More entries than this take one row each. */
+const SHORT_LIST = 12;
+
+/** Entries of which one is the current one. */
+class ChoiceList<T> {
+  readonly marked = new Set<Entry<T>>();
+  filter = "";
+  readonly #options: ChoiceListOptions<T>;
+  #entries: readonly Entry<T>[];
+  #at = 0;
+  #top = 0;
+  #rows = 1;
+
+  constructor(options: ChoiceListOptions<T>) {
+    this.#options = options;
+    this.#entries = options.entries;
   }
-  return given;
+
+  /** Undefined also where nothing is selected yet. */
+  get current(): Entry<T> | undefined {
+    return this.#entries[this.#at];
+  }
+
+  /** Where the current entry stands among those that the filter leaves, from 1 on. */
+  get position(): { readonly at: number; readonly of: number } {
+    return { at: Math.min(this.#at + 1, this.#entries.length), of: this.#entries.length };
+  }
+
+  /** Takes a key; false when it means nothing to a list. */
+  input(event: InputEvent): boolean {
+    if (event.kind === "paste") return this.#type(oneLine(event.text));
+    const { key, text } = event;
+    const step = { up: -1, down: 1, "ctrl+p": -1, "ctrl+n": 1 }[key];
+    const page = { pageUp: -1, pageDown: 1 }[key];
+    if (step !== undefined) {
+      return this.#go(this.#at < 0 ? Math.min(0, step) : this.#at + step, "around");
+    }
+    if (page !== undefined) return this.#go(this.#at + page * Math.max(1, this.#rows - 1), "stop");
+    if (key === "home" || key === "end") return this.#go(key === "home" ? 0 : Infinity, "stop");
+    if (this.#options.filter && key === "backspace") {
+      return this.#narrow([...this.filter].slice(0, -1).join(""));
+    }
+    return text !== undefined && this.#type(text);
+  }
+
+  #go(to: number, edge: "around" | "stop"): true {
+    const count = this.#entries.length;
+    const within = Math.max(0, Math.min(to, count - 1));
+    this.#at = edge === "stop" || count === 0 ? within : (to + count) % count;
+    return true;
+  }
+
+  /** Marks an entry, or takes its mark back; false for one that cannot be marked. */
+  mark(entry: Entry<T> | undefined): boolean {
+    if (!entry || !("value" in entry)) return false;
+    if (!this.marked.delete(entry)) this.marked.add(entry);
+    return true;
+  }
+
+  /** The index of the entry with this key or number, -1 without one. */
+  indexOf(text: string): number {
+    const digit = /^[1-9]$/.test(text) ? Number(text) - 1 : -1;
+    return this.#entries.findIndex((entry, index) => entry.key === text || index === digit);
+  }
+
+  get index(): number {
+    return this.#at;
+  }
+
+  /** -1: nothing is selected. */
+  set index(at: number) {
+    if (at < 0) this.#at = -1;
+    else this.#go(at, "stop");
+  }
+
+  #type(text: string): boolean {
+    return this.#options.filter ? this.#narrow(this.filter + text) : false;
+  }
+
+  #narrow(filter: string): true {
+    this.filter = filter;
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+    this.#entries = words.length === 0
+      ? this.#options.entries
+      : this.#options.entries.filter(({ label, detail = "" }) => {
+        const text = `${label} ${detail}`.toLowerCase();
+        return words.every((word) => text.includes(word));
+      });
+    return this.#go(0, "stop");
+  }
+
+  /** Rows that all entries take. */
+  height(columns: number): number {
+    return this.#short ? this.#blocks(columns).flat().length : this.#entries.length;
+  }
+
+  /** The part around the current entry. */
+  view(columns: number, rows: number): string[] {
+    this.#rows = rows;
+    if (rows <= 0) return [];
+    if (!this.#short) {
+      this.#top = clamp(this.#top, this.#at - rows + 1, this.#at);
+      return this.#entries.slice(this.#top, this.#top + rows)
+        .map((entry, index) => this.#row(entry, this.#top + index, columns));
+    }
+    const blocks = this.#blocks(columns);
+    const at = Math.max(0, this.#at);
+    const before = blocks.slice(0, at).flat().length;
+    const height = blocks[at]?.length ?? 1;
+    const all = blocks.flat();
+    this.#top = clamp(this.#top, Math.min(before, before + height - rows), before);
+    this.#top = clamp(this.#top, 0, Math.max(0, all.length - rows));
+    return all.slice(this.#top, this.#top + rows);
+  }
+
+  get #short(): boolean {
+    return !this.#options.filter && this.#entries.length <= SHORT_LIST;
+  }
+
+  #lead(entry: Entry<T>, index: number): string {
+    const { multiple, filter } = this.#options;
+    const pointer = index === this.#at ? "›" : " ";
+    const number = filter || index > 8 ? "" : `${index + 1}. `;
+    const box = !multiple || !("value" in entry) ? "" : this.marked.has(entry) ? "[x] " : "[ ] ";
+    return `${pointer} ${number}${box}`;
+  }
+
+  /** One row: the detail behind the label as far as it fits. */
+  #row(entry: Entry<T>, index: number, columns: number): string {
+    const { palette } = this.#options;
+    const lead = this.#lead(entry, index);
+    const label = fitDisplay(oneLine(entry.label, 1000), Math.max(1, columns - displayWidth(lead)));
+    const left = columns - displayWidth(lead) - displayWidth(label) - 2;
+    const detail = entry.detail === undefined || left < 6
+      ? ""
+      : fitDisplay(oneLine(entry.detail, 1000), left);
+    return this.#coloured(index, `${lead}${label}`, detail === "" ? "" : palette.dim(`  ${detail}`));
+  }
+
+  /** Rows of each entry, wrapped: everything of a short list can be read. */
+  #blocks(columns: number): string[][] {
+    const { palette } = this.#options;
+    const mark = palette.warning;
+    return this.#entries.map((entry, index) => {
+      const lead = this.#lead(entry, index);
+      const indent = " ".repeat(displayWidth(lead));
+      const room = columns - indent.length;
+      const key = entry.key === undefined ? "" : ` (${entry.key})`;
+      // A label that had lines of its own could look like further entries.
+      const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, room, mark);
+      const detail = entry.detail ?? "";
+      const last = label.at(-1) ?? "";
+      const beside = detail !== "" && !detail.includes("\n") &&
+        displayWidth(last) + 2 + displayWidth(detail) <= room;
+      const below = detail === "" || beside ? [] : wordRows(detail, room, mark);
+      return [
+        ...label.map((text, row) =>
+          this.#coloured(
+            index,
+            `${row === 0 ? lead : indent}${text}`,
+            beside && row === label.length - 1
+              ? palette.dim(`  ${wordRows(detail, room, mark).join("")}`)
+              : "",
+          )
+        ),
+        ...below.map((text) => palette.dim(`${indent}${text}`)),
+      ];
+    });
+  }
+
+  #coloured(index: number, text: string, rest: string): string {
+    return `${index === this.#at ? this.#options.palette.accent(text) : text}${rest}`;
+  }
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.max(low, Math.min(value, high));
+}
+
+/** What every panel is drawn with. */
+export interface PanelStyle {
+  readonly palette: Palette;
+  readonly texts: Texts["overlay"];
+  /** Something of the panel looks different, and no key did it. */
+  readonly changed: () => void;
+}
+
+interface ChoicePanelOptions<T> {
+  /** Its first line is the question. */
+  readonly title: string;
+  readonly tone?: "plain" | "warning" | "danger";
+  /** What is chosen about, between title and choices. */
+  readonly body?: ScrollText;
+  readonly entries: readonly Entry<T>[];
+  readonly current?: number | undefined;
+  /** The entry to begin with as long as a part of what is chosen about has not been in view. */
+  readonly unseen?: number | undefined;
+  readonly filter?: boolean | undefined;
+  /** Nothing is decided by it: `q` leaves it as well. */
+  readonly reading?: boolean | undefined;
+  /** What Esc does, where that is more than to leave. */
+  readonly leave?: string | undefined;
+  /** Several can be chosen; makes one value of theirs. */
+  readonly multiple?: ((values: readonly T[]) => T) | undefined;
+  /** Hears of the current value as it changes. */
+  readonly onMove?: ((value: T) => void) | undefined;
+}
+
+type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
+
+interface Writing<T> {
+  readonly entry: WrittenEntry<T>;
+  readonly composer: Composer;
+  readonly problem?: string;
+}
+
+/** A panel of so many rows is set apart by a rule, whatever else has to give way. */
+const ROOMY = 10;
+
+/** Rows for what is behind an entry. */
+const PREVIEW_ROWS = 5;
+
+/** A question with a list of answers, some of which the user may write. */
+export class ChoicePanel<T> implements Overlay<T> {
+  readonly answer: Promise<T | undefined>;
+  readonly #options: ChoicePanelOptions<T>;
+  readonly #style: PanelStyle;
+  #list: ChoiceList<T>;
+  /** Lists that lead to the present one. */
+  readonly #before: ChoiceList<T>[] = [];
+  #resolve: (value: T | undefined) => void = () => {};
+  #body: ScrollText | undefined;
+  /** The answer that is being written. */
+  #writing: Writing<T> | undefined;
+  #shown: Entry<T> | undefined;
+  /** The user has moved the selection. */
+  #moved = false;
+  /** Entries have something behind them that is shown in place of a body. */
+  readonly #previews: boolean;
+
+  constructor(options: ChoicePanelOptions<T>, style: PanelStyle) {
+    this.#options = options;
+    this.#style = style;
+    const { entries, current = 0, filter, multiple } = options;
+    this.#list = new ChoiceList({ entries, palette: style.palette, filter, multiple: !!multiple });
+    this.#list.index = current;
+    this.#body = options.body;
+    this.#previews = entries.some(({ preview }) => preview !== undefined);
+    this.answer = new Promise((resolve) => this.#resolve = resolve);
+    this.#preview();
+  }
+
+  input(event: InputEvent): void {
+    if (this.#writing) return this.#write(event, this.#writing);
+    if (event.kind === "key") {
+      const before = event.key === "escape" ? this.#before.pop() : undefined;
+      if (before) return void (this.#list = before);
+      if (event.key === "escape" || event.key === "ctrl+c") return this.cancel();
+      if (event.key === "enter") return this.#enter();
+      if (event.key === "q" && this.#options.reading) return this.cancel();
+      // In a list with previews a page is one of the list.
+      if (!this.#previews && this.#body?.input(event.key)) return;
+    }
+    if (!this.#list.input(event)) return;
+    this.#moved = true;
+    this.#preview();
+  }
+
+  wants(text: string): boolean {
+    const { filter, reading } = this.#options;
+    return this.#writing !== undefined || !!filter || (!!reading && text === "q");
+  }
+
+  select(text: string): (() => void) | undefined {
+    const { current } = this.#list;
+    if (text === " ") {
+      const isMarked = this.#options.multiple && this.#list.mark(current);
+      return isMarked ? () => this.#list.mark(current) : undefined;
+    }
+    const [to, from, moved] = [this.#list.indexOf(text), this.#list.index, this.#moved];
+    if (to < 0) return undefined;
+    const list = this.#list;
+    const go = (index: number, moved: boolean) => {
+      list.index = index;
+      this.#moved = moved;
+      this.#preview();
+    };
+    go(to, true);
+    return () => go(from, moved);
+  }
+
+  cancel(): void {
+    this.#resolve(undefined);
+  }
+
+  #enter(): void {
+    const { multiple } = this.#options;
+    const { current, marked } = this.#list;
+    if (!current) return;
+    if (!multiple || !("value" in current)) return this.#choose(current);
+    const values = this.#options.entries.flatMap((entry) =>
+      "value" in entry && (marked.has(entry) || (marked.size === 0 && entry === current)) ? [entry.value] : []
+    );
+    this.#resolve(multiple(values));
+  }
+
+  #choose(entry: Entry<T>): void {
+    if ("value" in entry) return this.#resolve(entry.value);
+    if ("entries" in entry) {
+      this.#before.push(this.#list);
+      this.#list = new ChoiceList({ entries: entry.entries, palette: this.#style.palette });
+      // What may be saved is chosen by another key than the one that opened the list.
+      this.#list.index = -1;
+      return;
+    }
+    // A mere Enter asks for no text.
+    if (entry.optional && !this.#moved) return this.#written(entry, "");
+    const composer = new Composer({
+      palette: this.#style.palette,
+      onSubmit: ({ text }) => {
+        const problem = entry.check?.(text.trim());
+        if (problem === undefined) return this.#written(entry, text.trim());
+        composer.text = text;
+        this.#writing = { entry, composer, problem };
+      },
+    });
+    composer.text = entry.initial ?? "";
+    this.#writing = { entry, composer };
+  }
+
+  #written(entry: WrittenEntry<T>, text: string): void {
+    const written = entry.write(text);
+    const { multiple } = this.#options;
+    const marked = [...this.#list.marked].flatMap((each) => "value" in each ? [each.value] : []);
+    this.#resolve(multiple ? multiple([...marked, written]) : written);
+  }
+
+  #write(event: InputEvent, { entry, composer }: Writing<T>): void {
+    const key = event.kind === "key" ? event.key : "";
+    if (key === "escape" || key === "ctrl+c") this.#writing = undefined;
+    else if (key === "enter" && entry.optional && composer.text.trim() === "") this.#written(entry, "");
+    else composer.input(event);
+  }
+
+  /** Shows what is behind the current entry. */
+  #preview(): void {
+    const { current } = this.#list;
+    if (!current || current === this.#shown) return;
+    this.#shown = current;
+    if ("value" in current) this.#options.onMove?.(current.value);
+    if (!current.preview) return;
+    const text = current.preview();
+    if (typeof text === "string") this.#setPreview(text);
+    else {
+      text.then((text) => {
+        if (this.#shown !== current) return;
+        this.#setPreview(text);
+        this.#style.changed();
+      }, () => {});
+    }
+  }
+
+  #setPreview(text: string): void {
+    const { palette } = this.#style;
+    this.#body = new ScrollText((columns) =>
+      wordRows(text, columns, palette.warning).map((row) => palette.dim(row))
+    );
+  }
+
+  frame(columns: number, rows: number): Frame {
+    const writing = this.#writing?.composer.frame(columns, Math.max(1, Math.floor(rows / 2)));
+    const title = this.#title(columns);
+    const body = this.#previews ? PREVIEW_ROWS : this.#body?.rows(columns).length ?? 0;
+    const list = writing ? this.#writingLabel(columns) : undefined;
+    const height = list?.length ?? this.#list.height(columns);
+    const hint = hintRows(this.#hints(true, true), columns);
+    const given = dealRows(rows, [
+      ["input", writing?.lines.length ?? 0],
+      ["title", 1],
+      ["list", Math.min(1, height)],
+      ["body", Math.min(1, body)],
+      ["filter", this.#options.filter && !writing ? 1 : 0],
+      ["title", Math.min(3, title.length)],
+      ["list", Math.min(height, Math.max(5, Math.floor(rows / 3)))],
+      ["body", Math.min(4, body)],
+      ["hint", hint.length],
+      ["rule", rows < ROOMY ? 0 : 1],
+      ["body", Math.min(Math.floor(rows / 2), body)],
+      ["list", height],
+      ["rule", 1],
+      ["body", body],
+      ["title", title.length],
+    ]);
+    const shown = this.#bodyRows(columns, given.body);
+    const { current = 0, unseen } = this.#options;
+    if (unseen !== undefined && !this.#moved && this.#before.length === 0) {
+      this.#list.index = this.#body?.seen ? current : unseen;
+    }
+    const hints = hintRows(
+      this.#hints(!this.#previews && (this.#body?.cut ?? false), height > given.list),
+      columns,
+    );
+    return stack([
+      { lines: given.rule > 0 ? [this.#tone("─".repeat(columns))] : [] },
+      { lines: title.slice(0, given.title) },
+      { lines: shown },
+      { lines: given.filter > 0 ? [this.#filterLine()] : [] },
+      { lines: list?.slice(0, given.list) ?? this.#list.view(columns, given.list) },
+      writing ?? { lines: [] },
+      { lines: hints.slice(0, given.hint).map(this.#style.palette.dim) },
+    ]);
+  }
+
+  /** Previews take the same room for every entry, so that the list stays where it is. */
+  #bodyRows(columns: number, room: number): string[] {
+    if (room === 0) return [];
+    const rows = this.#body?.view(columns, room, this.#position) ?? [];
+    return this.#previews ? [...rows, ...Array<string>(room - rows.length).fill("")] : rows;
+  }
+
+  #title(columns: number): string[] {
+    const { palette } = this.#style;
+    const [first = "", ...rest] = this.#options.title.split("\n");
+    const rows = (line: string) => wordRows(line, columns, palette.warning);
+    return [
+      ...rows(first).map((row) => this.#tone(palette.bold(row))),
+      ...rest.flatMap(rows).map((row) => palette.dim(row)),
+    ];
+  }
+
+  #tone(text: string): string {
+    const { palette } = this.#style;
+    const { tone = "plain" } = this.#options;
+    return tone === "danger" ? palette.bad(text) : tone === "warning" ? palette.warning(text) : text;
+  }
+
+  readonly #position = (first: number, last: number, all: number): string =>
+    this.#style.palette.dim(this.#style.texts.lines(first, last, all));
+
+  #filterLine(): string {
+    const { palette, texts } = this.#style;
+    const { filter, position: { at, of } } = this.#list;
+    const count = palette.dim(`  ${at}/${of}`);
+    return `${palette.accent("/")} ${filter === "" ? palette.dim(texts.filter) : filter}${count}`;
+  }
+
+  #writingLabel(columns: number): string[] {
+    const { palette } = this.#style;
+    const { entry, problem } = this.#writing ?? {};
+    return [
+      ...wordRows(entry?.prompt ?? entry?.label ?? "", columns, palette.warning).map(palette.accent),
+      ...(problem === undefined ? [] : wordRows(problem, columns, palette.warning).map(palette.bad)),
+    ];
+  }
+
+  /** The keys that mean something, where parts are out of view. */
+  #hints(bodyCut: boolean, listCut: boolean): string[] {
+    const { hints } = this.#style.texts;
+    if (this.#writing) return [hints.send, hints.back];
+    const { filter, multiple, reading } = this.#options;
+    const leave = this.#before.length > 0 ? hints.back : this.#options.leave ?? hints.leave;
+    const { at, of } = this.#list.position;
+    return [
+      !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
+      ...(multiple ? [hints.mark] : []),
+      hints.choose,
+      ...(bodyCut ? [hints.scroll] : []),
+      reading ? hints.leaveReading : leave,
+    ];
+  }
+}
+
+/** A question that is answered with a text. */
+export class TextInput implements Overlay<string> {
+  readonly answer: Promise<string | undefined>;
+  readonly #question: string;
+  readonly #style: PanelStyle;
+  readonly #composer: Composer;
+  #resolve: (value: string | undefined) => void = () => {};
+
+  constructor(question: string, initial: string, style: PanelStyle) {
+    this.#question = question;
+    this.#style = style;
+    this.answer = new Promise((resolve) => this.#resolve = resolve);
+    this.#composer = new Composer({
+      palette: style.palette,
+      onSubmit: ({ text }) => this.#resolve(text.trim()),
+    });
+    this.#composer.text = initial;
+  }
+
+  input(event: InputEvent): void {
+    if (event.kind === "key" && (event.key === "escape" || event.key === "ctrl+c")) this.cancel();
+    else this.#composer.input(event);
+  }
+
+  wants(): boolean {
+    return true;
+  }
+
+  cancel(): void {
+    this.#resolve(undefined);
+  }
+
+  frame(columns: number, rows: number): Frame {
+    const { palette, texts } = this.#style;
+    const input = this.#composer.frame(columns, Math.max(1, rows - 1));
+    const title = wordRows(this.#question, columns, palette.warning).map(palette.bold);
+    const hint = hintRows([texts.hints.send, texts.hints.leave], columns).map(palette.dim);
+    const given = dealRows(rows, [
+      ["input", input.lines.length],
+      ["title", title.length],
+      ["hint", hint.length],
+      ["rule", 1],
+    ]);
+    return stack([
+      { lines: given.rule > 0 ? ["─".repeat(columns)] : [] },
+      { lines: title.slice(0, given.title) },
+      input,
+      { lines: hint.slice(0, given.hint) },
+    ]);
+  }
+}
+
+/** A text to be read and left again. */
+export class TextPanel implements Overlay<never> {
+  readonly answer: Promise<undefined>;
+  readonly #title: string;
+  readonly #body: ScrollText;
+  readonly #style: PanelStyle;
+  #resolve: (value: undefined) => void = () => {};
+
+  constructor(title: string, body: ScrollText, style: PanelStyle) {
+    this.#title = title;
+    this.#body = body;
+    this.#style = style;
+    this.answer = new Promise((resolve) => this.#resolve = resolve);
+  }
+
+  input(event: InputEvent): void {
+    if (event.kind !== "key") return;
+    const { key } = event;
+    if (["escape", "ctrl+c", "q", "enter"].includes(key)) this.cancel();
+    else if (key === "up" || key === "down") this.#body.move(key === "up" ? -1 : 1);
+    else if (key === "home" || key === "end") this.#body.jump(key === "home" ? "start" : "end");
+    else this.#body.input({ space: "pageDown", b: "pageUp" }[key] ?? key);
+  }
+
+  wants(): boolean {
+    return true;
+  }
+
+  cancel(): void {
+    this.#resolve(undefined);
+  }
+
+  frame(columns: number, rows: number): Frame {
+    const { palette, texts } = this.#style;
+    const title = wordRows(this.#title, columns, palette.warning).map(palette.bold);
+    const body = this.#body.rows(columns);
+    const hint = hintRows([texts.hints.move, texts.hints.scroll, texts.hints.leaveReading], columns).map(
+      palette.dim,
+    );
+    const given = dealRows(rows, [
+      ["title", 1],
+      ["body", 1],
+      ["hint", hint.length],
+      ["body", Math.min(body.length, 4)],
+      ["title", Math.min(3, title.length)],
+      ["rule", 1],
+      ["body", body.length],
+    ]);
+    const position = (first: number, last: number, all: number) => palette.dim(texts.lines(first, last, all));
+    return stack([
+      { lines: given.rule > 0 ? ["─".repeat(columns)] : [] },
+      { lines: title.slice(0, given.title) },
+      { lines: this.#body.view(columns, given.body, position) },
+      { lines: hint.slice(0, given.hint) },
+    ]);
+  }
 }

@@ -1,16 +1,18 @@
-import { after } from "../../../util/timer.ts";
-import type { Terminal } from "../terminal/terminal.ts";
 import { pathTo, rowsOf, safeLine } from "./line.ts";
-import { horizontal, updateRegion, vertical } from "./region.ts";
 import {
+  horizontal,
   type LastFrame,
   type PrintedLine,
   rowsToPrintAgain,
   rowsToTop,
   type Standing,
-} from "./region_top.ts";
+  updateRegion,
+  vertical,
+} from "./region.ts";
 import type { Frame, View } from "./view.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { rowsOfLine } from "../transcript/rows.ts";
+import { after } from "../../../util/timer.ts";
 
 /** Frames while nobody types come at most this often. */
 const FRAME_MS = 33;

@@ -1,4 +1,6 @@
 import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
+import { timeText, type TranscriptTexts } from "../chat_texts.ts";
+import { CollapsedItems, type PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import {
@@ -10,9 +12,6 @@ import {
   type Palette,
   Refusals,
 } from "../../../view/mod.ts";
-import type { CollapsedItems } from "./collapsed.ts";
-import type { PrintedPieces } from "./printed_pieces.ts";
-import { timeText, type TranscriptTexts } from "./texts.ts";
 
 /** The last lines of a running command that are shown. */
 const TAIL_LINES = 5;
@@ -31,7 +30,7 @@ interface CallsNow {
   readonly waits: Pick<PersonWaits, "since" | "waiting">;
 }
 
-export interface CallsDeps {
+interface CallsDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
   readonly folded: CollapsedItems;

@@ -3,15 +3,13 @@ import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../../server_updates.ts";
 import { hangingRows } from "./rows.ts";
-import type { TranscriptTexts } from "./texts.ts";
+import type { TranscriptTexts } from "../chat_texts.ts";
 
 /** A calm line about what happened besides texts and calls. */
 export interface Note {
   readonly text: string;
   readonly level: "info" | "warning" | "error";
 }
-
-export type { WatchedSession } from "../../server_updates.ts";
 
 /** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {

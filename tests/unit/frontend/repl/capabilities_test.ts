@@ -1,4 +1,4 @@
-import { Capabilities } from "../../../../src/frontend/repl/terminal/capabilities.ts";
+import { Capabilities } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 
 Deno.test("capabilities uses kitty's keyboard where the terminal has it, and xterm's otherwise", () => {

@@ -1,4 +1,4 @@
-import { parseKey } from "../../../../src/frontend/repl/terminal/keys.ts";
+import { parseKey } from "../../../../src/frontend/repl/terminal/decoder.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 /** What a key sends and its name; a second name is the text that it types. */

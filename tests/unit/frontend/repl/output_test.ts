@@ -1,5 +1,5 @@
 /** Writing to a terminal that takes little, nothing, or is gone. */
-import { TerminalOutput } from "../../../../src/frontend/repl/terminal/output.ts";
+import { TerminalOutput } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 /** Standard output takes what the script says: so many bytes, or it throws. */

@@ -1,6 +1,6 @@
 /** Where the live region begins after the size of the terminal has changed. */
-import { rowsToTop, type Standing } from "../../../../src/frontend/repl/screen/region_top.ts";
-import { SizeReports } from "../../../../src/frontend/repl/terminal/size_reports.ts";
+import { rowsToTop, type Standing } from "../../../../src/frontend/repl/screen/region.ts";
+import { SizeReports } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const WIDE = "x".repeat(60);

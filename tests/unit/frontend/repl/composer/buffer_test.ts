@@ -1,7 +1,6 @@
-import { TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
-import { characterEnds } from "../../../../../src/frontend/repl/composer/characters.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { Random, SEED } from "../../../../support/seed.ts";
+import { characterEnds, TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
 
 /** A buffer that holds a text, the caret where `|` stands in it. */
 function at(text: string): TextBuffer {

@@ -1,16 +1,18 @@
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { PathIndex } from "../../../../../src/frontend/repl/composer/completion_lists.ts";
 import {
   argumentSource,
   commandSource,
-} from "../../../../../src/frontend/repl/composer/completion/commands.ts";
+  fileSource,
+  treeSource,
+} from "../../../../../src/frontend/repl/composer/completion_sources.ts";
 import {
+  byScore,
   Completion,
   type CompletionSource,
-} from "../../../../../src/frontend/repl/composer/completion/completion.ts";
-import { fileSource, treeSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
-import { byScore, scored } from "../../../../../src/frontend/repl/composer/completion/ranking.ts";
-import { PathIndex } from "../../../../../src/frontend/repl/composer/completion/tree.ts";
+  scored,
+} from "../../../../../src/frontend/repl/composer/completion.ts";
 import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
-import { assert, assertEquals } from "../../../../support/assert.ts";
 
 /** Waits until items have come. */
 async function offered(

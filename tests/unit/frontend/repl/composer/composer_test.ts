@@ -1,13 +1,13 @@
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { commandSource } from "../../../../../src/frontend/repl/composer/completion_sources.ts";
 import {
   Composer,
   type ComposerOptions,
   type Draft,
 } from "../../../../../src/frontend/repl/composer/composer.ts";
-import { commandSource } from "../../../../../src/frontend/repl/composer/completion/commands.ts";
-import { History } from "../../../../../src/frontend/repl/composer/history/history.ts";
+import { History } from "../../../../../src/frontend/repl/composer/history.ts";
 import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { assert, assertEquals } from "../../../../support/assert.ts";
 
 const texts = await loadTexts("composer", "en");
 const chinese = await loadTexts("composer", "zh-CN");

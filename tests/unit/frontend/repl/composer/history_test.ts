@@ -1,8 +1,4 @@
-import {
-  History,
-  HistoryWalk,
-  searchHistory,
-} from "../../../../../src/frontend/repl/composer/history/history.ts";
+import { History, HistoryWalk, searchHistory } from "../../../../../src/frontend/repl/composer/history.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 async function withFile(run: (path: string) => Promise<void>): Promise<void> {
@@ -91,7 +87,7 @@ Deno.test("History passes over broken lines and goes on behind a line that was c
 
 Deno.test("History loses no line when several processes write at the same time", async () => {
   await withFile(async (path) => {
-    const source = new URL("../../../../../src/frontend/repl/composer/history/history.ts", import.meta.url);
+    const source = new URL("../../../../../src/frontend/repl/composer/history.ts", import.meta.url);
     const code = (name: string) =>
       `import { History } from ${JSON.stringify(source.href)};
        const history = new History({ path: () => Promise.resolve(${JSON.stringify(path)}) });
@@ -99,7 +95,14 @@ Deno.test("History loses no line when several processes write at the same time",
        await history.close();`;
     const runs = ["a", "b", "c"].map((name) =>
       new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", "--no-check", `data:text/typescript,${encodeURIComponent(code(name))}`],
+        args: [
+          "run",
+          "-A",
+          "--no-check",
+          "--config",
+          "deno.json",
+          `data:text/typescript,${encodeURIComponent(code(name))}`,
+        ],
         cwd: new URL("../../../../../", import.meta.url),
       }).output()
     );

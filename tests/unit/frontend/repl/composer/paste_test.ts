@@ -1,6 +1,5 @@
-import { messageOf, Parts, type Piece } from "../../../../../src/frontend/repl/composer/parts.ts";
-import { readPaste } from "../../../../../src/frontend/repl/composer/paste.ts";
 import { assertEquals } from "../../../../support/assert.ts";
+import { messageOf, Parts, type Piece, readPaste } from "../../../../../src/frontend/repl/composer/draft.ts";
 
 async function withImages(run: (folder: string) => void): Promise<void> {
   const folder = await Deno.makeTempDir();

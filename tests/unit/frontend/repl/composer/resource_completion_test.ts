@@ -1,6 +1,6 @@
-import { resourceItems } from "../../../../../src/frontend/repl/composer/completion/resources.ts";
-import { resourceSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
 import { assertEquals } from "../../../../support/assert.ts";
+import { resourceItems } from "../../../../../src/frontend/repl/composer/completion_lists.ts";
+import { resourceSource } from "../../../../../src/frontend/repl/composer/completion_sources.ts";
 
 type Servers = Parameters<typeof resourceItems>[1];
 

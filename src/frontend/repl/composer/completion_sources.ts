@@ -1,9 +1,68 @@
-import type { Assembly } from "../../../../assembly/mod.ts";
-import { openReference, referenceTo, serverAndUri } from "../../../../path/reference_text.ts";
-import type { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
-import type { MentionDeps, PathIndex } from "./tree.ts";
+import type { Assembly } from "../../../assembly/mod.ts";
+import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
+import type { MentionDeps, PathIndex } from "./completion_lists.ts";
+import { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
+import { openReference, referenceTo, serverAndUri } from "../../../path/reference_text.ts";
+import { oneLine } from "../../../util/terminal_text.ts";
 
-export interface FileSourceOptions {
+/** Names of commands for a `/` at the start of a draft. */
+export function commandSource(commands: () => Promise<readonly SlashCommand[]>): CompletionSource {
+  return {
+    match(before) {
+      const [, query] = /^\/([^\s/]*)$/.exec(before) ?? [];
+      return query === undefined ? undefined : { from: 0, query, list: "", preselect: true };
+    },
+    async items() {
+      const items = (await commands()).flatMap((command) => {
+        const { name, aliases = [], argumentHint, brief } = command;
+        const detail = oneLine(argumentHint === undefined ? brief : `${argumentHint}  ${brief}`);
+        // An argument can follow: the menu goes on with what it can be.
+        const more = argumentHint === undefined ? { sends: true } : { more: true };
+        return [name, ...aliases].map((each, index) => ({
+          label: each,
+          detail,
+          insert: `/${each}${argumentHint === undefined ? "" : " "}`,
+          ...more,
+          ...(index > 0 ? { last: true } : {}),
+        }));
+      });
+      return { items };
+    },
+  };
+}
+
+/** Values for the arguments of a command that offers some. */
+export function argumentSource(host: CommandHost): CompletionSource {
+  return {
+    match(before) {
+      const [head, name, words] = /^\/([A-Za-z][\w:-]*) +((?:\S+ +)*)(?=\S*$)/.exec(before) ?? [];
+      if (head === undefined || name === undefined) return undefined;
+      const word = before.slice(head.length);
+      const list = `${name} ${words}`.trimEnd();
+      // What servers propose for an argument depends on how it begins.
+      return name.startsWith("mcp__")
+        ? { from: head.length, query: word, list: `${list} ${word}`, preselect: false, grows: true }
+        : { from: head.length, query: word, list, preselect: false };
+    },
+    async items(list) {
+      const [name = "", ...words] = list.split(/ +/);
+      const commands = await host.commands();
+      const command = commands.find((each) => each.name === name || each.aliases?.includes(name));
+      const word = name.startsWith("mcp__") ? words.pop() ?? "" : "";
+      const found = await command?.complete?.(host, { before: words, word }) ?? [];
+      const items = found.map(({ value, detail, open, also }) => ({
+        label: value,
+        insert: value,
+        ...(detail === undefined ? {} : { detail: oneLine(detail) }),
+        ...(open ? { more: true } : {}),
+        ...(also === undefined ? {} : { also }),
+      }));
+      return { items };
+    },
+  };
+}
+
+interface FileSourceOptions {
   readonly cwd: string;
   /** The user's home directory, for `~/`. */
   readonly home: string | undefined;
@@ -11,6 +70,7 @@ export interface FileSourceOptions {
 
 /** More entries of a directory are not offered, and not even looked at. */
 const MAX_ENTRIES = 2000;
+
 const MAX_SEEN = 20_000;
 
 /** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
@@ -38,7 +98,7 @@ export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
 
 const FRESH_MS = 3_000;
 
-export interface TreeSourceOptions {
+interface TreeSourceOptions {
   readonly cwd: string;
   /** Paths that may not be seen. */
   readonly hidden: () => Promise<(path: string) => boolean>;
@@ -54,7 +114,7 @@ export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOption
   let tree: { readonly paths: PathIndex; readonly cut: boolean; readonly since: number } | undefined;
   let listing: Promise<void> | undefined;
   const list = async () => {
-    const { listTree } = await import("./tree.ts");
+    const { listTree } = await import("./completion_lists.ts");
     const { paths, cut } = await listTree(cwd, await hidden());
     tree = { paths, cut, since: performance.now() };
   };
@@ -93,7 +153,7 @@ export function mentionSource(
       return { from: reference.at, query: reference.path, list: "", preselect: true };
     },
     async items() {
-      return { items: await (await import("./tree.ts")).mentionItems(await run()) };
+      return { items: await (await import("./completion_lists.ts")).mentionItems(await run()) };
     },
   };
 }
@@ -111,7 +171,7 @@ export function resourceSource(servers: () => Promise<Assembly["servers"]>): Com
     async items(list) {
       const pool = await servers();
       if (!pool) return { items: [] };
-      const { resourceItems } = await import("./resources.ts");
+      const { resourceItems } = await import("./completion_lists.ts");
       return { items: await resourceItems(list, pool) };
     },
   };
@@ -159,7 +219,7 @@ function itemOfPath(path: string): CompletionItem[] {
 
 /** What the ignore files say about the entries of a directory. */
 async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]> {
-  const { IgnoreScope } = await import("../../../../path/ignore_scope.ts");
+  const { IgnoreScope } = await import("../../../path/ignore_scope.ts");
   const scope = IgnoreScope.above(`${directory}/any`, directory);
   return (name, isDirectory) =>
     name === ".git" || name === "node_modules" || scope.ignores(`${directory}/${name}`, name, isDirectory);

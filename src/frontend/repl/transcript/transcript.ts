@@ -1,20 +1,236 @@
-import { type Event, type EventOf, isMessage } from "../../../core/mod.ts";
+import type { TurnState } from "../../../control/mod.ts";
+import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/mod.ts";
+import { timeText, type TranscriptTexts } from "../chat_texts.ts";
+import { Calls } from "./calls.ts";
+import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
+import { CollapsedItems, type Folded, PrintedPieces } from "./printed.ts";
+import { Reply } from "./reply.ts";
+import { rowsOfLine } from "./rows.ts";
+import type { WatchedSession } from "../../server_updates.ts";
 import type { SessionState } from "../../../session/mod.ts";
-import { fitDisplay } from "../../../util/display_width.ts";
+import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
-import { grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
-import { Activity } from "./activity.ts";
-import { Calls } from "./calls.ts";
-import { CollapsedItems, type Folded } from "./collapsed.ts";
-import { PrintedPieces } from "./printed_pieces.ts";
-import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
-import { Reply } from "./reply.ts";
-import type { TranscriptTexts } from "./texts.ts";
-import { TodoList } from "./todo_list.ts";
-import { userRows } from "./user_rows.ts";
+import { attachments, userText } from "../../../util/user_text.ts";
+import {
+  checklistLine,
+  grouped,
+  loadMarkdown,
+  MarkdownBlocks,
+  type Palette,
+  wrapText,
+} from "../../../view/mod.ts";
 
-export interface TranscriptOptions {
+/** Rows of a message of the user that are shown again. */
+const MOST = 20;
+
+interface UserView {
+  readonly columns: number;
+  readonly palette: Palette;
+  readonly texts: TranscriptTexts;
+}
+
+/** What the user said, with a mark before it, and what he gave with it. */
+function userRows(event: EventOf<"message.user">, { columns, palette, texts }: UserView): string[] {
+  const steer = event.origin === "steer";
+  const room = Math.max(1, columns - 2);
+  const text = terminalSafe(userText(event.content)).replaceAll("\t", "  ").trimEnd();
+  const rows = wrapText(text, room, displayWidth).flatMap((line) => rowsOfLine(line, room));
+  const shown = rows.length > MOST + 1 ? rows.slice(0, MOST) : rows;
+  const left = rows.length - shown.length;
+  const images = event.images?.length ?? 0;
+  const given = [
+    ...attachments(event.content).map(terminalSafe),
+    ...(images > 0 ? [texts.image(images)] : []),
+  ];
+  const details = [
+    ...(left > 0 ? [texts.moreLines(left)] : []),
+    ...given.map((name) => `+ ${name}`),
+    ...(steer ? [texts.steered] : []),
+  ];
+  return [
+    ...shown.map((row, index) =>
+      `${index > 0 ? "  " : palette.accent(steer ? "↪ " : "> ")}${palette.user(row)}`
+    ),
+    ...details.map((line) => `  ${palette.dim(fitDisplay(line, room))}`),
+  ];
+}
+
+type Item = EventOf<"todo.update">["items"][number];
+
+/** Items that are shown above the composer. */
+const LIVE_ITEMS = 8;
+
+/** The todo list: live above the composer as long as something is to be done, printed where it changed. */
+class TodoList {
+  readonly #palette: Palette;
+  #items: readonly Item[] = [];
+
+  constructor(palette: Palette) {
+    this.#palette = palette;
+  }
+
+  /** Takes the list as it is now; the items that are new or finished, as rows for the history. */
+  update(items: readonly Item[]): ((columns: number) => string[]) | undefined {
+    const known = new Map(this.#items.map(({ content, status }) => [content, status]));
+    const fresh = items.some(({ content }) => !known.has(content));
+    const changed = fresh
+      ? items
+      : items.filter(({ content, status }) => status === "completed" && known.get(content) !== "completed");
+    this.#items = items;
+    if (changed.length === 0) return undefined;
+    return (columns) =>
+      changed.flatMap((item) => wrapText(this.#line(item), columns, displayWidth, "    "))
+        .flatMap((line) => rowsOfLine(line, columns));
+  }
+
+  clear(): void {
+    this.#items = [];
+  }
+
+  live(columns: number, rows: number, texts: TranscriptTexts): string[] {
+    const done = this.#items.filter(({ status }) => status === "completed").length;
+    if (done === this.#items.length || rows < 2) return [];
+    const most = Math.min(LIVE_ITEMS, rows - 1);
+    // What is being done stays in view: finished items are left out first.
+    const open = this.#items.filter(({ status }) => status !== "completed");
+    const shown = this.#items.length <= most ? this.#items : open.slice(0, most - 1);
+    const more = this.#items.length - shown.length;
+    return [
+      this.#palette.bold(texts.todo(done, this.#items.length)),
+      ...shown.map((item) => this.#line(item)),
+      ...(more > 0 ? [this.#palette.dim(texts.moreTodos(more))] : []),
+    ].slice(0, rows).map((line) => fitDisplay(line, columns));
+  }
+
+  #line(item: Item): string {
+    const line = oneLine(checklistLine(item), 500);
+    if (item.status === "completed") return this.#palette.dim(line);
+    return item.status === "in_progress" ? this.#palette.accent(line) : line;
+  }
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 120;
+/** The number of tokens is shown anew this often: with each token it would cost more than the answer. */
+const COUNT_MS = 500;
+
+type Waiting = TurnState | "thinking" | "writing" | "retry";
+
+/** What is being waited for, since when, and how much has come. */
+class Activity {
+  #what: Waiting | undefined;
+  #model = "";
+  #since = 0;
+  /** Output of the replies of this turn that are over, as the server has counted. */
+  #counted = 0;
+  #characters = 0;
+  /** The number of tokens that is shown, and since when. */
+  #shown = { tokens: 0, at: 0 };
+  #attempt = { number: 0, most: 0 };
+  /** The times in which a person was asked, which nothing took. */
+  readonly waits = new PersonWaits();
+
+  get busy(): boolean {
+    return this.#what !== undefined;
+  }
+
+  /** Takes an event; the time is in milliseconds. */
+  event(event: Event, now: number): void {
+    this.waits.take(event, now);
+    switch (event.type) {
+      case "turn.state":
+        this.#enter(event.to, now);
+        break;
+      case "message.start":
+        this.#model = oneLine(event.model, 40);
+        break;
+      case "message.delta":
+        if (this.#what !== "compacting") this.#what = event.channel === "text" ? "writing" : "thinking";
+        this.#characters += event.text.length;
+        if (now - this.#shown.at >= COUNT_MS) this.#count(now);
+        break;
+      case "message.retry":
+        this.#what = "retry";
+        this.#attempt = { number: event.attempt, most: event.maxAttempts };
+        break;
+      case "message.end":
+        this.#counted += event.usage?.outputTokens ?? Math.round(this.#characters / 4);
+        this.#characters = 0;
+        this.#count(now);
+        break;
+    }
+  }
+
+  stop(): void {
+    this.#what = undefined;
+  }
+
+  /** One of the frames of the spinner; a still sign where nothing may move. */
+  spinner(now: number, still: boolean): string {
+    return still ? "•" : FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? "•";
+  }
+
+  /** The line about it. */
+  line(view: ActivityView): string {
+    const { texts, palette, now, columns } = view;
+    const { tokens } = this.#shown;
+    const parts = [
+      timeText(now - this.#since - this.waits.since(this.#since, now), texts),
+      ...(tokens > 0 ? [texts.aboutTokens(grouped(tokens))] : []),
+      texts.escToStop,
+    ];
+    const head = `${palette.accent(this.spinner(now, view.still))} ${this.#said(texts)}`;
+    return fitDisplay(`${head}${palette.dim(` · ${parts.join(" · ")}`)}`, columns);
+  }
+
+  #enter(state: TurnState, now: number): void {
+    const rests = state === "idle" || state === "done" || state === "failed" || state === "stopped";
+    if (!rests && !this.busy) {
+      [this.#since, this.#counted, this.#characters] = [now, 0, 0];
+      this.#count(now);
+    }
+    this.#what = rests ? undefined : state;
+  }
+
+  #count(now: number): void {
+    this.#shown = { tokens: this.#counted + Math.round(this.#characters / 4), at: now };
+  }
+
+  #said(texts: TranscriptTexts): string {
+    const model = this.#model || texts.theModel;
+    switch (this.#what) {
+      case "thinking":
+        return texts.thinking(model);
+      case "writing":
+        return texts.writing(model);
+      case "retry":
+        return texts.waitingToTry(this.#attempt.number, this.#attempt.most);
+      case "compacting":
+        return texts.compacting;
+      case "running_tools":
+        return texts.working;
+      case "verifying":
+        return texts.verifying;
+      case "awaiting_approval":
+      case "awaiting_answer":
+        return texts.waitingForYou;
+      default:
+        return texts.waitingFor(model);
+    }
+  }
+}
+
+interface ActivityView {
+  readonly texts: TranscriptTexts;
+  readonly palette: Palette;
+  readonly now: number;
+  readonly columns: number;
+  /** Nothing may move by itself. */
+  readonly still: boolean;
+}
+
+interface TranscriptOptions {
   readonly palette: Palette;
   readonly texts: () => TranscriptTexts;
   /** Prints lines into the history of the terminal. */

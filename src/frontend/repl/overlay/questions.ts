@@ -1,0 +1,474 @@
+import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
+import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
+import type { ApprovalAnswer } from "../../../core/mod.ts";
+import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
+import { ChoicePanel, type Entry, type PanelStyle, ScrollText } from "./panel.ts";
+import { rowsOfLine } from "../transcript/rows.ts";
+import type { Texts } from "../../../i18n/mod.ts";
+import type { ApprovalRequest, RuleRefusal } from "../../../permission/mod.ts";
+import type { Question } from "../../../tool/mod.ts";
+import { displayWidth } from "../../../util/display_width.ts";
+import { oneLine } from "../../../util/terminal_text.ts";
+import {
+  diffLines,
+  type DiffMarks,
+  grouped,
+  lineFigures,
+  loadDiffMarks,
+  type Palette,
+} from "../../../view/mod.ts";
+
+/** What is shown one after the other. */
+interface Panels extends Pick<CommandHost, "choose"> {
+  rows(title: string, render: (columns: number) => readonly string[]): Promise<void>;
+}
+
+/** Lines of one diff that are shown; laying out more would hold up the chat. */
+const MAX_LINES = 20_000;
+
+/** Lets the user look through the changes of files, one after the other, until they leave. */
+export async function lookAtChanges(
+  dialogs: Panels,
+  title: string,
+  files: readonly ChangedFile[],
+  { palette, texts }: PanelStyle,
+): Promise<void> {
+  const marks = await loadDiffMarks(palette);
+  let at = 0;
+  while (true) {
+    const chosen = files.length === 1
+      ? 0
+      : await dialogs.choose(title, files.map((file, value) => ({ ...entryOf(file), value })), {
+        current: at,
+        reading: true,
+      });
+    const file = chosen === undefined ? undefined : files[chosen];
+    if (!file) return;
+    at = chosen ?? 0;
+    const { diff } = file;
+    const { label, detail } = entryOf(file);
+    const cut = { lines: MAX_LINES, more: texts.moreLines };
+    await dialogs.rows(
+      `${label}\n${detail}`,
+      (columns) =>
+        diff === undefined
+          ? wordRows(texts.noText, columns, palette.warning)
+          : diffRows(diff, columns, { palette, marks, cut }),
+    );
+    if (files.length === 1) return;
+  }
+}
+
+function entryOf({ path, what, added, removed, diff }: ChangedFile): { label: string; detail: string } {
+  return { label: path, detail: diff === undefined ? what : `${what} ${lineFigures({ added, removed })}` };
+}
+
+interface DiffRowsOptions {
+  readonly palette: Palette;
+  /** Marks within the lines; without them whole lines are coloured. */
+  readonly marks?: DiffMarks | undefined;
+  /** Where the diff is cut, and what says how much is left out; absent: nowhere. */
+  readonly cut?: { readonly lines: number; readonly more: (lines: number) => string };
+}
+
+/** A unified diff as rows, with line numbers and nothing hidden: long lines go on in the next row. */
+function diffRows(diff: string, columns: number, { palette, marks, cut }: DiffRowsOptions): string[] {
+  return diffLines(nameUnseen(diff), {
+    palette,
+    marks,
+    maxLines: cut?.lines ?? Infinity,
+    more: cut?.more ?? (() => ""),
+    fit: (line) => line,
+  }).flatMap((line) => rowsOfLine(line, columns));
+}
+
+/** Characters of a question above its answers; a longer one is scrolled. */
+const MAX_TITLE = 200;
+
+/** A question of the model: its options, and always the user's own words. */
+export function questionPanel(
+  { question, options, multiple, written }: Question,
+  { at, of }: { readonly at: number; readonly of: number },
+  style: PanelStyle,
+): ChoicePanel<readonly string[]> {
+  const { ask } = style.texts;
+  const chosen = options.map(({ label, description }) => ({
+    label,
+    value: [label],
+    ...(description === undefined ? {} : { detail: description }),
+  }));
+  const own = { label: written ? ask.writeIt : ask.ownWords, write: (text: string) => [text] };
+  const entries = written ? [own, ...chosen] : [...chosen, own];
+  const [first = "", ...rest] = question.split("\n");
+  const isLong = first.length > MAX_TITLE;
+  const text = isLong ? question : rest.join("\n");
+  const title = isLong ? `${first.slice(0, MAX_TITLE)}…` : first;
+  return new ChoicePanel<readonly string[]>({
+    title: of > 1 ? `${title}\n${ask.of(at, of)}` : title,
+    ...(text === ""
+      ? {}
+      : { body: new ScrollText((columns) => wordRows(text, columns, style.palette.warning)) }),
+    entries,
+    // Its own words are no answer that a mere Enter gives.
+    ...(text === "" ? {} : { unseen: entries.indexOf(own) }),
+    ...(multiple ? { multiple: (values: readonly (readonly string[])[]) => values.flat() } : {}),
+  }, style);
+}
+
+/** What can be said about a plan, if anything yet. */
+type PlanChoice = PlanAnswer | "leave";
+
+type PlanTexts = Texts["overlay"]["plan"];
+
+/** The question about a plan; its text is in the transcript. */
+export function planTitle({ title, isAbove }: PlanTexts): string {
+  return `${title}\n${isAbove}`;
+}
+
+/** A plan of more lines or characters has probably left the screen at its top. */
+const SHORT_PLAN = { lines: 15, characters: 1500 };
+
+/** Reports whether somebody may not have seen all of a plan. */
+export function isLongPlan({ plan }: PlanProposal): boolean {
+  return plan.length > SHORT_PLAN.characters || plan.split("\n").length > SHORT_PLAN.lines;
+}
+
+/** Its answers where lines are read and written; the one that grants least comes first. */
+export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
+  return [
+    { label: texts.asking, key: "y", value: { approve: true } },
+    { label: texts.yes, key: "w", value: { approve: true, window: true } },
+    { label: texts.edits, key: "e", value: { approve: true, window: true, acceptEdits: true } },
+    {
+      label: texts.deny,
+      key: "n",
+      prompt: texts.note,
+      optional: true,
+      write: (note) => note === "" ? "leave" : { approve: false, note },
+    },
+  ];
+}
+
+/** Its answers in a panel, where a plan can be changed, and a long one read again. */
+export function planPanelEntries(
+  proposal: PlanProposal,
+  texts: PlanTexts,
+): Entry<PlanChoice | "look">[] {
+  const entries = planEntries(texts);
+  const more: Entry<PlanChoice | "look">[] = [
+    {
+      label: texts.change,
+      key: "c",
+      initial: proposal.plan,
+      check: (text) => text === "" ? texts.empty : undefined,
+      write: (text) => ({ approve: true, plan: text }),
+    },
+    ...(isLongPlan(proposal) ? [{ label: texts.look, key: "v", value: "look" } as const] : []),
+  ];
+  return [...entries.slice(0, 3), ...more, ...entries.slice(3)];
+}
+
+/** What the panel is drawn with. */
+interface ApprovalStyle extends PanelStyle {
+  readonly reasons: Texts["reasons"];
+}
+
+type ApprovalTexts = ApprovalStyle["texts"]["approval"];
+type Answer = Entry<ApprovalAnswer>;
+
+/** Returns the answers about a call: yes, yes for this session, always…, no…, and a network. */
+function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
+  const { approval } = style.texts;
+  const { scopes, escape, network, directory } = request;
+  const once = escape
+    ? approval.unconfined
+    : directory !== undefined
+    ? approval.directoryYes
+    : network
+    ? approval.offline
+    : approval.once;
+  const yes: Answer = { label: once, key: "y", value: { allow: true, scope: "once" } };
+  const online: Answer[] = network
+    ? [{
+      label: approval.online(network.hosts.join(", ")),
+      key: "w",
+      value: { allow: true, scope: "once", network: "once" },
+    }]
+    : [];
+  const lasting = [
+    ...hostAnswers(request, approval),
+    ...(scopes.includes("session") ? sessionPrefix(request, approval) : []),
+    ...(scopes.includes("project") ? forProject(request, approval) : []),
+    ...(scopes.includes("always") ? forAlways(request, style) : []),
+  ];
+  return [
+    ...(escape ? [...online, yes] : [yes, ...online]),
+    ...(scopes.includes("session") ? [forSession(request, approval)] : []),
+    ...(lasting.length > 0 ? [{ label: approval.lasting, key: "a", entries: lasting }] : []),
+    {
+      label: approval.deny,
+      key: "n",
+      prompt: approval.note,
+      optional: true,
+      write: (note) => ({ allow: false, scope: "once", ...(note === "" ? {} : { note }) }),
+    },
+  ];
+}
+
+/** Hosts that stay open; never where they are not known. */
+function hostAnswers({ network, savesHosts }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  const hosts = network?.hosts.join(", ") ?? "";
+  if (hosts === "") return [];
+  const allow = { allow: true, scope: "once" } as const;
+  const session: Answer = {
+    label: approval.sessionHosts(hosts),
+    key: "r",
+    value: { ...allow, network: "session" },
+  };
+  if (!savesHosts) return [session];
+  return [session, {
+    label: approval.projectHosts(hosts),
+    key: "h",
+    value: { ...allow, network: "project" },
+    detail: approval.keptOutside,
+  }];
+}
+
+function forSession({ sessionRule }: ApprovalRequest, approval: ApprovalTexts): Answer {
+  const label = sessionRule === undefined
+    ? approval.sessionCall
+    : sessionRule === "Edit"
+    ? approval.sessionEdits
+    : approval.session(sessionRule);
+  return { label, key: "s", value: { allow: true, scope: "session" } };
+}
+
+function sessionPrefix({ prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  if (prefixRule === undefined) return [];
+  const value = { allow: true, scope: "session", rule: prefixRule } as const;
+  return [{ label: approval.session(prefixRule), key: "s", value }];
+}
+
+function forProject({ projectRule = "", prefixRule }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+  const detail = approval.keptOutside;
+  const value = { allow: true, scope: "project" } as const;
+  const exact: Answer = { label: approval.project(projectRule), key: "p", value, detail };
+  if (prefixRule === undefined) return [exact];
+  return [exact, { label: approval.project(prefixRule), key: "k", value: { ...value, rule: prefixRule } }];
+}
+
+function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
+  const { approval } = style.texts;
+  const { rule, prefixRule, savedIn, why, tool, checkRule } = request;
+  const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
+  const value = { allow: true, scope: "always" } as const;
+  const label = rule === undefined
+    ? why?.code === "trust" && approval.alwaysTool(tool)
+    : approval.always(rule);
+  const answers: Answer[] = label ? [{ label, key: "e", value, ...saved }] : [];
+  if (prefixRule !== undefined) {
+    answers.push({ label: approval.always(prefixRule), key: "w", value: { ...value, rule: prefixRule } });
+  }
+  if (rule === undefined || !checkRule) return answers;
+  return [...answers, {
+    label: approval.editRule,
+    key: "o",
+    initial: rule,
+    write: (text) => ({ ...value, rule: text }),
+    check(text) {
+      const refusal = checkRule(text);
+      return refusal && refusalText(text, refusal, style);
+    },
+  }];
+}
+
+function refusalText(rule: string, refusal: RuleRefusal, { texts, reasons }: ApprovalStyle): string {
+  const { approval } = texts;
+  if (refusal.code === "unreadable") {
+    return reasons.said(refusal.said, approval.unreadableRule(refusal.message, refusal.remedy));
+  }
+  if (refusal.code === "noMatch") return approval.ruleElsewhere(rule);
+  return approval.widerRule(rule, refusal.widest);
+}
+
+type Change = NonNullable<ApprovalRequest["changes"]>[number];
+
+/** Targets of a destructive command that are listed. */
+const MAX_TARGETS = 10;
+/** Characters of a finding, which the call below says in full. */
+const MAX_FINDING = 1000;
+/** Characters of a call that are shown. Nobody reads more, and laying it out would hold up the chat. */
+const MAX_SHOWN = 100_000;
+
+/** A question where no panel can be drawn: what it says, and its answers. */
+export interface QuestionInLines<T> {
+  readonly text: string;
+  readonly entries: readonly Entry<T>[];
+}
+
+export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
+
+/** Asks whether a call may run. */
+export async function approvalPanel(
+  request: ApprovalRequest,
+  style: ApprovalStyle,
+): Promise<ChoicePanel<ApprovalAnswer>> {
+  const { destructive, escape, directory } = request;
+  const view = await RequestView.open(request, style);
+  const body = new ScrollText((columns) => view.rows(columns));
+  const risky = destructive !== undefined || escape !== undefined || directory !== undefined ||
+    isTooLong(request);
+  const entries = answersOf(request, style);
+  const no = entries.length - 1;
+  return new ChoicePanel({
+    title: titleOf(request, style),
+    tone: destructive ? "danger" : escape ? "warning" : "plain",
+    body,
+    entries,
+    leave: style.texts.hints.stop,
+    // What cannot be taken back is not what a mere Enter does.
+    current: risky ? no : 0,
+    unseen: no,
+  }, style);
+}
+
+/** The same question in lines of so many columns, and its answers, for a terminal that shows no panels. */
+export async function approvalInLines(
+  request: ApprovalRequest,
+  style: ApprovalStyle,
+  columns: number,
+): Promise<ApprovalLines> {
+  const view = await RequestView.open(request, style);
+  const text = [titleOf(request, style), ...view.rows(columns)].join("\n");
+  const named = (label: string) => exactRows(label.replaceAll("\n", "\\x0a"), Infinity, String).join("");
+  const plain = (entry: Entry<ApprovalAnswer>): Entry<ApprovalAnswer> => ({
+    ...entry,
+    label: named(entry.label),
+    ...("entries" in entry ? { entries: entry.entries.map(plain) } : {}),
+  });
+  return { text, entries: answersOf(request, style).map(plain) };
+}
+
+function titleOf(
+  { agent, destructive, directory, escape, reason, why, tool }: ApprovalRequest,
+  { texts: { approval }, reasons }: ApprovalStyle,
+): string {
+  // What the jail and the findings say is told below, in full.
+  const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
+  if (escape) return whose + (escape.network ? approval.escapeOnline : approval.escape);
+  if (directory !== undefined) return whose + approval.directory;
+  if (destructive) return whose + approval.destructive;
+  const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
+  return reason === "" || why?.code === "noRule" ? question : `${question}\n${reasons.asked(why, reason)}`;
+}
+
+/** Reports whether a part of the call is out of sight: then a mere Enter does not let it run. */
+function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
+  return Math.max(subject.length, rest.length) > MAX_SHOWN;
+}
+
+/** What is asked about, in full. */
+class RequestView {
+  readonly #request: ApprovalRequest;
+  readonly #style: ApprovalStyle;
+  readonly #marks: DiffMarks | undefined;
+
+  private constructor(request: ApprovalRequest, style: ApprovalStyle, marks: DiffMarks | undefined) {
+    this.#request = request;
+    this.#style = style;
+    this.#marks = marks;
+  }
+
+  static async open(request: ApprovalRequest, style: ApprovalStyle): Promise<RequestView> {
+    const marks = request.changes ? await loadDiffMarks(style.palette).catch(() => undefined) : undefined;
+    return new RequestView(request, style, marks);
+  }
+
+  rows(columns: number): string[] {
+    const { palette, texts: { approval } } = this.#style;
+    const { changes, escape } = this.#request;
+    const words = (text: string) => wordRows(text, columns, palette.warning).map(palette.warning);
+    return [
+      ...this.#findings(columns),
+      ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
+      ...(escape ? words(approval.escapeWhy(escape.evidence)) : []),
+      ...(escape && !escape.network ? words(approval.escapeMeans) : []),
+    ];
+  }
+
+  /** The beginning of a text, laid out, and how much of it is left out. */
+  #bounded(text: string, columns: number, rows: (text: string) => string[]): string[] {
+    if (text.length <= MAX_SHOWN) return rows(text);
+    const { palette, texts: { approval } } = this.#style;
+    const warning = approval.leftOut(grouped(MAX_SHOWN), grouped(text.length));
+    return [
+      ...wordRows(warning, columns, palette.warning).map(palette.bad),
+      ...rows(text.slice(0, MAX_SHOWN)),
+    ];
+  }
+
+  /** Lines of the text as they are; a row that only goes on with a line looks different from a new line. */
+  #subject(columns: number): string[] {
+    const { palette } = this.#style;
+    const { subject, rest } = this.#request;
+    const [begin, goOn] = [palette.accent("│ "), palette.dim("┆ ")];
+    const lines = (text: string) =>
+      text.split("\n").flatMap((line) =>
+        exactLine(line, columns - 2, palette.warning)
+          .map((row, index) => `${index === 0 ? begin : goOn}${row}`)
+      );
+    const more = (text: string) => exactRows(text, columns - 2, palette.warning).map((row) => `  ${row}`);
+    return [
+      ...this.#bounded(subject, columns, lines),
+      ...(rest === undefined ? [] : this.#bounded(rest, columns, more)),
+    ];
+  }
+
+  #findings(columns: number): string[] {
+    const { palette, reasons, texts: { approval } } = this.#style;
+    const { subject, destructive = [] } = this.#request;
+    const bad = (text: string, lead: string) =>
+      wordRows(shortened(text), columns - lead.length, palette.warning)
+        .map((row, index) => palette.bad(`${index === 0 ? lead : " ".repeat(lead.length)}${row}`));
+    return destructive.flatMap((finding) => {
+      const { command, targets } = finding;
+      const reason = reasons.destructive(finding, finding.reason);
+      // Most reasons name their targets already.
+      const unnamed = targets.filter(({ path }) => !reason.includes(path));
+      const more = unnamed.length - MAX_TARGETS;
+      return [
+        ...bad(command.trim() === subject.trim() ? reason : `${shortened(command)}: ${reason}`, "! "),
+        ...unnamed.slice(0, MAX_TARGETS).flatMap(({ path, files, more }) =>
+          bad(
+            files === undefined ? path : `${path} · ${approval.files(grouped(files), more ?? false)}`,
+            "  • ",
+          )
+        ),
+        ...(more > 0 ? bad(approval.moreTargets(more), "  • ") : []),
+      ];
+    });
+  }
+
+  #change(change: Change, columns: number): string[] {
+    const { palette } = this.#style;
+    const from = change.from === undefined ? "" : `${change.from} → `;
+    const head = exactRows(`${from}${change.path}`, columns, palette.warning);
+    const figures = `${this.#style.texts.approval.changes[change.change]} ${lineFigures(change)}`;
+    const last = head.at(-1) ?? "";
+    const fits = displayWidth(last) + 2 + displayWidth(figures) <= columns;
+    return [
+      ...head.slice(0, -1).map(palette.bold),
+      palette.bold(last) + (fits ? palette.dim(`  ${figures}`) : ""),
+      ...(fits ? [] : [palette.dim(figures)]),
+      ...this.#bounded(
+        change.diff ?? "",
+        columns,
+        (diff) => diffRows(diff, columns, { palette, marks: this.#marks }),
+      ),
+    ];
+  }
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_FINDING ? `${text.slice(0, MAX_FINDING)}…` : text;
+}
