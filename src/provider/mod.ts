@@ -3,12 +3,10 @@ import { lazy } from "../util/lazy.ts";
 
 export { type CreateOptions, createProvider } from "./create_provider.ts";
 export { askOneWord, type CheckFailure, checkProvider } from "./check_provider.ts";
-export type { Embeddings } from "./provider.ts";
 export type { LocalServer } from "./local/local_servers.ts";
 export type { WindowFound } from "./local/local_servers.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export { protocolFailure } from "./errors.ts";
-export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contract.ts";
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider, ToolMode } from "./provider.ts";
 export { effortsOf } from "./model/model_info.ts";
@@ -24,7 +22,7 @@ export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { optionalMembers } from "./wrap.ts";
 export { otherVendorSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
 /** The head of a conversation whose tools are taught in the system prompt. */
-export const loadTaughtPrefix = lazy(() => import("./tool_modes/syntax.ts"));
+export const loadTaughtPrefix = lazy(() => import("./tool_modes/taught_form.ts"));
 /** Reads calls out of texts. */
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
 /** Asks a server for the context window of a model. */

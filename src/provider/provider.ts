@@ -73,14 +73,6 @@ export interface ModelRequest {
   readonly onCall?: (tool: string) => void;
 }
 
-/** Texts as vectors, in the order of the texts. */
-export interface Embeddings {
-  /** One for each text, all of the same number of dimensions; not normalised by us. */
-  readonly vectors: readonly (readonly number[])[];
-  /** Tokens as the server counted them; undefined when it does not say. */
-  readonly inputTokens: number | undefined;
-}
-
 /**
  * Speaks to one model.
  *
@@ -106,14 +98,6 @@ export interface Provider {
   askWindow?(): Promise<number | undefined>;
   /** The head of a conversation as it is sent, where that is another one. */
   sentPrefix?(prefix: Prefix): Prefix;
-  /**
-   * Vectors for texts from a model of the same endpoint, which need not be the one that `stream` speaks to.
-   * Absent where the kind has none. Long lists are sent in several requests, which are repeated like others.
-   *
-   * Contract: all texts or none; no other server is ever asked. Rejects with a ReasonixError (exit
-   * "provider"), or with the reason of the signal.
-   */
-  embed?(texts: readonly string[], model: string, signal?: AbortSignal): Promise<Embeddings>;
   /**
    * Input tokens of a request as the server counts them beforehand, where it does that. Rejects with a
    * ReasonixError.

@@ -8,7 +8,6 @@ const OPTIONAL = {
   rehearse: 0,
   askWindow: 0,
   sentPrefix: 0,
-  embed: 0,
   count: 0,
 } satisfies Record<
   Optional,

@@ -90,13 +90,6 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
       return await told(async () => await provider.count?.({ prefix: PREFIX, messages: HELLO }, signal()));
     },
   }],
-  "src/provider/wire/embeddings.ts": [{
-    names: true,
-    run: async (origins) => {
-      const provider = await openClient({ url: `${origins.first}/v1` }, { apiKey: KEY });
-      return await told(async () => await provider.embed?.(["a text"], "m", signal()));
-    },
-  }],
   "src/provider/wire/model_list.ts": ["openai", "responses", "anthropic", "google"].map((kind) => ({
     names: true,
     run: (origins) =>

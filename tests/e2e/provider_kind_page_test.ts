@@ -1,7 +1,7 @@
 /** The page about writing a provider kind, followed to the letter: its two files, tested by its command. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { PROVIDER_CONTRACT } from "../../mod.ts";
 import { denoDir, makeWorld } from "../support/program.ts";
+import { PROVIDER_CONTRACT } from "../support/provider_contract.ts";
 import { codeBlocks } from "../support/readme.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -12,6 +12,8 @@ Deno.test("the page about provider kinds works as it stands: its kind keeps ever
   const [kind = "", test = ""] = await codeBlocks(PAGE, "ts");
   await world.write("kind.ts", kind);
   await world.write("kind_test.ts", test);
+  const contract = await Deno.readTextFile(`${ROOT}tests/support/provider_contract.ts`);
+  await world.write("provider_contract.ts", contract.replace("../../mod.ts", "@reasonix/reasonix"));
   const { imports } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
   await world.write(
     "deno.json",

@@ -27,7 +27,6 @@ export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> 
   "src/provider/managed/managed_server.ts": "functions",
   "src/provider/network/command_key.ts": "functions",
   "src/provider/network/http_client.ts": "functions",
-  "src/provider/wire/embeddings.ts": "functions",
   "src/provider/wire/http_stream.ts": "program",
   "src/provider/wire/model_list.ts": "functions",
   "src/util/network/fetch.ts": "all",

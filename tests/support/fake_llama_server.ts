@@ -1,6 +1,6 @@
 /**
  * Stands for llama-server: takes its flags, is "Loading model" for a while, and answers /health, /props, chat
- * completions and embeddings as its public description says. How it behaves stands in its model file, behind
+ * completions as its public description says. How it behaves stands in its model file, behind
  * the magic.
  */
 import { contentType, type FakeModel, MAGIC } from "./fake_llama.ts";
@@ -115,13 +115,6 @@ async function complete(request: Request): Promise<Response> {
   return sse([delta(`Hello from ${port}, `), delta(`request ${requests}.`), end, { choices: [], usage }]);
 }
 
-/** Vectors with the length of each text first. */
-async function embed(request: Request): Promise<Response> {
-  const { input } = await request.json() as { input: readonly string[] };
-  const data = input.map((text, index) => ({ object: "embedding", index, embedding: [text.length, 0.5] }));
-  return Response.json({ object: "list", data: data.toReversed(), usage: { prompt_tokens: 7 } });
-}
-
 async function answer(request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
   if (pathname === "/health") {
@@ -137,7 +130,6 @@ async function answer(request: Request): Promise<Response> {
       model_path: value("--model"),
     });
   }
-  if (pathname === "/v1/embeddings") return await embed(request);
   if (pathname.startsWith("/v1/")) return await complete(request);
   return error(404, "File Not Found", "not_found_error");
 }

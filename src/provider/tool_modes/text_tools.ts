@@ -18,71 +18,55 @@ import { CallScanner } from "./call_scanner.ts";
 import {
   escapeMarkers,
   exampleCall,
+  readTaughtCall,
   requiredNames,
   taughtPrefix,
   type TextCall,
   writeCall,
   writeResult,
-} from "./syntax.ts";
-import { readTaughtCall } from "./taught_call.ts";
+} from "./taught_form.ts";
 
 /**
- * - "pseudo": the model is told in the system prompt how to write calls; results are messages of the user.
- * - "none": there are no tools; calls of earlier models are told as text.
+ * - "pseudo": the system prompt teaches how to write calls; results are messages of the user.
+ * - "none": there are no tools; calls of earlier models are sent as text.
  * - "official with text": tools are declared as the wire has it, and calls in the text count, too.
  */
 export type TextToolMode = "pseudo" | "none" | "official with text";
 
-type Stream = Provider["stream"];
-
 /** Gives a provider another way of calling tools, whatever its wire is. */
 export function withTextTools(provider: Provider, mode: TextToolMode): Provider {
-  const requests = new TextRequests(provider, mode);
-  const wrap = (stream: Stream): Stream => (request, signal) => {
-    const sent = requests.of(request);
-    const { tools } = request.prefix;
-    const reads = mode !== "none" && request.toolChoice !== "none" && tools.length > 0;
-    const replies = stream(sent, signal);
-    if (reads) return new TextReply(provider, mode, request).chunks(replies);
+  const isTaught = mode === "pseudo";
+  const prefixes = new WeakMap<Prefix, Prefix>();
+  const sentPrefix = (prefix: Prefix): Prefix => {
+    const known = prefixes.get(prefix);
+    if (known) return known;
+    const sent = isTaught ? taughtPrefix(prefix) : { system: prefix.system, tools: [] };
+    prefixes.set(prefix, sent);
+    return sent;
+  };
+  const history = new TextHistory(provider.model);
+  const sentRequest = (request: ModelRequest): ModelRequest => {
+    if (mode === "official with text") return request;
+    const { prefix, messages, maxOutputTokens } = request;
+    return {
+      prefix: sentPrefix(prefix),
+      messages: history.messages(messages, prefix),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    };
+  };
+  const wrap = (stream: Provider["stream"]): Provider["stream"] => (request, signal) => {
+    const replies = stream(sentRequest(request), signal);
+    const reads = mode !== "none" && request.toolChoice !== "none" && request.prefix.tools.length > 0;
+    if (reads) return new TextReply(provider.model, request, isTaught).chunks(replies);
     return mode === "official with text" ? replies : withoutCalls(replies);
   };
   const { rehearse, count } = provider;
   return wrapProvider(provider, {
     stream: wrap((request, signal) => provider.stream(request, signal)),
     ...(rehearse ? { rehearse: wrap((request, signal) => rehearse.call(provider, request, signal)) } : {}),
-    ...(count ? { count: (request, signal) => count.call(provider, requests.of(request), signal) } : {}),
-    ...(mode === "official with text" ? {} : { sentPrefix: (prefix: Prefix) => requests.prefix(prefix) }),
+    ...(count ? { count: (request, signal) => count.call(provider, sentRequest(request), signal) } : {}),
+    ...(mode === "official with text" ? {} : { sentPrefix }),
   });
-}
-
-/** Requests as the wire gets them. */
-class TextRequests {
-  readonly #mode: TextToolMode;
-  readonly #history: TextHistory;
-  readonly #prefixes = new WeakMap<Prefix, Prefix>();
-
-  constructor({ model }: Provider, mode: TextToolMode) {
-    this.#mode = mode;
-    this.#history = new TextHistory(model);
-  }
-
-  of(request: ModelRequest): ModelRequest {
-    if (this.#mode === "official with text") return request;
-    const { prefix, messages, maxOutputTokens } = request;
-    return {
-      prefix: this.prefix(prefix),
-      messages: this.#history.messages(messages, prefix),
-      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    };
-  }
-
-  prefix(prefix: Prefix): Prefix {
-    const known = this.#prefixes.get(prefix);
-    if (known) return known;
-    const made = this.#mode === "pseudo" ? taughtPrefix(prefix) : { system: prefix.system, tools: [] };
-    this.#prefixes.set(prefix, made);
-    return made;
-  }
 }
 
 /** A model that has no tools may still send a call: nothing is there to run it. */
@@ -93,105 +77,90 @@ async function* withoutCalls(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk
   }
 }
 
+type Model = Pick<ModelInfo, "provider" | "id">;
+
 /** One reply whose text may hold calls. */
 class TextReply {
-  readonly #provider: Provider;
+  readonly #model: Model;
   readonly #request: ModelRequest;
   readonly #taught: boolean;
   #scanner: CallScanner;
-  #said = "";
+  #text = "";
   #calls: ToolCall[] = [];
   #parts: ProviderPart[] = [];
 
-  constructor(provider: Provider, mode: TextToolMode, request: ModelRequest) {
-    this.#provider = provider;
+  constructor(model: Model, request: ModelRequest, taught: boolean) {
+    this.#model = model;
     this.#request = request;
-    this.#taught = mode === "pseudo";
-    this.#scanner = this.#open();
+    this.#taught = taught;
+    this.#scanner = this.#newScanner();
   }
 
   async *chunks(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk, void> {
     for await (const chunk of chunks) {
-      switch (chunk.type) {
-        case "text":
-          yield* this.#say(this.#scanner.push(chunk.text));
-          break;
-        case "tool_call":
-          this.#calls.push(chunk.call);
-          break;
-        case "part":
-          this.#parts.push(chunk.part);
-          break;
-        case "retry":
-          [this.#scanner, this.#said, this.#calls, this.#parts] = [this.#open(), "", [], []];
-          yield chunk;
-          break;
-        case "done":
-          yield* this.#end(chunk.reason);
-          break;
-        case "error":
-          yield* this.#say(this.#scanner.rest);
-          yield chunk;
-          break;
-        default:
-          yield chunk;
+      if (chunk.type === "text") yield* this.#say(this.#scanner.push(chunk.text));
+      else if (chunk.type === "tool_call") this.#calls.push(chunk.call);
+      else if (chunk.type === "part") this.#parts.push(chunk.part);
+      else if (chunk.type === "done") yield* this.#end(chunk.reason);
+      else {
+        if (chunk.type === "error") yield* this.#say(this.#scanner.rest());
+        if (chunk.type === "retry") {
+          [this.#scanner, this.#text, this.#calls, this.#parts] = [this.#newScanner(), "", [], []];
+        }
+        yield chunk;
       }
     }
   }
 
-  #open(): CallScanner {
-    const { prefix: { tools }, onCall } = this.#request;
-    return new CallScanner({
-      tools: new Map(tools.map((tool) => [tool.name, tool])),
-      taught: this.#taught,
-      onCall,
-    });
+  #newScanner(): CallScanner {
+    const tools = new Map(this.#request.prefix.tools.map((tool) => [tool.name, tool]));
+    return new CallScanner({ tools, taught: this.#taught });
   }
 
-  /** Ends the reply. Calls of the server count alone: a text that repeats them is text. */
+  /** Ends the reply. Calls that the server recognized count alone: a text that repeats them is text. */
   *#end(finish: FinishReason): Generator<Chunk, void> {
-    const own = this.#calls.length > 0;
-    const { text, calls, raw, shortened } = this.#scanner.end(own ? "content_filter" : finish);
+    const hasOwn = this.#calls.length > 0;
+    const { text, calls, raw, shortened } = this.#scanner.end(hasOwn ? "content_filter" : finish);
     yield* this.#say(text);
-    const all = own ? this.#calls : this.#named(calls);
+    const all = hasOwn ? this.#calls : withIds(calls, this.#request.messages);
     for (const call of all) yield { type: "tool_call", call };
     // Parts of the wire belong to the text as it came, which is not the text that goes back.
-    if (!shortened && !(own && this.#taught)) {
+    if (!shortened && !(hasOwn && this.#taught)) {
       for (const part of this.#parts) yield { type: "part", part };
     }
     if (this.#taught && calls.length > 0) {
-      const { provider, id } = this.#provider.model;
-      const data = { text: raw, of: nameOf(this.#said, all) };
-      yield { type: "part", part: { kind: TEXT_CALLS, provider, model: id, data } };
+      const data = { text: raw, of: digestOfReply(this.#text, all) };
+      yield {
+        type: "part",
+        part: { kind: TEXT_CALLS, provider: this.#model.provider, model: this.#model.id, data },
+      };
     }
     const called = all.length > 0 && (finish === "stop" || finish === "unknown");
     yield { type: "done", reason: called ? "tool_calls" : finish };
   }
 
   *#say(text: string): Generator<Chunk, void> {
-    this.#said += text;
+    this.#text += text;
     if (text !== "") yield { type: "text", text };
-  }
-
-  /** Calls with ids that no other call of the conversation has. */
-  #named(calls: readonly TextCall[]): readonly ToolCall[] {
-    if (calls.length === 0) return [];
-    const { messages } = this.#request;
-    const taken = new Set(
-      messages.flatMap((message) =>
-        message.role === "assistant" ? (message.calls ?? []).map((call) => call.id) : []
-      ),
-    );
-    let number = 0;
-    return calls.map((call) => {
-      let id = `call_${messages.length}_${number++}`;
-      while (taken.has(id)) id = `call_${messages.length}_${number++}`;
-      return { id, ...call };
-    });
   }
 }
 
-/** A conversation as text, as far as it has been written. */
+/** The calls with ids that no other call of the conversation has. */
+function withIds(calls: readonly TextCall[], messages: readonly Message[]): readonly ToolCall[] {
+  const taken = new Set(
+    messages.flatMap((message) => message.role === "assistant" ? message.calls ?? [] : []).map(({ id }) =>
+      id
+    ),
+  );
+  let number = 0;
+  return calls.map((call) => {
+    let id = `call_${messages.length}_${number++}`;
+    while (taken.has(id)) id = `call_${messages.length}_${number++}`;
+    return { id, ...call };
+  });
+}
+
+/** A conversation as text, as far as it was written. */
 interface Written {
   readonly prefix: Prefix;
   readonly messages: Message[];
@@ -210,10 +179,10 @@ interface Written {
  * also after a resume.
  */
 class TextHistory {
-  readonly #model: Pick<ModelInfo, "provider" | "id">;
+  readonly #model: Model;
   readonly #written = new WeakMap<readonly Message[], Written>();
 
-  constructor(model: Pick<ModelInfo, "provider" | "id">) {
+  constructor(model: Model) {
     this.#model = model;
   }
 
@@ -259,13 +228,13 @@ class TextHistory {
   /** A reply as the model wrote it, or with its calls in the canonical form where that is not known. */
   #reply(whole: AssistantMessage): AssistantMessage {
     const { calls = [], parts = [], ...message } = whole;
-    const [own] = partsFor(whole, TEXT_CALLS, this.#model);
+    const [part] = partsFor(whole, TEXT_CALLS, this.#model);
     const others = parts.filter(({ kind }) => kind !== TEXT_CALLS);
-    const kept = others.length > 0 ? { parts: others } : {};
-    if (calls.length === 0) return { ...message, ...kept };
-    const content = own && restored(own.data, message.content, calls);
+    const otherParts = others.length > 0 ? { parts: others } : {};
+    if (calls.length === 0) return { ...message, ...otherParts };
+    const content = part && restored(part.data, message.content, calls);
     // Other parts belong to the text as it was.
-    if (content !== undefined) return { ...message, content, ...kept };
+    if (content !== undefined) return { ...message, content, ...otherParts };
     const texts = [message.content.trimEnd(), ...calls.map(writeCall)].filter((text) => text !== "");
     return { ...message, content: texts.join("\n\n") };
   }
@@ -278,7 +247,7 @@ class TextHistory {
  */
 function restored(data: unknown, content: string, calls: readonly ToolCall[]): string | undefined {
   if (!isRecord(data)) return undefined;
-  if (typeof data.text === "string") return data.of === nameOf(content, calls) ? data.text : undefined;
+  if (typeof data.text === "string") return data.of === digestOfReply(content, calls) ? data.text : undefined;
   if (!Array.isArray(data.layout)) return undefined;
   let at = 0;
   const texts = data.layout.map((item) => {
@@ -289,8 +258,8 @@ function restored(data: unknown, content: string, calls: readonly ToolCall[]): s
   return at === content.length && texts.every((text) => text !== undefined) ? texts.join("") : undefined;
 }
 
-/** Name of what was shown of a reply, and of its calls. */
-function nameOf(content: string, calls: readonly ToolCall[]): string {
+/** Digest of the text of a reply and of its calls. */
+function digestOfReply(content: string, calls: readonly ToolCall[]): string {
   return digestOf([content, calls.map((call) => [call.name, call.arguments])]);
 }
 

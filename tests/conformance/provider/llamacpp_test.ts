@@ -1,13 +1,6 @@
 /** The life of a managed llama-server: who starts, shares and ends it, whatever happens to whom. */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "../../support/assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { START_FLAGS } from "../../../cli/terminal/start_flags.ts";
-import { ReasonixError } from "../../../src/core/mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
 import { processStart } from "../../../src/util/process.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../../support/fake_llama.ts";
@@ -198,35 +191,6 @@ unix("a server that is killed twice is an error with the last lines of its log",
   assertStringIncludes(error?.message ?? "", "CUDA error: out of memory");
   assertEquals(stage.fake.starts().length, 2);
 });
-
-unix("vectors come from the server that is started for them, with its key", async () => {
-  await using stage = await Stage.open({ loadMs: 100 });
-  const provider = await stage.provider();
-  const { vectors, inputTokens } = await provider.embed?.(["a", "世界", "👩‍👩‍👧"], "tiny") ?? {};
-  assertEquals([vectors, inputTokens], [[[1, 0.5], [2, 0.5], [8, 0.5]], 7]);
-  assertMatch((await collect(provider)).text, /^Hello from \d+, request 1\.$/);
-  assertEquals(stage.fake.starts().length, 1);
-});
-
-unix(
-  "vectors that cannot be had are an error with the reason, or of the abort while the model loads",
-  async () => {
-    await using broken = await Stage.open({ diesLoading: 20 });
-    const provider = await broken.provider();
-    const error = await assertRejects(
-      () => provider.embed?.(["a"], "tiny") ?? Promise.resolve(),
-      ReasonixError,
-    );
-    assertEquals(error.exit, "provider");
-    assertMatch(error.message, /missing tensor/);
-    await using slow = await Stage.open({ loadMs: 600_000 });
-    const controller = new AbortController();
-    const embedded = (await slow.provider()).embed?.(["a"], "tiny", controller.signal);
-    await slow.until(() => slow.fake.starts().length === 1, "the server starts");
-    controller.abort(new DOMException("enough", "AbortError"));
-    await assertRejects(() => embedded ?? Promise.resolve(), DOMException, "enough");
-  },
-);
 
 unix("a server that listens beyond this machine is warned of once, and spoken to from near", async () => {
   await using stage = await Stage.open();

@@ -3,12 +3,12 @@
  * tests/support/wires/wires.ts, another one with an entry in `HARNESSES`.
  */
 import { assert } from "../../support/assert.ts";
-import { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "../../../mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
 import { PROVIDER_KINDS } from "../../../src/provider/kinds.ts";
 import { fakeLlama } from "../../support/fake_llama.ts";
 import { InstantClock, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../support/model_server.ts";
+import { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "../../support/provider_contract.ts";
 import { OPENAI_WIRE } from "../../support/wires/openai.ts";
 import type { ScriptedWire } from "../../support/wires/scripted_wire.ts";
 import { WIRES } from "../../support/wires/wires.ts";

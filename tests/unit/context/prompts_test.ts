@@ -7,7 +7,7 @@ import { summarize, type SummaryTask } from "../../../src/context/compaction/sum
 import { systemPrompt } from "../../../src/context/mod.ts";
 import { openConversation, Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";
-import { taughtPrefix } from "../../../src/provider/tool_modes/syntax.ts";
+import { taughtPrefix } from "../../../src/provider/tool_modes/taught_form.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assertEquals } from "../../support/assert.ts";
 

@@ -1,7 +1,7 @@
 /** Wrappers of a provider lose nothing of what it can do besides streaming. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Chunk } from "../../../src/core/mod.ts";
-import type { Embeddings, ModelRequest, Provider } from "../../../src/provider/mod.ts";
+import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import { recordProvider } from "../../../src/provider/cassette/record.ts";
 import { withTextTools } from "../../../src/provider/tool_modes/text_tools.ts";
 import { Fallback } from "../../../src/run/fallback.ts";
@@ -48,11 +48,6 @@ class Whole implements Required<Provider> {
     return Promise.resolve(8192);
   }
 
-  embed(): Promise<Embeddings> {
-    this.#asked.push("embed");
-    return Promise.resolve({ vectors: [], inputTokens: 0 });
-  }
-
   count(request: ModelRequest): Promise<number> {
     return this.#note("count", request, 7);
   }
@@ -76,7 +71,6 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
     rehearse: () => provider.rehearse && Array.fromAsync(provider.rehearse(request, signal)),
     sentPrefix: () => provider.sentPrefix?.(PREFIX),
     askWindow: () => provider.askWindow?.(),
-    embed: () => provider.embed?.([], "m"),
     count: () => provider.count?.(request, signal),
   };
   const has = [];
@@ -87,7 +81,6 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
 const ALL = [
   "askWindow",
   "count",
-  "embed",
   "model",
   "name",
   "rehearse",
@@ -110,7 +103,7 @@ Deno.test("a provider that is recorded, or calls tools in another way, still has
     for (const wrap of wrappers) {
       const inner = new Whole();
       assertEquals(await useAll(await wrap(inner)), ALL);
-      for (const name of ["askWindow", "count", "embed", "rehearse", "stream"]) {
+      for (const name of ["askWindow", "count", "rehearse", "stream"]) {
         assert(inner.asked.includes(name), name);
       }
     }

@@ -1,7 +1,7 @@
 import { isLoopback } from "../../../config/mod.ts";
 import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
 import { unlessAborted } from "../../../util/timer.ts";
-import { errorOf, ProviderFailure } from "../../errors.ts";
+import { ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../wire/endpoint.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
@@ -52,11 +52,6 @@ class LlamaCpp {
         this.#ready().catch(() => {});
         const { rehearse, stream } = this.#rehearsed;
         return (rehearse ?? stream)(request, signal);
-      },
-      embed: async (texts, model, signal) => {
-        const { embed } = await this.#clientOf(await unlessAborted(this.#readyOrError(), signal));
-        if (!embed) throw new ReasonixError(`Provider "${entry.name}" has no embeddings`);
-        return await embed(texts, model, signal);
       },
       askWindow: async () => (await this.#ready()).window,
     };
@@ -149,14 +144,6 @@ class LlamaCpp {
 
   #ready(): Promise<ReadyServer> {
     return this.#server.ready(this.#options.deps.fetch);
-  }
-
-  async #readyOrError(): Promise<ReadyServer> {
-    try {
-      return await this.#ready();
-    } catch (error) {
-      throw error instanceof ProviderFailure ? errorOf(error) : error;
-    }
   }
 
   /** Speaks to the server; another one after a new start has another address and key. */

@@ -34,15 +34,14 @@ const COMPLETIONS = /\/chat\/completions$/;
 function createOpenAi(options: KindOptions): Provider {
   const { entry } = options;
   const endpoint = endpointOf(options);
-  const headers = requestHeaders(options, bearer(options));
   const buffer = new RequestBuffer(({ prefix }) =>
     entry.compat.alternate_roles
       ? new AlternatingMessages(options, prefix)
       : new ChatMessages(options, prefix)
   );
-  const provider = streamingProvider(options, {
+  return streamingProvider(options, {
     url: endpointUrl(entry, "/chat/completions", COMPLETIONS),
-    headers,
+    headers: requestHeaders(options, bearer(options)),
     endpoint,
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
@@ -55,14 +54,6 @@ function createOpenAi(options: KindOptions): Provider {
         onCall: request.onCall,
       }, entry.compat.think_tags),
   });
-  const embeddings = { url: endpointUrl(entry, "/embeddings", COMPLETIONS), headers, endpoint };
-  return {
-    ...provider,
-    embed: async (texts, model, signal) => {
-      const { embedTexts } = await import("../../wire/embeddings.ts");
-      return await embedTexts(options, embeddings, { texts, model, signal });
-    },
-  };
 }
 
 function bearer({ apiKey }: KindOptions): Record<string, string> {

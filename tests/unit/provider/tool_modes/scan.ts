@@ -1,7 +1,7 @@
 /** Tools for tests of calls as text, and what a scanner makes of a reply. */
 import type { FinishReason, ToolSchema } from "../../../../src/core/mod.ts";
 import { CallScanner } from "../../../../src/provider/tool_modes/call_scanner.ts";
-import type { TextCall } from "../../../../src/provider/tool_modes/syntax.ts";
+import type { TextCall } from "../../../../src/provider/tool_modes/taught_form.ts";
 
 function tool(name: string, required: readonly string[], optional: Record<string, string> = {}): ToolSchema {
   const texts = Object.fromEntries(required.map((key) => [key, { type: "string", description: key }]));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { fencedCalls } from "../../../../src/provider/tool_modes/call_scanner.ts";
-import { writeCall } from "../../../../src/provider/tool_modes/syntax.ts";
+import { writeCall } from "../../../../src/provider/tool_modes/taught_form.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { brief, scan, TOOLS } from "./scan.ts";
 import { SEED } from "../../../support/seed.ts";

@@ -2,12 +2,13 @@ import type {
   AssistantMessage,
   Chunk,
   Message,
+  ModelRequest,
+  Provider,
   ProviderError,
   ToolCall,
   ToolMessage,
   Usage,
-} from "../core/mod.ts";
-import type { ModelRequest, Provider } from "./provider.ts";
+} from "../../mod.ts";
 
 /** The answer of the server to one request of a case. */
 export interface ContractTurn {
