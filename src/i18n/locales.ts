@@ -44,7 +44,10 @@ export async function loadTexts<A extends keyof Texts>(area: A, locale: Locale):
     const { texts } = locale === "en" ? await import("./en/reasons.ts") : await import("./zh_cn/reasons.ts");
     return texts as Texts[A];
   }
-  const [{ texts }, translator] = await Promise.all([AREAS[area as keyof typeof AREAS](), loadTranslator(locale)]);
+  const [{ texts }, translator] = await Promise.all([
+    AREAS[area as keyof typeof AREAS](),
+    loadTranslator(locale),
+  ]);
   const make: (t: Translate) => unknown = texts;
   if (locale === "en") return make(translator.tag) as Texts[A];
   return make((await import("./zh_cn/transition.ts")).tagOf(translator)) as Texts[A];
