@@ -5,7 +5,6 @@ import {
   message,
   type MessageValue,
   type Text,
-  textOf,
   type WrittenMessage,
 } from "../core/mod.ts";
 
