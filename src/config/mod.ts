@@ -43,7 +43,7 @@ export {
 } from "./config_paths.ts";
 export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
-export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
+export { ConfigError, type ConfigProblem, formatProblem, problemText } from "./problem.ts";
 export type { ConfiguredHook } from "./hooks/hooks.ts";
 export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
 export type { PluginEntry } from "./schema/plugin_schema.ts";

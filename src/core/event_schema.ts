@@ -282,7 +282,7 @@ export const EVENT_KINDS = {
     maxAttempts: z.number(),
     waitMs: z.number(),
     reason: z.string(),
-    /** The reason for other languages: each `[template, ...values]`, a value being a text or such an array. */
+    /** The reason for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,
     discarded: z.boolean(),
   }),
@@ -385,6 +385,8 @@ export const EVENT_KINDS = {
     state: z.enum(["disabled", "idle", "starting", "ready", "failed", "needs-auth", "stopped"]),
     /** The reason why it failed. */
     detail: z.optional(z.string()),
+    /** The detail for other languages. */
+    said,
     /** The number of tools it offers. */
     tools: z.optional(z.number()),
     durationMs: z.optional(z.number()),
@@ -436,7 +438,7 @@ export const EVENT_KINDS = {
     text: z.string(),
     /** What the text says, where it is about what confines commands. */
     confinement: z.optional(confinement),
-    /** The text for other languages: each `[template, ...values]`, a value being a text or such an array. */
+    /** The text for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,
   }),
   /** A failure the user should know. */
@@ -449,7 +451,7 @@ export const EVENT_KINDS = {
     limit: z.optional(z.enum(["steps", "time", "cost", "repairs"])),
     /** The reason in words, for people. */
     detail: z.optional(z.string()),
-    /** The same for other languages: each `[template, ...values]`, a value being a text or such an array. */
+    /** The same for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,
     answer: z.string(),
     steps: z.number(),

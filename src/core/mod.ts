@@ -4,6 +4,5 @@ export * from "./event.ts";
 export * from "./message.ts";
 export * from "./prepared_call.ts";
 export * from "./reasons.ts";
-export type * from "./sayings.ts";
 export * from "./texts.ts";
 export * from "./usage.ts";

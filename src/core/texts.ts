@@ -13,7 +13,18 @@ export interface LocalizedMessage {
 export type Text = string | LocalizedMessage;
 
 /** A value of a message; each language joins lists in its own way. */
-export type MessageValue = Text | number | readonly Text[];
+export type MessageValue = Text | number | readonly (Text | number)[];
+
+/** What went wrong, and what to do about it. */
+export interface MessageTexts {
+  readonly message: Text;
+  readonly remedy?: Text;
+}
+
+/** Returns message and remedy in one text. */
+export function clauses({ message, remedy }: MessageTexts): Text {
+  return remedy === undefined ? message : clausesOf([message, remedy]);
+}
 
 /** The template of a list; catalogues have the separator of their language for it. */
 export const LIST = ", ";
@@ -22,9 +33,7 @@ export const CLAUSES = "; ";
 
 /** Makes a message from a template literal: `` message`Provider "${name}" names no model` ``. */
 export function message(strings: TemplateStringsArray, ...values: readonly MessageValue[]): LocalizedMessage {
-  const known = values.map((value) =>
-    typeof value === "number" ? String(value) : isList(value) ? listOf(value) : value
-  );
+  const known = values.map((value) => isList(value) ? listOf(value.map(ofNumber)) : ofNumber(value));
   return {
     text: strings.map((part, index) => index === 0 ? part : textOf(known[index - 1] ?? "") + part).join(""),
     template: strings.join("{}"),
@@ -32,14 +41,22 @@ export function message(strings: TemplateStringsArray, ...values: readonly Messa
   };
 }
 
+/**
+ * Joins texts with a separator. It is the template, which has no place for a value, so that a catalogue may
+ * have another one for it.
+ */
+export function joined(separator: string, texts: readonly Text[]): LocalizedMessage {
+  return { text: texts.map(textOf).join(separator), template: separator, values: texts };
+}
+
 /** Joins texts as a language separates the entries of a list. */
 export function listOf(texts: readonly Text[]): LocalizedMessage {
-  return { text: texts.map(textOf).join(LIST), template: LIST, values: texts };
+  return joined(LIST, texts);
 }
 
 /** Joins clauses: what happened, then what to do about it. */
 export function clausesOf(texts: readonly Text[]): LocalizedMessage {
-  return { text: texts.map(textOf).join(CLAUSES), template: CLAUSES, values: texts };
+  return joined(CLAUSES, texts);
 }
 
 /** Returns the English text. */
@@ -47,8 +64,20 @@ export function textOf(text: Text): string {
   return typeof text === "string" ? text : text.text;
 }
 
-function isList(value: MessageValue): value is readonly Text[] {
+function isList(value: MessageValue): value is readonly (Text | number)[] {
   return Array.isArray(value);
+}
+
+function ofNumber(value: Text | number): Text {
+  return typeof value === "number" ? String(value) : value;
+}
+
+/** A message and its remedy, in English and for other languages. */
+export function withRemedy(
+  message: Text,
+  remedy: Text,
+): { readonly message: string; readonly remedy: string; readonly texts: MessageTexts } {
+  return { message: textOf(message), remedy: textOf(remedy), texts: { message, remedy } };
 }
 
 /** A message as events keep it: `[template, ...values]`, where a value that is a message is an array too. */
@@ -58,7 +87,38 @@ export function writeMessage({ template, values }: LocalizedMessage): WrittenMes
   return [template, ...values.map((value) => typeof value === "string" ? value : writeMessage(value))];
 }
 
+/**
+ * Reads the text of an event. Sessions of earlier versions hold codes in place of templates; a template that no
+ * catalogue has is shown in English.
+ */
+export function writtenText(said: readonly WrittenMessage[] | undefined, english: string): Text {
+  const [one, other] = said ?? [];
+  return one && !other ? { ...readMessage(one), text: english } : english;
+}
+
+function readMessage([template = "", ...written]: WrittenMessage): LocalizedMessage {
+  const values = written.map((value) => typeof value === "string" ? value : readMessage(value));
+  const parts = String(template).split("{}");
+  if (parts.length === 1 && values.length > 0) return joined(String(template), values);
+  const text = parts.map((part, index) => index === 0 ? part : textOf(values[index - 1] ?? "") + part).join(
+    "",
+  );
+  return { text, template: String(template), values };
+}
+
 /** Returns the fields by which an event carries a text: English, and the message for other languages. */
 export function textFields(text: Text): { readonly text: string; readonly said?: readonly WrittenMessage[] } {
-  return typeof text === "string" ? { text } : { text: text.text, said: [writeMessage(text)] };
+  return { text: textOf(text), ...writtenFields(text) };
+}
+
+/** The same for the end of a turn, whose text is its detail. */
+export function detailFields(
+  text: Text,
+): { readonly detail: string; readonly said?: readonly WrittenMessage[] } {
+  return { detail: textOf(text), ...writtenFields(text) };
+}
+
+/** Returns the field by which an event carries a text for other languages. */
+export function writtenFields(text: Text | undefined): { readonly said?: readonly WrittenMessage[] } {
+  return text === undefined || typeof text === "string" ? {} : { said: [writeMessage(text)] };
 }

@@ -4,10 +4,10 @@ import {
   type EventOf,
   type ExitName,
   freshTokens,
-  type Sayings,
   type Spending,
   type ToolCall,
   type Usage,
+  type WrittenMessage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
@@ -22,7 +22,7 @@ export interface RunResult {
   /** The reason the run did not end with an answer. */
   readonly detail?: string;
   /** The same for people who speak another language. */
-  readonly said?: Sayings;
+  readonly said?: readonly WrittenMessage[];
   readonly remedy?: string;
   readonly answer: string;
   /** The answer is the report of a command: it did not come as a message, so the text form prints it too. */
@@ -133,7 +133,7 @@ export interface GoalResult
   readonly checks: readonly { readonly command: string; readonly passed: boolean | null }[];
   /** What people were told when it ended. */
   readonly news?: string;
-  readonly said?: Sayings | undefined;
+  readonly said?: readonly WrittenMessage[] | undefined;
 }
 
 function goalFields({ news: _news, said: _said, ...goal }: GoalResult): Record<string, unknown> {

@@ -1,6 +1,7 @@
 /** The list of catalogues and of areas, each loaded when its texts are needed. */
 import type { Locale } from "./locale.ts";
-import { type Translate, Translator } from "./translate.ts";
+import { message, textOf } from "../core/mod.ts";
+import type { Translate, Translator } from "./translate.ts";
 
 const AREAS = {
   batch: () => import("./en/cli/batch.ts"),
@@ -29,13 +30,19 @@ type Areas = {
 /** The texts of each area in one language. */
 export type Texts = Areas & { readonly reasons: typeof import("./en/reasons.ts")["texts"] };
 
-const CATALOGUES = {
-  "zh-CN": async () => (await import("./zh_cn.ts")).catalogue,
+const ENGLISH: Translator = {
+  t: (strings, ...values) => message(strings, ...values).text,
+  text: textOf,
 };
 
-/** Loads what gives texts in a language. */
+const TRANSLATORS: Readonly<Record<Locale, () => Translator | Promise<Translator>>> = {
+  "en": () => ENGLISH,
+  "zh-CN": async () => (await import("./zh_cn.ts")).translator,
+};
+
+/** Loads what gives messages in a language. */
 export async function loadTranslator(locale: Locale): Promise<Translator> {
-  return new Translator(locale === "en" ? undefined : await CATALOGUES[locale]());
+  return await TRANSLATORS[locale]();
 }
 
 /** Loads the texts of one area in one language, and nothing else. */
@@ -49,6 +56,6 @@ export async function loadTexts<A extends keyof Texts>(area: A, locale: Locale):
     loadTranslator(locale),
   ]);
   const make: (t: Translate) => unknown = texts;
-  if (locale === "en") return make(translator.tag) as Texts[A];
+  if (locale === "en") return make(translator.t) as Texts[A];
   return make((await import("./zh_cn/transition.ts")).tagOf(translator)) as Texts[A];
 }

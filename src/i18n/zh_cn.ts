@@ -1,4 +1,4 @@
-import texts from "./zh-CN.json" with { type: "json" };
-import type { Catalogue } from "./translate.ts";
+import { CatalogueTranslator } from "./translate.ts";
+import sentences from "./zh-CN.json" with { type: "json" };
 
-export const catalogue: Catalogue = texts;
+export const translator = new CatalogueTranslator(sentences);

@@ -1,4 +1,12 @@
-import { errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
+import {
+  clausesOf,
+  errorMessage,
+  isAbort,
+  type LocalizedMessage,
+  message,
+  ReasonixError,
+  type Text,
+} from "../core/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
 import { oneLine } from "../util/terminal_text.ts";
@@ -9,12 +17,12 @@ export class SignInNeeded extends ReasonixError {
   override readonly name = "SignInNeeded";
 }
 
-export const SIGN_IN = "it wants you to sign in";
+export const signInNeeded = () => message`it requires you to sign in`;
 
 /** The server was gone before a message reached it, so the message had no effect. */
 export class UndeliveredError extends ReasonixError {
   constructor() {
-    super("The server has ended");
+    super(message`The server has ended`);
   }
 }
 
@@ -53,13 +61,13 @@ interface FailureContext {
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;
   /** The end of a process. */
-  readonly ended?: string | undefined;
+  readonly ended?: Text | undefined;
   /** Seconds after which the server wants to be asked again. */
   readonly waitSeconds?: number | undefined;
 }
 
 const MAX_LINE = 300;
-const MAX_SAID = 200;
+const MAX_REPLY = 200;
 
 /**
  * Says in one line what went wrong with a server: a ReasonixError whose cause is what was thrown. Aborts and
@@ -73,10 +81,10 @@ export function explain(error: unknown, circumstances: FailureContext): unknown 
   const explained = chain.find((one) => one instanceof ReasonixError);
   if (explained) return explained;
   if (spec.type === "http") {
-    const [message, remedy] = httpProblem(chain, circumstances) ?? [];
-    if (message === SIGN_IN) return new SignInNeeded(message, { remedy: remedy ?? "", cause: error });
-    if (message !== undefined) {
-      return new ReasonixError(message, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
+    const [what, remedy, signIn] = httpProblem(chain, circumstances) ?? [];
+    if (what !== undefined) {
+      const Failure = signIn ? SignInNeeded : ReasonixError;
+      return new Failure(what, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
     }
   }
   return new ReasonixError(oneLine(plain(errorMessage(error)), MAX_LINE), { cause: error });
@@ -92,14 +100,18 @@ function plain(message: string): string {
   return `${head}: ${place === "" ? "" : `${place}: `}${first.message}`;
 }
 
-type Problem = readonly [message: string, remedy?: string];
+type Problem = readonly [what: Text, remedy?: Text, signIn?: true];
 
 function httpProblem(chain: readonly Error[], circumstances: FailureContext): Problem | undefined {
   const { spec } = circumstances;
   const redirect = chain.find((one) => one instanceof RedirectError);
   if (redirect) {
     const isOwn = redirect.from === placeOf(spec);
-    return [oneLine(redirect.message, MAX_LINE), isOwn ? "correct the url of the server" : TELL_OWNERS];
+    const { from, to, answer } = redirect;
+    return [
+      message`${from} leads to ${oneLine(to, MAX_LINE)} (${answer}), which is not followed`,
+      isOwn ? message`correct the url of the server` : message`report it to the operator of the server`,
+    ];
   }
   const refusal = chain.find(isRefusal);
   if (refusal?.status === 401 || chain.some(({ name }) => name === "UnauthorizedError")) {
@@ -112,48 +124,56 @@ function httpProblem(chain: readonly Error[], circumstances: FailureContext): Pr
     one
   );
   if (type !== undefined) {
-    return [`${placeOf(spec)} is no MCP server: it answers with ${oneLine(type, 60)}`, LOOK_AT_URL];
+    return [message`${placeOf(spec)} is not an MCP server: it answers with ${oneLine(type, 60)}`, checkUrl()];
   }
   const network = chain.find((one) => one instanceof TypeError);
   return network && unreachable(network, spec);
 }
 
-const TELL_OWNERS = "tell those who run the server";
-const LOOK_AT_URL = "look at the url of the server; many end with /mcp";
+const checkUrl = () => message`check the url of the server; many end with /mcp`;
 
 function unauthorized(spec: McpServerSpec): Problem {
   if (spec.headersHelper !== "") {
-    return ["it refuses the headers that headers_helper printed (401)", "look at what the helper prints"];
+    return [
+      message`it refuses the headers that headers_helper printed (401)`,
+      message`check the output of the helper`,
+    ];
   }
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization")) {
-    return ["it refuses the Authorization header of its configuration (401)", "correct or renew the value"];
+    return [
+      message`it refuses the Authorization header of its configuration (401)`,
+      message`correct or renew the value`,
+    ];
   }
-  return [SIGN_IN, `reasonix mcp login ${spec.name}`];
+  return [signInNeeded(), `reasonix mcp login ${spec.name}`, true];
 }
 
 function insufficient(error: Error, spec: McpServerSpec): Problem {
   const scope = "requiredScope" in error ? oneLine(String(error.requiredScope ?? ""), 100) : "";
-  const rights = scope === "" ? "more rights" : `the right "${scope}"`;
   const login = `reasonix mcp login ${spec.name}`;
   const isFixed = (spec.oauth?.scopes ?? []).length > 0;
   return [
-    `it wants ${rights} for this than you gave at the sign-in`,
-    isFixed ? `add it to scopes in oauth of the server, then ${login}` : login,
+    scope === ""
+      ? message`it requires more permissions for this than you granted at the sign-in`
+      : message`it requires the permission "${scope}" for this, which you did not grant at the sign-in`,
+    isFixed ? message`add it to scopes in oauth of the server, then ${login}` : login,
   ];
 }
 
 function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: FailureContext): Problem {
   const { status } = refusal;
   const shown = `${status} ${refusal.statusText || (NAMES[status] ?? "")}`.trim();
-  const said = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
-  const more = said === "" ? "" : `: ${said}`;
-  if (status === 403) return [`it refuses access (${shown})${more}`, "check the account or the headers"];
-  if (status === 404 && answered) return [`it has forgotten the session (${shown})`];
-  if (status === 404 || status === 405) {
-    return [`there is no MCP server at ${placeOf(spec)} (${shown})`, LOOK_AT_URL];
+  const reply = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
+  const withReply = (what: LocalizedMessage) => reply === "" ? what : message`${what}: ${reply}`;
+  if (status === 403) {
+    return [withReply(message`it refuses access (${shown})`), message`check the account or the headers`];
   }
-  const later = waitSeconds === undefined ? "" : `; it asks to come back in ${waitSeconds} s`;
-  return [`it answers with ${shown}${more}${later}`];
+  if (status === 404 && answered) return [message`it has forgotten the session (${shown})`];
+  if (status === 404 || status === 405) {
+    return [message`there is no MCP server at ${placeOf(spec)} (${shown})`, checkUrl()];
+  }
+  const what = withReply(message`it answers with ${shown}`);
+  return [waitSeconds === undefined ? what : clausesOf([what, message`try again in ${waitSeconds} s`])];
 }
 
 /** Servers of HTTP/2 send no names. */
@@ -171,17 +191,17 @@ const NAMES: Readonly<Record<number, string>> = {
 
 /** The text of a page or a message, without its markup. */
 function wordsOf(body: string): string {
-  const said = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
-  if (/^\s*</.test(said)) return oneLine(/<title>([^<]*)<\/title>/i.exec(said)?.[1] ?? "", MAX_SAID);
-  return oneLine(said, MAX_SAID);
+  const text = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
+  if (/^\s*</.test(text)) return oneLine(/<title>([^<]*)<\/title>/i.exec(text)?.[1] ?? "", MAX_REPLY);
+  return oneLine(text, MAX_REPLY);
 }
 
 function unreachable(error: Error, spec: McpServerSpec): Problem {
-  const { said, unknownName, remedy } = networkFailure(error, "its url");
+  const { detail, unknownName, remedy } = networkFailure(error, "its url");
   const host = URL.parse(spec.url)?.host ?? spec.url;
-  if (unknownName) return [`${host} cannot be found (DNS)`, "check its url and the network"];
-  const usual = proxyHint(host)?.text ?? "check its url and that it is running";
-  return [`${host} could not be reached: ${oneLine(said, MAX_SAID)}`, remedy?.text ?? usual];
+  if (unknownName) return [message`${host} cannot be found (DNS)`, message`check its url and the network`];
+  const usual = proxyHint(host) ?? message`check its url and that it is running`;
+  return [message`${host} could not be reached: ${oneLine(detail, MAX_REPLY)}`, remedy ?? usual];
 }
 
 /** The address without what may be secret in it. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../core/mod.ts";
+import type { JsonSchema, WrittenMessage } from "../core/mod.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { byteLength } from "../util/byte_length.ts";
 import { isRecord, parseJson } from "../util/json.ts";
@@ -193,6 +193,8 @@ export interface ServerRecord {
   readonly checked?: string;
   /** Why its last start failed; absent: it did not. */
   readonly failure?: string;
+  /** The failure for other languages. */
+  readonly said?: readonly WrittenMessage[];
 }
 
 interface CacheFile extends ServerRecord {

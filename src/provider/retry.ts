@@ -1,5 +1,5 @@
-import { type Chunk, errorMessage, type Phrase, type ProviderError } from "../core/mod.ts";
-import { ProviderFailure } from "./errors.ts";
+import { type Chunk, errorMessage, type LocalizedMessage, message, type ProviderError } from "../core/mod.ts";
+import { messageOf, providerError, ProviderFailure } from "./errors.ts";
 import type { ProviderDeps } from "./kind.ts";
 
 const FIRST_WAIT_MS = 1000;
@@ -49,7 +49,7 @@ export async function* withRetry(
       maxAttempts,
       waitMs,
       reason: failure.error.message,
-      ...(failure.error.said ? { said: failure.error.said } : {}),
+      ...(failure.error.localized ? { localized: failure.error.localized } : {}),
       discarded: shown,
     };
     await deps.clock.sleep(waitMs, signal);
@@ -85,29 +85,20 @@ function reasonToStop(
   number: number,
   totalWaitMs: number,
   policy: RetryPolicy,
-): Phrase | "" | undefined {
+): LocalizedMessage | "" | undefined {
   if (!failure.retryable) return "";
   const attempts = String(number);
-  if (number >= policy.maxAttempts) {
-    return number === 1 ? "" : { text: `gave up after ${attempts} attempts`, said: ["gaveUp", attempts] };
-  }
+  if (number >= policy.maxAttempts) return number === 1 ? "" : message`gave up after ${attempts} attempts`;
   if (totalWaitMs <= policy.maxWaitMs) return undefined;
   const asked = failure.error.retryAfterMs;
   const limit = `max_wait_seconds = ${policy.maxWaitMs / 1000}`;
-  if (asked === undefined) {
-    return { text: `gave up after ${attempts} attempts, ${limit}`, said: ["gaveUpAt", attempts, limit] };
-  }
-  const seconds = String(Math.ceil(asked / 1000));
-  return {
-    text: `it asks to wait ${seconds} s, more than ${limit} leaves`,
-    said: ["asksToWait", seconds, limit],
-  };
+  if (asked === undefined) return message`gave up after ${attempts} attempts, ${limit}`;
+  return message`it asks to wait ${Math.ceil(asked / 1000)} s, more than ${limit} leaves`;
 }
 
-function withNote(error: ProviderError, note: Phrase | ""): ProviderError {
+function withNote(error: ProviderError, note: LocalizedMessage | ""): ProviderError {
   if (note === "") return error;
-  const { message, said } = error;
-  return { ...error, message: `${message} (${note.text})`, ...(said ? { said: [...said, note.said] } : {}) };
+  return { ...error, ...providerError(error.kind, message`${messageOf(error)} (${note})`) };
 }
 
 /**

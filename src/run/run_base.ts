@@ -1,4 +1,5 @@
-import { formatProblem, type LoadedConfig, sayProblem } from "../config/mod.ts";
+import { message, textFields } from "../core/mod.ts";
+import { type LoadedConfig, problemText } from "../config/mod.ts";
 import { Recorder } from "../control/mod.ts";
 import { loadMcp } from "../mcp/mod.ts";
 import type { Provider } from "../provider/mod.ts";
@@ -119,21 +120,19 @@ function recordingAsker(asker: Asker, recorder: Recorder): Asker {
 /** Returns the notices for the user before the first turn. */
 export function remarks({ paths, loaded, scope, session, registry, inputs }: RunBase): Remark[] {
   return [
-    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
+    ...loaded.warnings.map((warning) => textFields(problemText(warning))),
     ...scope.notices,
     ...registry.unknown.map((name): Remark => ({
-      text: `Unknown tool "${name}" in [tools] was passed over`,
-      said: [["unknownTool", name]],
+      ...textFields(message`Unknown tool "${name}" in [tools] was passed over`),
     })),
     ...registry.unknownParameters.map(({ alias, parameter }): Remark => ({
-      text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
-      said: [["unknownParameter", parameter, alias]],
+      ...textFields(message`Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`),
     })),
     ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
       .map((name): Remark => ({
-        text: `[agent] plan_mode_allowed_tools names "${name}", which has no effect: ` +
-          "only MCP tools can be named, as mcp__server__tool",
-        said: [["notForPlanMode", name]],
+        ...textFields(
+          message`[agent] plan_mode_allowed_tools names "${name}", which has no effect: only MCP tools can be named, as mcp__server__tool`,
+        ),
       })),
     ...inputs.instructions.notices.map(({ path, problem }): Remark => ({ text: `${path} ${problem}` })),
     ...elsewhere(session.state.cwd, paths.cwd),
@@ -144,7 +143,8 @@ export function remarks({ paths, loaded, scope, session, registry, inputs }: Run
 function elsewhere(began: string | undefined, cwd: string): Remark[] {
   if (!began || began === cwd) return [];
   return [{
-    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
-    said: [["elsewhere", began, cwd]],
+    ...textFields(
+      message`The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    ),
   }];
 }

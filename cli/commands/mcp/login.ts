@@ -1,6 +1,6 @@
 import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import { listServers, type LoadedConfig, lookUpSecret } from "../../../src/config/mod.ts";
-import { EXIT, isAbort, ReasonixError } from "../../../src/core/mod.ts";
+import { EXIT, isAbort, ReasonixError, textOf } from "../../../src/core/mod.ts";
 import { loadSignIn, type McpServerSpec, serverSpecs, type SignedInServer } from "../../../src/mcp/mod.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
@@ -41,7 +41,7 @@ export async function login(this: CliContext, flags: LoginFlags, name: string): 
         stderr.write(`· Waiting for the end of the sign-in.${paste}\n`);
       },
       ...(Deno.stdin.isTerminal() ? { pasted: pastedLines(life.signal) } : {}),
-      refused: (why) => stderr.write(`· Not taken: ${why}\n`),
+      refused: (why) => stderr.write(`· Not taken: ${textOf(why)}\n`),
       signal: life.signal,
     });
     const rights = scope === undefined ? "" : `, rights: ${oneLine(scope, 300)}`;

@@ -4,7 +4,6 @@ import {
   type EventOf,
   isMessage,
   ReasonixError,
-  type Sayings,
   type ToolCall,
 } from "../../../src/core/mod.ts";
 import { type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
@@ -82,7 +81,7 @@ export class Metrics {
       }
       case "notice":
         if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.news) return;
-        this.goal = { ...this.goal, news: event.text, said: event.said as Sayings | undefined };
+        this.goal = { ...this.goal, news: event.text, said: event.said };
         return;
       case "plan.change": {
         const { text = "", file } = this.plan ?? {};

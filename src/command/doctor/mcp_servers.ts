@@ -1,6 +1,6 @@
 import { type KnownServer, loadServerWork, redactorOf, type RunPaths } from "../../assembly/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
-import { formatLocation } from "../../core/mod.ts";
+import { formatLocation, writtenText } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 
@@ -45,10 +45,16 @@ function stateOf({ name, state, why = "", remedy, status }: KnownServer, texts: 
   if (!status) return remedy === undefined ? why : texts.withRemedy(why, remedy);
   const { greetedMs = 0, listedMs = 0, detail, lastFailure, isKnown } = status;
   if (status.state === "failed" || status.state === "needs-auth") {
-    return texts.withRemedy(texts.serverBroken(detail ?? status.state), texts.tryServer(name));
+    return texts.withRemedy(
+      texts.serverBroken(writtenText(status.said, detail ?? status.state)),
+      texts.tryServer(name),
+    );
   }
   if (lastFailure !== undefined) {
-    return texts.withRemedy(texts.serverFailed(lastFailure), texts.tryServer(name));
+    return texts.withRemedy(
+      texts.serverFailed(writtenText(status.lastFailureSaid, lastFailure)),
+      texts.tryServer(name),
+    );
   }
   if (!isKnown) return texts.serverUnknown;
   const offers = texts.serverOffers(status.tools, status.prompts, status.resources);

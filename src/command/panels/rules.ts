@@ -1,6 +1,7 @@
+import { clauses } from "../../core/mod.ts";
 import { loadRuleRows } from "../../assembly/mod.ts";
 import { savedRulesFile, userConfigFile } from "../../config/mod.ts";
-import { loadTexts, type Texts } from "../../i18n/mod.ts";
+import { loadTexts, loadTranslator, type Texts } from "../../i18n/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import type { Choice, CommandHost } from "../command.ts";
 
@@ -73,7 +74,7 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
     { label: texts.deny, value: "deny" },
   ]);
   if (list === undefined) return;
-  const { said } = await loadTexts("reasons", host.locale);
+  const translator = await loadTranslator(host.locale);
   let [written, problem] = ["", texts.example];
   while (true) {
     const rule = await host.prompt(`${texts.write}\n${problem}`, written);
@@ -85,6 +86,6 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
       else await edits.add({ list, rule, here: false });
       return;
     }
-    [written, problem] = [rule, said(read.said, read.message)];
+    [written, problem] = [rule, translator.text(clauses(read.texts))];
   }
 }

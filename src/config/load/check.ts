@@ -1,4 +1,4 @@
-import type { Expected, Phrase, Sayings } from "../../core/mod.ts";
+import { type LocalizedMessage, message, type MessageTexts, type Text, withRemedy } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
@@ -11,7 +11,7 @@ export interface Finding {
   readonly at: "key" | "value";
   readonly message: string;
   readonly remedy: string;
-  readonly said?: Sayings | undefined;
+  readonly texts?: MessageTexts;
 }
 
 /** Compares a parsed file with the schema: wrong types are errors, unknown keys are warnings. */
@@ -51,9 +51,7 @@ function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, finding
       level: "error",
       path,
       at: "key",
-      message: `${formatKey(path)} lacks the key "${name}"`,
-      remedy: `add a line such as ${line}`,
-      said: [["lacksKey", formatKey(path), name], ["addLine", line]],
+      ...withRemedy(message`${formatKey(path)} lacks the key "${name}"`, message`add a line such as ${line}`),
     });
   }
 }
@@ -83,97 +81,62 @@ function inRange(value: number, schema: JsonSchema): boolean {
 
 function wrongType(value: unknown, schema: JsonSchema, path: KeyPath): Finding {
   const found = schema.secret ? kindOf(value) : describeValue(value);
-  const { kind, detail } = expectation(schema);
-  const key = formatKey(path);
-  const { text: remedy, said } = remedyFor(value, schema, path);
-  const shown = schema.secret || typeof value === "object"
-    ? typeof value
-    : shorten(JSON.stringify(value) ?? "");
+  const text = message`Cannot use ${found} for ${formatKey(path)}: ${expectation(schema)} is expected`;
   return {
     level: "error",
     path,
     at: "value",
-    message: `Cannot use ${found} for ${key}: ${EXPECTED[kind]}${detail.text} is expected`,
-    remedy,
-    said: [["wrongValue", shown, key, kind, detail.said], said],
+    ...withRemedy(text, remedyFor(value, schema, path)),
   };
 }
 
-const EXPECTED: Readonly<Record<Expected, string>> = {
-  "one of": "one of ",
-  "text": "a text in quotes",
-  "some text": "a text that is not empty",
-  "true or false": "true or false",
-  "array": "an array",
-  "array of tables": "an array of tables",
-  "table": "a table",
-  "whole number": "a whole number",
-  "number": "a number",
-};
-
-/** What a value has to be, and more about that in English and as signs. */
-interface Expectation {
-  readonly kind: Expected;
-  readonly detail: { readonly text: string; readonly said: string };
-}
-
-function expectation(schema: JsonSchema): Expectation {
-  const plain = (kind: Expected): Expectation => ({ kind, detail: { text: "", said: "" } });
-  if (schema.enum) {
-    const text = schema.enum.map((item) => `"${item}"`).join(", ");
-    return { kind: "one of", detail: { text, said: text } };
-  }
+function expectation(schema: JsonSchema): LocalizedMessage {
+  if (schema.enum) return message`one of ${schema.enum.map((item) => `"${item}"`)}`;
   switch (schema.type) {
     case "string":
-      return plain(schema.minLength ? "some text" : "text");
+      return schema.minLength ? message`a text that is not empty` : message`a text in quotes`;
     case "boolean":
-      return plain("true or false");
+      return message`true or false`;
     case "array":
-      return plain(schema.items?.type === "object" ? "array of tables" : "array");
+      return schema.items?.type === "object" ? message`an array of tables` : message`an array`;
     case "object":
-      return plain("table");
+      return message`a table`;
     default:
-      return { kind: schema.type === "integer" ? "whole number" : "number", detail: range(schema) };
+      return range(schema, schema.type === "integer" ? message`a whole number` : message`a number`);
   }
 }
 
-function range({ exclusiveMinimum, minimum, maximum }: JsonSchema): Expectation["detail"] {
-  if (exclusiveMinimum !== undefined) {
-    return { text: ` above ${exclusiveMinimum}`, said: `（> ${exclusiveMinimum}）` };
-  }
-  if (minimum === undefined) return { text: "", said: "" };
+function range({ exclusiveMinimum, minimum, maximum }: JsonSchema, what: LocalizedMessage): LocalizedMessage {
+  if (exclusiveMinimum !== undefined) return message`${what} above ${exclusiveMinimum}`;
+  if (minimum === undefined) return what;
   return maximum === undefined
-    ? { text: ` of ${minimum} or more`, said: `（≥ ${minimum}）` }
-    : { text: ` from ${minimum} to ${maximum}`, said: `（${minimum}–${maximum}）` };
+    ? message`${what} of ${minimum} or more`
+    : message`${what} from ${minimum} to ${maximum}`;
 }
 
-function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): Phrase {
+function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): LocalizedMessage {
   const last = path.at(-1);
   const left = typeof last === "string" ? `${formatKey([last])} = ` : "";
-  const like = (line: string): Phrase => ({ text: `write for example ${line}`, said: ["writeLike", line] });
+  const like = (line: string) => message`write for example ${line}`;
   if (schema.enum && typeof value === "string") {
     const near = suggestNames(value, schema.enum, 1)[0];
-    return near
-      ? { text: `did you mean "${near}"?`, said: ["didYouMean", `"${near}"`] }
-      : like(`${left}"${schema.default ?? schema.enum[0]}"`);
+    return near ? message`did you mean "${near}"?` : like(`${left}"${schema.default ?? schema.enum[0]}"`);
   }
   if (
     schema.type === "array" && typeof value === "string" && schema.items?.type === "string" && !schema.secret
   ) {
     const line = `${left}[${JSON.stringify(value)}]`;
-    return { text: `put it in brackets: ${line}`, said: ["putInBrackets", line] };
+    return message`put it in brackets: ${line}`;
   }
   const unquoted = typeof value === "string" && !schema.secret ? fromText(value, schema) : undefined;
-  if (unquoted !== undefined) {
-    return { text: `remove the quotes: ${left}${unquoted}`, said: ["removeQuotes", `${left}${unquoted}`] };
-  }
+  if (unquoted !== undefined) return message`remove the quotes: ${`${left}${unquoted}`}`;
   if (schema.type === "object") {
     const line = `[${formatKey(path)}]`;
-    return { text: `write it as a table: ${line}`, said: ["writeLike", line] };
+    return message`write it as a table: ${line}`;
   }
   if (schema.type === "array" && schema.items?.type === "object") {
     const line = `[[${left.slice(0, -3)}]]`;
-    return { text: `start each entry with ${line}`, said: ["writeLike", line] };
+    return message`start each entry with ${line}`;
   }
   return like(`${left}${example(schema)}`);
 }
@@ -199,18 +162,18 @@ function example(schema: JsonSchema): string {
 }
 
 /** A value as people read it in a message: typed and short. */
-function describeValue(value: unknown): string {
-  if (typeof value === "string") return `the text ${JSON.stringify(shorten(value))}`;
-  if (typeof value === "number" || typeof value === "bigint") return `the number ${value}`;
+function describeValue(value: unknown): Text {
+  if (typeof value === "string") return message`the text ${JSON.stringify(shorten(value))}`;
+  if (typeof value === "number" || typeof value === "bigint") return message`the number ${String(value)}`;
   if (typeof value === "boolean") return String(value);
   return kindOf(value);
 }
 
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  if (value instanceof Date) return "a date";
-  if (isTable(value)) return "a table";
-  return typeof value === "string" ? "a text" : `a ${typeof value}`;
+function kindOf(value: unknown): Text {
+  if (Array.isArray(value)) return message`an array`;
+  if (value instanceof Date) return message`a date`;
+  if (isTable(value)) return message`a table`;
+  return typeof value === "string" ? message`a text` : message`a value of the type ${typeof value}`;
 }
 
 function shorten(value: string): string {
@@ -225,16 +188,14 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
     level: "warning",
     path: here,
     at: "key",
-    message: `Unknown key ${formatKey(here)} has no effect`,
-    said: [
-      ["unknownKey", formatKey(here)],
-      near ? ["didYouMean", `"${near}"`] : home ? ["didYouMean", formatKey(home)] : ["removeKey"],
-    ],
-    remedy: near
-      ? `did you mean "${near}"?`
-      : home
-      ? `did you mean ${formatKey(home)}?`
-      : "remove it, or look it up with: reasonix docs config",
+    ...withRemedy(
+      message`Unknown key ${formatKey(here)} has no effect`,
+      near
+        ? message`did you mean "${near}"?`
+        : home
+        ? message`did you mean ${formatKey(home)}?`
+        : message`remove it, or look it up with: reasonix docs config`,
+    ),
   };
 }
 

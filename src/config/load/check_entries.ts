@@ -1,3 +1,4 @@
+import { message, withRemedy } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { isFault, lintRule, MAX_WEIGHT, readRule, ruleWeight } from "../../rule/mod.ts";
 import { effortLevels } from "../query/models.ts";
@@ -41,9 +42,10 @@ function tooManyRules(path: KeyPath): Finding {
     level: "error",
     path,
     at: "value",
-    message: "Cannot hold the permission rules of this file: their wildcards and braces stand for too much",
-    remedy: "write fewer rules, or wildcards in place of braces",
-    said: [["wideRules"], ["writeFewerRules"]],
+    ...withRemedy(
+      message`Cannot hold the permission rules of this file: their wildcards and braces stand for too much`,
+      message`write fewer rules, or wildcards in place of braces`,
+    ),
   };
 }
 
@@ -63,9 +65,10 @@ function checkDangerous(safety: unknown): Finding[] {
       level: "error",
       path,
       at: "value",
-      message: `Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
-      remedy: `write for example ${example}`,
-      said: [["noCommandRule", JSON.stringify(rule), formatKey(path)], ["writeLike", example]],
+      ...withRemedy(
+        message`Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
+        message`write for example ${example}`,
+      ),
     }];
   });
 }
@@ -105,9 +108,10 @@ function duplicate(path: KeyPath, name: unknown): Finding {
     level: "error",
     path: [...path, "name"],
     at: "value",
-    message: `Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
-    remedy: "rename one of the entries, or remove it",
-    said: [["usedTwice", JSON.stringify(name), formatKey(path.slice(0, 1))], ["renameEntry"]],
+    ...withRemedy(
+      message`Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
+      message`rename one of the entries, or remove it`,
+    ),
   };
 }
 
@@ -128,9 +132,10 @@ function checkTextCalls({ compat }: TomlTable, path: KeyPath): Finding[] {
     level: "warning",
     path: here,
     at: "key",
-    message: `${formatKey(here)} is deprecated; it only reads calls that the model writes by itself`,
-    remedy: 'set tool_mode = "pseudo" of this entry, which also tells the model how to write them',
-    said: [["textCallsOld", formatKey(here)], ["usePseudo"]],
+    ...withRemedy(
+      message`${formatKey(here)} is deprecated; it only reads calls that the model writes by itself`,
+      message`set tool_mode = "pseudo" of this entry, which also tells the model how to write them`,
+    ),
   }];
 }
 
@@ -145,20 +150,12 @@ function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
     level: "error",
     path: here,
     at: "value",
-    message:
-      `Cannot use this value for ${formatKey(here)}: a line of the shell, or a program with arguments ` +
-      "as an array of texts, is expected",
-    remedy: `write for example ${line}`,
-    said: [[
-      "wrongValue",
-      Array.isArray(command) ? "[…]" : isTable(command) ? "{…}" : String(command),
-      formatKey(here),
-      "text",
-      "",
-    ], [
-      "writeLike",
-      line,
-    ]],
+    ...withRemedy(
+      message`Cannot use this value for ${
+        formatKey(here)
+      }: a line of the shell, or a program with arguments as an array of texts, is expected`,
+      message`write for example ${line}`,
+    ),
   }];
 }
 
@@ -178,19 +175,16 @@ function checkEffort({ effort, efforts }: TomlTable, path: KeyPath): Finding[] {
   const levels = effortLevels(words);
   if (typeof effort !== "string" || effort === "" || levels.includes(effort)) return [];
   const near = suggestNames(effort, levels, 1)[0];
-  const list = levels.join(", ");
   return [{
     level: "error",
     path: [...path, "effort"],
     at: "value",
-    message: `Cannot use ${JSON.stringify(effort)} as effort: the levels are ${list}`,
-    remedy: near
-      ? `did you mean "${near}"?`
-      : `use one of them, or name the vendor's own words: efforts = ["${effort}"]`,
-    said: [
-      ["noSuchEffort", effort, list],
-      near ? ["didYouMean", `"${near}"`] : ["nameEfforts", `efforts = ["${effort}"]`],
-    ],
+    ...withRemedy(
+      message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`,
+      near
+        ? message`did you mean "${near}"?`
+        : message`use one of them, or name the vendor's own levels: efforts = ["${effort}"]`,
+    ),
   }];
 }
 

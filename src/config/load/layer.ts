@@ -1,5 +1,5 @@
 import { parse, TomlError } from "smol-toml";
-import type { SourceLocation } from "../../core/mod.ts";
+import { type LocalizedMessage, message, type SourceLocation, withRemedy } from "../../core/mod.ts";
 import { checkConfig, type Finding } from "./check.ts";
 import { Positions } from "./positions.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
@@ -63,9 +63,9 @@ function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
 
 /** Turns a finding about a layer into a problem for people. */
 export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
-  const { level, message, remedy, said, path, at } = finding;
+  const { path, at, ...problem } = finding;
   const place = placeOf(layer, path, at);
-  return { level, message, remedy, said, ...(place ? { place } : {}) };
+  return { ...problem, ...(place ? { place } : {}) };
 }
 
 const positions = new WeakMap<Layer, Positions>();
@@ -94,9 +94,12 @@ export function parseToml(text: string, file: string, problems: ConfigProblem[])
     const at = quoteLine(text, error.line);
     problems.push({
       level: "error",
-      message: `Cannot read the TOML here: ${reason}${at && ` (at ${at})`}`,
-      said: [["badToml", reason, at], ["correctLine"]],
-      remedy: syntaxRemedy(reason),
+      ...withRemedy(
+        at === ""
+          ? message`Cannot read the TOML here: ${reason}`
+          : message`Cannot read the TOML here: ${reason} (at ${at})`,
+        syntaxRemedy(reason),
+      ),
       place: { file, line: error.line, column: error.column },
     });
     return undefined;
@@ -110,17 +113,19 @@ function quoteLine(text: string, line: number): string {
   return name ? JSON.stringify(name) : "";
 }
 
-function syntaxRemedy(reason: string): string {
-  if (reason.includes("redefine")) return "merge the two places into one, or use [[…]] for a list of tables";
+function syntaxRemedy(reason: string): LocalizedMessage {
+  if (reason.includes("redefine")) {
+    return message`merge the two places into one, or use [[…]] for a list of tables`;
+  }
   if (reason.includes("illegal character in key")) {
-    return "put the key in quotes, or close the bracket before it";
+    return message`put the key in quotes, or close the bracket before it`;
   }
   if (reason.includes("invalid value")) {
-    return 'write texts in quotes ("…"), and true, false or numbers without';
+    return message`write texts in quotes ("…"), and true, false or numbers without`;
   }
-  if (reason.includes("unfinished")) return "close the quote or bracket that begins here";
+  if (reason.includes("unfinished")) return message`close the quote or bracket that begins here`;
   if (reason.includes("control character")) {
-    return 'close the quote on its line, or write """ around several lines';
+    return message`close the quote on its line, or write """ around several lines`;
   }
-  return "correct this line; https://toml.io shows the syntax";
+  return message`correct this line; https://toml.io shows the syntax`;
 }

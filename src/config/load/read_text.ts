@@ -1,4 +1,4 @@
-import { errorMessage } from "../../core/mod.ts";
+import { errorMessage, message, withRemedy } from "../../core/mod.ts";
 import type { ConfigProblem } from "../problem.ts";
 
 /** Larger files are not configuration; reading them would only use up memory. */
@@ -60,9 +60,10 @@ function isUtf8(file: string): boolean {
 function reject(file: string, reason: string, problems: ConfigProblem[]): undefined {
   problems.push({
     level: "error",
-    message: `Cannot read the configuration file: ${reason}`,
-    said: [["unreadableConfig", reason], ["readableConfig"]],
-    remedy: "put a readable text file in UTF-8 there, or remove it",
+    ...withRemedy(
+      message`Cannot read the configuration file: ${reason}`,
+      message`put a readable text file in UTF-8 there, or remove it`,
+    ),
     place: { file },
   });
 }

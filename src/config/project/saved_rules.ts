@@ -1,3 +1,4 @@
+import { message, withRemedy } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import { exists } from "../../path/probe.ts";
 import type { RuleList } from "../../rule/mod.ts";
@@ -48,10 +49,10 @@ export function readSavedRules(place: SavedRulesLocation, problems: ConfigProble
   if (whose === "another directory" && Array.isArray(allow) && allow.length > 0) {
     problems.push({
       level: "warning",
-      message:
-        `What ${file} allows does not count: it was saved for a directory that another one has replaced`,
-      remedy: "allow it anew when you are asked, which takes the old rules away, or remove the file",
-      said: [["replacedDirectory", file], ["allowAnew"]],
+      ...withRemedy(
+        message`The allow rules of ${file} are ignored: they were saved for a directory that another one has replaced`,
+        message`allow it again when you are asked, which removes the old rules, or remove the file`,
+      ),
       place: { file },
     });
   }

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import type { EnvLookup } from "../config_paths.ts";
 import type { ProviderEntry } from "../schema/provider_schema.ts";
 import { isLoopback } from "../project/provider_trust.ts";
@@ -27,13 +27,14 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   const value = lookUpSecret(name, sources);
   if (value !== undefined || isLoopback(entry.base_url)) return value;
   const hidden = !sources.useEnv && sources.env(name);
-  const remedy = hidden ? "writeHiddenKey" : sources.useEnv ? "writeOrExportKey" : "writeKey";
-  throw new ReasonixError(`No API key for provider "${entry.name}": ${name} is not set`, {
+  const { file } = sources;
+  throw new ReasonixError(message`No API key for provider "${entry.name}": ${name} is not set`, {
     exit: "config",
-    said: [["noKey", entry.name, name], [remedy, name, sources.file]],
     remedy: hidden
-      ? `write ${name}=… into ${sources.file}; the environment is not used while security.env_keys is false`
-      : `write ${name}=… into ${sources.file}${sources.useEnv ? `, or export ${name}` : ""}`,
+      ? message`write ${name}=… into ${file}; the environment is not used while security.env_keys is false`
+      : sources.useEnv
+      ? message`write ${name}=… into ${file}, or export ${name}`
+      : message`write ${name}=… into ${file}`,
   });
 }
 

@@ -1,4 +1,4 @@
-import { errorMessage, type Message } from "../../core/mod.ts";
+import { errorMessage, type Message, message } from "../../core/mod.ts";
 import { summaryMessage } from "./summary_message.ts";
 import { type Reason, TokenAccountant } from "./token_accountant.ts";
 import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
@@ -167,7 +167,7 @@ export class Compactor {
     if (signal.aborted) return this.accountant.report("none", before);
     if (outcome.text === undefined && this.#mayWait(outcome, before)) {
       const why = outcome.problem ?? "no summary could be had";
-      await this.accountant.notice("warning", { text: `Compaction waits: ${why}`, said: [["waits", why]] });
+      await this.accountant.notice("warning", message`Compaction waits: ${why}`);
       return this.accountant.report("none", before);
     }
     this.#outages = 0;

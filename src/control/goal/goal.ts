@@ -1,5 +1,5 @@
-import type { NewEventOf } from "../../core/mod.ts";
-import { type GoalUpdate, goalUpdate } from "./update.ts";
+import type { LocalizedMessage, NewEventOf } from "../../core/mod.ts";
+import { goalTexts } from "./update.ts";
 
 /** A goal as its latest event says it. */
 export type GoalRecord = Omit<NewEventOf<"goal.change">, "type">;
@@ -52,12 +52,10 @@ export type GoOn =
 
 export type GoalDecision =
   | { readonly record: GoalRecord; readonly next: GoOn; readonly waitMs: number }
-  | { readonly record: GoalRecord; readonly next?: undefined; readonly news: GoalUpdate };
+  | { readonly record: GoalRecord; readonly next?: undefined; readonly update: LocalizedMessage };
 
 /** The same state this often in a row ends a goal as blocked. */
 export const MOST_BLOCKED = 3;
-
-const GOES_ON = ["goalGoesOn"] as const;
 
 const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 60_000;
@@ -97,15 +95,14 @@ export function afterTurn(given: GoalRecord, facts: TurnFacts, limits: GoalLimit
   if (report?.status === "complete" && failed.length === 0) {
     return {
       record: { ...record, state: "complete" },
-      news: goalUpdate(["goalComplete", String(record.turns)]),
+      update: goalTexts.complete(record.turns),
     };
   }
   if (record.blocked && record.blocked.times >= MOST_BLOCKED) {
-    const news = goalUpdate(["goalBlocked", report?.note ?? ""], GOES_ON);
-    return { record: { ...record, state: "blocked" }, news };
+    return { record: { ...record, state: "blocked" }, update: goalTexts.blocked(report?.note ?? "") };
   }
   const reached = limitOf(record, limits);
-  if (reached) return { record: { ...record, state: "limit", limit: reached.limit }, news: reached.news };
+  if (reached) return { record: { ...record, state: "limit", limit: reached.limit }, update: reached.update };
   const waitMs = effect === "none" ? waitAfter(record.idle) : 0;
   return { record, next: goOn(record, facts, failed), waitMs };
 }
@@ -132,42 +129,42 @@ function cutShort(record: GoalRecord, { reason, limit, detail = reason }: TurnFa
       const what = limit === "time" || limit === "cost" ? limit : "turn";
       return {
         record: { ...record, state: "limit", limit: what, note: detail },
-        news: goalUpdate(["goalTurnLimit", detail], GOES_ON),
+        update: goalTexts.turnLimit(detail),
       };
     }
     case "blocked":
       return {
         record: { ...record, state: "blocked", note: detail },
-        news: goalUpdate(["goalBlocked", detail], GOES_ON),
+        update: goalTexts.blocked(detail),
       };
     case "interrupted":
     case "terminated":
-      return { record: { ...record, state: "stopped" }, news: goalUpdate(["goalPaused"], GOES_ON) };
+      return { record: { ...record, state: "stopped" }, update: goalTexts.paused() };
     default:
       return {
         record: { ...record, state: "stopped", note: detail },
-        news: goalUpdate(["goalFailed", detail], GOES_ON),
+        update: goalTexts.failed(detail),
       };
   }
 }
 
 interface Reached {
   readonly limit: NonNullable<GoalRecord["limit"]>;
-  readonly news: GoalUpdate;
+  readonly update: LocalizedMessage;
 }
 
 function limitOf({ leg, idle }: GoalRecord, limits: GoalLimits): Reached | undefined {
   if (limits.turns > 0 && leg.turns >= limits.turns) {
-    return { limit: "turns", news: goalUpdate(["goalTurns", String(limits.turns)], GOES_ON) };
+    return { limit: "turns", update: goalTexts.turns(limits.turns) };
   }
   if (limits.cost > 0 && leg.cost >= limits.cost) {
-    return { limit: "cost", news: goalUpdate(["goalCost", String(limits.cost)], GOES_ON) };
+    return { limit: "cost", update: goalTexts.cost(limits.cost) };
   }
   if (limits.durationMs > 0 && leg.durationMs >= limits.durationMs) {
-    return { limit: "time", news: goalUpdate(["goalTime", String(limits.durationMs / 1000)], GOES_ON) };
+    return { limit: "time", update: goalTexts.time(limits.durationMs / 1000) };
   }
   if (limits.idle > 0 && idle >= limits.idle) {
-    return { limit: "progress", news: goalUpdate(["goalIdle", String(Math.ceil(idle))], GOES_ON) };
+    return { limit: "progress", update: goalTexts.idle(Math.ceil(idle)) };
   }
 }
 

@@ -1,4 +1,4 @@
-/** Goals: what is known of one, what follows from a turn, what the model and the user are told. */
+/** Goals: what is known of one, what follows from a turn, texts for the model and the user. */
 export { continueText, goalBlock, type GoalContext, type ResearchStatus, RESUME_TEXT } from "./context.ts";
 export { EffectTracker } from "./effects.ts";
 export {
@@ -10,5 +10,5 @@ export {
   takenUp,
   type TurnFacts,
 } from "./goal.ts";
-export { type GoalSaying, type GoalUpdate, goalUpdate } from "./update.ts";
+export { goalTexts } from "./update.ts";
 export { demandsResearch, looksLikeResearch } from "./research_signal.ts";

@@ -8,6 +8,7 @@ import {
   type NewEventOf,
   ReasonixError,
   type Spending,
+  textOf,
   totalCost,
 } from "../../core/mod.ts";
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
@@ -244,7 +245,7 @@ export class AgentRun {
 }
 
 function problemOf(error: unknown): string {
-  if (isAbort(error)) return error instanceof StopReason ? error.detail : "stopped";
+  if (isAbort(error)) return error instanceof StopReason ? textOf(error.detail) : "stopped";
   if (error instanceof ReasonixError && error.remedy) return `${error.message}; ${error.remedy}`;
   return errorMessage(error);
 }

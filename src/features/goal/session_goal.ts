@@ -1,6 +1,15 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
-import { type GoalLimits, type GoalRecord, type GoalUpdate, loadGoals } from "../../control/mod.ts";
-import { errorMessage, type Event, isAbort, type NewEvent, ReasonixError } from "../../core/mod.ts";
+import { type GoalLimits, type GoalRecord, loadGoals } from "../../control/mod.ts";
+import {
+  errorMessage,
+  type Event,
+  isAbort,
+  type LocalizedMessage,
+  message,
+  type NewEvent,
+  ReasonixError,
+  textFields,
+} from "../../core/mod.ts";
 import { openGoal } from "../../session/mod.ts";
 import type { GoalReport } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
@@ -12,8 +21,7 @@ const CLEARED: NewEvent = {
   type: "notice",
   level: "info",
   code: "goal",
-  text: "Goal cleared",
-  said: [["goalCleared"]],
+  ...textFields(message`Goal cleared`),
 };
 
 type GoalLibrary = Awaited<ReturnType<typeof loadGoals>>;
@@ -65,7 +73,7 @@ export class SessionGoal implements GoalController {
    */
   async begin(
     request: GoalRequest,
-    told: "goalResearch" | "goalUpgraded" = "goalResearch",
+    reason: "research" | "upgraded" = "research",
   ): Promise<TurnInput> {
     const { recorder, registry, modes } = this.#parts;
     const library = await this.#load();
@@ -89,7 +97,7 @@ export class SessionGoal implements GoalController {
     });
     this.#effects = new library.EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#say("info", library.goalUpdate([told, research]));
+    if (research !== undefined) await this.#say("info", library.goalTexts[reason](research));
     return { text: objective };
   }
 
@@ -121,7 +129,7 @@ export class SessionGoal implements GoalController {
     const isUsers = (input.origin ?? "user") === "user";
     const hasTool = registry.get("update_goal") !== undefined;
     if (!isFree || !canWrite || !isUsers || !hasTool || !demandsResearch(input.text)) return input;
-    await this.begin({ objective: input.text, strategy: "research" }, "goalUpgraded");
+    await this.begin({ objective: input.text, strategy: "research" }, "upgraded");
     return await this.#before(input);
   }
 
@@ -184,7 +192,7 @@ export class SessionGoal implements GoalController {
       this.#counted = now;
       // It may have been cleared while the checks ran.
       if (this.open?.state !== "active") return undefined;
-      if (!decision.next) return void await this.#end(decision.record, decision.news, outcome.answer);
+      if (!decision.next) return void await this.#end(decision.record, decision.update, outcome.answer);
       await this.#save(decision.record);
       return await this.#goOn(decision, signal);
     } catch (error) {
@@ -197,14 +205,14 @@ export class SessionGoal implements GoalController {
     { record, next, waitMs }: Extract<ReturnType<GoalLibrary["afterTurn"]>, { readonly waitMs: number }>,
     signal: AbortSignal,
   ): Promise<TurnInput | undefined> {
-    const { goalUpdate, continueText } = await this.#load();
-    const turn = String(record.turns + 1);
+    const { goalTexts, continueText } = await this.#load();
+    const turn = record.turns + 1;
     for (const { command } of next.why === "checks" ? next.failed : []) {
-      await this.#say("warning", goalUpdate(["goalCheck", command]));
+      await this.#say("warning", goalTexts.check(command));
     }
     await this.#say(
       "info",
-      goalUpdate(waitMs > 0 ? ["goalWaits", turn, String(waitMs / 1000)] : ["goalNext", turn]),
+      waitMs > 0 ? goalTexts.waits(turn, waitMs / 1000) : goalTexts.next(turn),
     );
     if (waitMs > 0) await this.#clock.wait(waitMs, signal);
     signal.throwIfAborted();
@@ -213,25 +221,25 @@ export class SessionGoal implements GoalController {
   }
 
   /** Records how the goal ended or was left, loudly, and with the report of its research. */
-  async #end(record: GoalRecord, news: GoalUpdate | undefined, answer: string): Promise<void> {
-    const { goalUpdate } = await this.#load();
+  async #end(record: GoalRecord, update: LocalizedMessage | undefined, answer: string): Promise<void> {
+    const { goalTexts } = await this.#load();
     const report = await this.#research.report(record, answer);
     this.#counted = undefined;
     await this.#save({ ...record, ...(report === undefined ? {} : { report }) });
     if (record.state === "complete" || record.state === "cleared") {
       if (this.#parts.modes.collaboration === "goal") await this.#parts.modes.setCollaboration("normal");
     }
-    if (news) await this.#say(record.state === "complete" ? "info" : "warning", news);
-    if (report !== undefined) await this.#say("info", goalUpdate(["goalReport", report]));
+    if (update) await this.#say(record.state === "complete" ? "info" : "warning", update);
+    if (report !== undefined) await this.#say("info", goalTexts.report(report));
   }
 
   async #pause(why?: string): Promise<void> {
     const { open } = this;
     this.#inTurn = false;
     if (open?.state !== "active") return;
-    const { goalUpdate } = await this.#load();
-    const news = goalUpdate(why === undefined ? ["goalPaused"] : ["goalFailed", why], ["goalGoesOn"]);
-    await this.#end({ ...open, state: "stopped", ...(why === undefined ? {} : { note: why }) }, news, "");
+    const { goalTexts } = await this.#load();
+    const update = why === undefined ? goalTexts.paused() : goalTexts.failed(why);
+    await this.#end({ ...open, state: "stopped", ...(why === undefined ? {} : { note: why }) }, update, "");
   }
 
   /** Counts what happens in a turn. A goal does not outlive a switch to another collaboration mode. */
@@ -259,8 +267,8 @@ export class SessionGoal implements GoalController {
     await this.#parts.recorder.record({ type: "goal.change", ...record });
   }
 
-  async #say(level: "info" | "warning", news: GoalUpdate): Promise<void> {
-    await this.#parts.recorder.record({ type: "notice", level, code: "goal", ...news });
+  async #say(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
+    await this.#parts.recorder.record({ type: "notice", level, code: "goal", ...textFields(text) });
   }
 }
 

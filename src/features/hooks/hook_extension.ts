@@ -1,6 +1,6 @@
 import type { CallOpinion, Stop } from "../../agent/mod.ts";
 import type { CompactionHooks } from "../../context/mod.ts";
-import { type PreparedCall, ReasonixError } from "../../core/mod.ts";
+import { message, type PreparedCall, ReasonixError, textFields } from "../../core/mod.ts";
 import {
   formatHookProblem,
   hookNote,
@@ -29,7 +29,7 @@ export class HookExtension implements TurnExtension {
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
   /** What the hooks of the start said has reached the model. */
-  #said = false;
+  #hasStarted = false;
   /** Ends that hooks did not let pass since the last prompt. */
   #kept = 0;
   #stopIdling = () => {};
@@ -74,10 +74,10 @@ export class HookExtension implements TurnExtension {
       notes.push(...await this.#submit(input.text, signal));
     }
     // Said once: it is part of the conversation then.
-    if (!this.#said) {
+    if (!this.#hasStarted) {
       notes.unshift(...(started?.contexts ?? []).map((text) => hookNote(this.#startEvent, text)));
     }
-    this.#said = true;
+    this.#hasStarted = true;
     return notes.length === 0 ? input : { ...input, references: [...input.references ?? [], ...notes] };
   };
 
@@ -102,17 +102,16 @@ export class HookExtension implements TurnExtension {
       return { reason: "blocked", detail: `Stopped by a hook: ${verdict.stop}` };
     }
     if (verdict.decision !== "deny") return undefined;
-    const said = [verdict.reason ?? "", ...verdict.contexts];
+    const notes = [verdict.reason ?? "", ...verdict.contexts];
     this.#kept += 1;
-    if (this.#kept <= MOST_ENDS) return said.map((text) => hookNote(event, text)).join("\n\n");
-    const times = String(MOST_ENDS);
-    const text = `${event} hooks have kept this turn from ending ${times} times; it ends now`;
+    if (this.#kept <= MOST_ENDS) return notes.map((text) => hookNote(event, text)).join("\n\n");
     await this.#hooks.record({
       type: "notice",
       level: "warning",
       code: "hook",
-      text,
-      said: [["hookKeptGoing", times]],
+      ...textFields(
+        message`${event} hooks have prevented the end of this turn ${MOST_ENDS} times; it ends now`,
+      ),
     });
     return undefined;
   };
@@ -147,9 +146,9 @@ export class HookExtension implements TurnExtension {
     });
     if (!verdict) return undefined;
     const { decision, reason = "", contexts, stop } = verdict;
-    const said = [...(decision === "deny" ? [reason] : []), ...contexts];
+    const texts = [...(decision === "deny" ? [reason] : []), ...contexts];
     return {
-      notes: said.map((text) => hookNote(event, text)),
+      notes: texts.map((text) => hookNote(event, text)),
       ...(stop === undefined ? {} : { stop: `Stopped by a hook: ${stop}` }),
     };
   };
@@ -184,9 +183,8 @@ function refusalOf(verdict: HookOutcome | undefined): string | undefined {
 }
 
 function refusal(why: string): ReasonixError {
-  return new ReasonixError(`A hook refused the prompt, and it was not sent to the model: ${why}`, {
+  return new ReasonixError(message`A hook refused the prompt, and it was not sent to the model: ${why}`, {
     exit: "blocked",
-    said: [["hookRefusedPrompt", why]],
   });
 }
 

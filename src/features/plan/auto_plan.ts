@@ -1,3 +1,4 @@
+import { message, textFields } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Features, RunContext } from "../../run/mod.ts";
 import type { TodoItem } from "../../session/mod.ts";
@@ -22,9 +23,9 @@ export async function joinPlans(
         type: "notice",
         level: "info",
         code: "plan",
-        text: "This task is complex, so it begins in plan mode: nothing changes before you approve a plan; " +
-          "/plan off leaves it",
-        said: [["autoPlan"]],
+        ...textFields(
+          message`This task is complex, so it begins in plan mode: nothing changes before you approve a plan; /plan off leaves it`,
+        ),
       });
       await modes.tell();
       return input;

@@ -1,4 +1,4 @@
-import type { EventOf, Saying } from "../../core/mod.ts";
+import type { EventOf, LocalizedMessage } from "../../core/mod.ts";
 import { compileGlobs } from "../../path/glob.ts";
 
 /** A command line that tests what a turn changed. */
@@ -26,8 +26,8 @@ export interface VerifyResult extends Pick<EventOf<"verification">, "outcome" | 
   readonly line: string;
   /** The end of what it printed, or why it was not run. */
   readonly text: string;
-  /** The same for people, where it was not run. */
-  readonly said?: Saying;
+  /** The reason for people, where it was not run. */
+  readonly why?: LocalizedMessage;
   readonly durationMs: number;
 }
 

@@ -1,5 +1,5 @@
+import { type LocalizedMessage, message } from "../../core/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { Saying } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import type { RunPaths } from "../../run/mod.ts";
@@ -10,8 +10,7 @@ import { configuredCommands, type VerifyCommand } from "./verify_command.ts";
 /** A command that is not run, and why. */
 export interface SkippedCommand {
   readonly command: VerifyCommand;
-  readonly why: string;
-  readonly said: Saying;
+  readonly why: LocalizedMessage;
 }
 
 export interface SortedCommands {
@@ -151,12 +150,13 @@ function keyOf({ line, defined }: VerifyCommand, cwd: string): string {
 
 function changedNow(command: VerifyCommand, file: string): SkippedCommand {
   const { line } = command;
-  const why = `what \`${line}\` runs was changed in this turn (${file}), so it is not trusted any more`;
-  return { command, why, said: ["verifyChanged", line, file] };
+  const why = message`what \`${line}\` runs was changed in this turn (${file}), so it is no longer trusted`;
+  return { command, why };
 }
 
 function untrusted(command: VerifyCommand): SkippedCommand {
   const { line } = command;
-  const why = `\`${line}\` is not trusted yet: \`reasonix trust\`, or [workflow] verify_commands of your own`;
-  return { command, why, said: ["verifyUntrusted", line] };
+  const why =
+    message`\`${line}\` is not trusted yet: run \`reasonix trust\`, or name it in your own [workflow] verify_commands`;
+  return { command, why };
 }

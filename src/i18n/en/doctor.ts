@@ -1,3 +1,4 @@
+import type { Text } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
 /** The report of `reasonix doctor`. */
@@ -67,8 +68,8 @@ export const texts = (t: Translate) => ({
     ]}`,
   serverReady: (offers: string, ms: number) => t`${offers}, ready in ${ms} ms`,
   serverSlow: t`slow; what it installs at each start can be installed once`,
-  serverBroken: (why: string) => t`${why}`,
-  serverFailed: (why: string) => t`its last start failed: ${why}`,
+  serverBroken: (why: Text) => t`${why}`,
+  serverFailed: (why: Text) => t`its last start failed: ${why}`,
   tryServer: (name: string) => t`try \`reasonix mcp test ${name}\``,
 
   sandbox: t`Sandbox`,

@@ -5,7 +5,7 @@ import type {
   Deed,
   EventOf,
   HitLocation,
-  WrittenSayings,
+  WrittenMessage,
 } from "../../core/mod.ts";
 
 /** A destructive command: what it does, and to what. */
@@ -30,6 +30,6 @@ export const texts = {
   destructive: (_found: Found, english: string) => english,
   confinement: (_facts: Confinement | undefined, english: string) => english,
   /** Failures and notices. */
-  said: (_sayings: WrittenSayings | undefined, english: string) => english,
+  said: (_said: readonly WrittenMessage[] | undefined, english: string) => english,
   standing: (_layer: AlwaysOnProtection, english: string) => english,
 };

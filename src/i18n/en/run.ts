@@ -1,3 +1,4 @@
+import type { Text } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
 /** What `reasonix run` says on standard error while it works, and at its end. */
@@ -30,8 +31,8 @@ export const texts = (t: Translate) => ({
 
   /** MCP servers. */
   servers: {
-    failed: (name: string, why: string) => t`MCP server ${name} cannot be used: ${why}`,
-    needsLogin: (name: string, remedy: string) => t`MCP server ${name} needs a sign-in: ${remedy}`,
+    failed: (name: string, why: Text) => t`MCP server ${name} cannot be used: ${why}`,
+    needsLogin: (name: string, remedy: Text) => t`MCP server ${name} needs a sign-in: ${remedy}`,
     back: (name: string, tools: number) =>
       tools === 1
         ? t`MCP server ${name} works again: 1 tool`

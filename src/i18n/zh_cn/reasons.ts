@@ -1,3 +1,4 @@
+import { writtenText } from "../../core/mod.ts";
 import type {
   AlwaysOnProtection,
   AskReason,
@@ -10,7 +11,7 @@ import type {
   ProtectedKind,
 } from "../../core/mod.ts";
 import type { texts as en } from "../en/reasons.ts";
-import { sayAll } from "./sayings/sayings.ts";
+import { translator } from "../zh_cn.ts";
 import { phraseTeller } from "./sayings/sentences.ts";
 
 /** The log has titles and results of calls in English; what a person reads most often is told by these. */
@@ -90,7 +91,8 @@ export const texts: typeof en = {
     deedText(deed, place && target ? hitText(place, target) : ""),
   confinement: (facts, english) =>
     !facts ? english : facts.backend === undefined ? unconfined(facts) : jail(facts),
-  said: (sayings, english) => sayings ? sayAll(sayings, english) : callResult(english) ?? english,
+  said: (said, english) =>
+    said ? translator.text(writtenText(said, english)) : callResult(english) ?? english,
   callTitle: (english) => callTitle(english) ?? english,
   callResult: (english) => english.split(" · ").map((part) => callResult(part) ?? part).join(" · "),
   standing: (layer) => `${STANDING[layer]}：${MEANINGS[layer]}`,

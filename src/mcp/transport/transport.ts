@@ -1,5 +1,5 @@
 import type { AuthProvider, isSpecType, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { loadSdk } from "../sdk.ts";
 import type { ServerLog } from "../server_log.ts";
@@ -44,8 +44,9 @@ export async function openTransport(options: TransportOptions): Promise<ServerTr
     const transport = await httpTransport({ spec, headers, auth, accept, notNow });
     return { transport, ended: () => undefined, answeredLate: () => false, ...shared };
   }
-  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
-    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
+  throw new ReasonixError(message`The transport "sse" is an older one that is not supported`, {
+    remedy:
+      message`set type = "http" for it: most servers speak streamable HTTP at the same or a similar address`,
   });
 }
 

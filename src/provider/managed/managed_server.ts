@@ -1,6 +1,6 @@
-import { errorMessage, type ProviderErrorKind } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message, type ProviderErrorKind } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
-import { ProviderFailure } from "../errors.ts";
+import { providerError, ProviderFailure } from "../errors.ts";
 import { endGroup, endOrphan, holdPipe, makePipe, startSupervisor } from "./server_process.ts";
 import {
   boundLog,
@@ -310,38 +310,51 @@ function endedFailure(
   lease: ServerLease,
   code: number | undefined,
 ): ProviderFailure {
+  const { binary } = plan;
   const how = code === undefined
-    ? "was killed"
+    ? message`${binary} was killed`
+    : code === 137
+    ? message`${binary} was ended by signal 9, which happens when memory runs out`
     : code > 128
-    ? `was ended by signal ${code - 128}${code === 137 ? ", as it happens when memory runs out" : ""}`
-    : `ended with exit code ${code}`;
+    ? message`${binary} was ended by signal ${code - 128}`
+    : message`${binary} ended with exit code ${code}`;
   return failed("server", plan, how, lease);
 }
 
 function lateFailure(plan: ServerPlan, lease: ServerLease): ProviderFailure {
-  const how = `did not load ${plan.modelName} within startup_timeout_seconds = ${plan.startupMs / 1000}`;
+  const how = message`${plan.binary} did not load ${plan.modelName} within startup_timeout_seconds = ${
+    plan.startupMs / 1000
+  }`;
   return failed("timeout", plan, how, lease);
 }
 
 function noPortFailure(plan: ServerPlan): ProviderFailure {
   const [first, last] = plan.ports;
-  return failed("connection", plan, `has no port: ${first} to ${last} are all taken; set another port_range`);
+  return failed(
+    "connection",
+    plan,
+    message`${plan.binary} has no port: ${first} to ${last} are all taken; set another port_range`,
+  );
 }
 
 function notStartedFailure(plan: ServerPlan, address: string, error: unknown): ProviderFailure {
-  return failed("connection", plan, `could not be started for ${address}: ${errorMessage(error)}`);
+  return failed(
+    "connection",
+    plan,
+    message`${plan.binary} could not be started for ${address}: ${errorMessage(error)}`,
+  );
 }
 
 /** In one line: what happened, the end of the log, and where the rest of it is. */
 function failed(
   kind: ProviderErrorKind,
-  { provider, binary }: ServerPlan,
-  how: string,
+  { provider }: ServerPlan,
+  how: LocalizedMessage,
   lease?: ServerLease,
 ): ProviderFailure {
   const lines = lease === undefined ? "" : lastLines(lease.log, lease.logStart);
   const log = lease === undefined ? "" : lease.log;
-  const message = `Provider "${provider}": ${binary} ${how}${lines === "" ? "" : `: ${lines}`}` +
-    `${log === "" ? "" : `; its log is ${log}`}`;
-  return new ProviderFailure({ kind, message, said: [["serverFailed", provider, how, lines, log]] }, false);
+  const what = message`Provider "${provider}": ${lines === "" ? how : message`${how}: ${lines}`}`;
+  const text = log === "" ? what : message`${what}; its log is ${log}`;
+  return new ProviderFailure(providerError(kind, text), false);
 }

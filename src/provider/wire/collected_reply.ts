@@ -1,4 +1,11 @@
-import type { Chunk, FinishReason, ProviderError, ToolCall, Usage } from "../../core/mod.ts";
+import {
+  type Chunk,
+  type FinishReason,
+  message,
+  type ProviderError,
+  type ToolCall,
+  type Usage,
+} from "../../core/mod.ts";
 import { type Endpoint, protocolFailure } from "../errors.ts";
 import type { ModelInfo } from "../provider.ts";
 import type { ToolCallCollector } from "../tool_calls.ts";
@@ -88,7 +95,7 @@ export class CollectedReply implements ReplyReader {
     if (error) return [...shown, ...counted, { type: "error", error }];
     const whole = collector.finish !== "length" && collector.finish !== "content_filter";
     const found = await collector.calls.finish(callIds, callIdPrefix, whole);
-    if (found.nameless > 0) throw protocolFailure("sent a tool call without a name", endpoint);
+    if (found.nameless > 0) throw protocolFailure(message`sent a tool call without a name`, endpoint);
     const { calls, data } = collector.kept?.(found.calls) ?? { calls: found.calls, data: undefined };
     const part = { kind: this.#kind, provider: model.provider, model: model.id, data };
     return [
@@ -105,8 +112,10 @@ export class CollectedReply implements ReplyReader {
     const { calls, empty, finished, breaksOff } = this.#collector;
     this.#body.checkEvents(empty || calls.size > 0);
     if (finished || this.over === "done") return;
-    if (empty) throw protocolFailure("ended its reply before saying anything", endpoint);
-    if (breaksOff ?? !calls.complete()) throw protocolFailure("broke off inside a tool call", endpoint);
+    if (empty) throw protocolFailure(message`ended its reply before saying anything`, endpoint);
+    if (breaksOff ?? !calls.complete()) {
+      throw protocolFailure(message`broke off inside a tool call`, endpoint);
+    }
   }
 
   #reason(called: boolean): FinishReason {

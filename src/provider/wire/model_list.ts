@@ -1,3 +1,4 @@
+import { message } from "../../core/mod.ts";
 import {
   type Endpoint,
   errorOf,
@@ -65,7 +66,7 @@ async function askPage(
   const last = more === true ? lastId : token;
   const list = data ?? models;
   if (!Array.isArray(list)) {
-    throw protocolFailure("did not answer with a list of models; check base_url", endpoint);
+    throw protocolFailure(message`did not answer with a list of models; check base_url`, endpoint);
   }
   return {
     models: list.filter(isRecord).map(name).filter(isString),

@@ -1,3 +1,4 @@
+import { message } from "../../core/mod.ts";
 import { createParser } from "eventsource-parser";
 import { type Endpoint, htmlText, protocolFailure, quote } from "../errors.ts";
 
@@ -105,19 +106,26 @@ export class ReplyBody {
     if (this.#form === "events") {
       this.#events.end();
       if (this.#events.good > 0 || this.done) return;
-      const said = quote(this.#raw.replace(/^:.*$/gm, ""), endpoint);
-      throw protocolFailure(said === "" ? "sent an empty reply" : `sent no model reply: ${said}`, endpoint);
+      const text = quote(this.#raw.replace(/^:.*$/gm, ""), endpoint);
+      throw protocolFailure(
+        text === "" ? message`sent an empty reply` : message`sent no model reply: ${text}`,
+        endpoint,
+      );
     }
-    if (this.#raw.trim() === "") throw protocolFailure("sent an empty reply", endpoint);
+    if (this.#raw.trim() === "") throw protocolFailure(message`sent an empty reply`, endpoint);
     if (this.#form === "html") {
       const page = quote(htmlText(this.#raw), endpoint);
-      throw protocolFailure(`sent a web page instead of a reply: ${page}; check base_url`, endpoint, false);
+      throw protocolFailure(
+        message`sent a web page instead of a reply: ${page}; check base_url`,
+        endpoint,
+        false,
+      );
     }
     let value: unknown;
     try {
       value = JSON.parse(this.#raw);
     } catch {
-      throw protocolFailure(`sent broken JSON: ${quote(this.#raw, endpoint)}`, endpoint);
+      throw protocolFailure(message`sent broken JSON: ${quote(this.#raw, endpoint)}`, endpoint);
     }
     for (const each of Array.isArray(value) ? value : [value]) this.#target.add(each);
   }
@@ -129,7 +137,7 @@ export class ReplyBody {
   checkEvents(precious: boolean): void {
     const { broken, brokenCall } = this.#events;
     if (brokenCall || (broken > 0 && precious)) {
-      throw protocolFailure("sent a broken event", this.#endpoint);
+      throw protocolFailure(message`sent a broken event`, this.#endpoint);
     }
   }
 }

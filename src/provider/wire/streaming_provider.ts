@@ -1,5 +1,5 @@
-import type { Chunk } from "../../core/mod.ts";
-import { type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
+import { type Chunk, message } from "../../core/mod.ts";
+import { type Endpoint, messageOf, ProviderFailure, type Reported } from "../errors.ts";
 import type { KindOptions } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import { withRetry } from "../retry.ts";
@@ -64,10 +64,9 @@ async function* adapting(
       if (change === undefined || !(error instanceof ProviderFailure)) throw error;
       const { without } = change;
       if (without === undefined) continue;
-      const { message, said } = error.error;
-      const reason = `${message}; the request goes without ${without} from now on`;
-      const words = said ? { said: [...said, ["goesWithout", without] as const] } : {};
-      yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, ...words, discarded: false };
+      const localized = message`${messageOf(error.error)}; from now on the request omits ${without}`;
+      const reason = localized.text;
+      yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, localized, discarded: false };
     }
   }
 }

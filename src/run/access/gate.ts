@@ -9,7 +9,7 @@ import {
 } from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { type Event, formatLocation } from "../../core/mod.ts";
+import { type Event, formatLocation, message, textFields } from "../../core/mod.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import {
   type ApprovalMode,
@@ -190,14 +190,13 @@ export class SkillRules {
     if (approved) {
       return this.add(skill.allowedTools.map((text) => ({ text, origin: skill.file })));
     }
-    const text = `The allowed-tools of skill ${skill.name} do not count: the project brings it, and nobody ` +
-      "trusted it yet with `reasonix trust`";
     void this.#recorder.record({
       type: "notice",
       level: "warning",
       code: "skill",
-      text,
-      said: [["skillRules", skill.name]],
+      ...textFields(
+        message`The allowed-tools of skill ${skill.name} are ignored: the project contains it, and it is not trusted yet with \`reasonix trust\``,
+      ),
     });
   };
 }

@@ -1,5 +1,5 @@
 import type { Recorder } from "../../control/mod.ts";
-import { type Message, ReasonixError } from "../../core/mod.ts";
+import { type Message, message, ReasonixError } from "../../core/mod.ts";
 import {
   type ApprovalMode,
   type Gate,
@@ -43,7 +43,7 @@ const USUAL: PermissionMode = "workspace-write";
 
 const TAG = "<mode>\n";
 
-const message = (mode: string) => `${TAG}${TOLD[mode as PermissionMode]}\n</mode>`;
+const modeNote = (mode: string) => `${TAG}${TOLD[mode as PermissionMode]}\n</mode>`;
 
 /**
  * The approval mode and the permission mode of a session, which a person may change between calls. The head
@@ -155,11 +155,13 @@ export class Modes {
     if (mode === this.permission) return;
     this.approvedPlan = false;
     if (!["read-only", "plan", this.writing].includes(mode)) {
-      throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
-        exit: "usage",
-        said: [["beganWith", mode, this.#initial], ["leaveForMode", mode]],
-        remedy: `leave, and continue with: reasonix -c --permission-mode ${mode}`,
-      });
+      throw new ReasonixError(
+        message`Cannot switch to ${mode} in a session that began with ${this.#initial}`,
+        {
+          exit: "usage",
+          remedy: message`leave, and continue with: reasonix -c --permission-mode ${mode}`,
+        },
+      );
     }
     const before = this.collaboration;
     this.#gate.permissionMode = mode;
@@ -209,7 +211,7 @@ export class Modes {
   /** Tells the model of the mode, unless it knows. */
   async tell(): Promise<void> {
     this.#untold = false;
-    const content = message(this.#meanwhile ?? this.permission);
+    const content = modeNote(this.#meanwhile ?? this.permission);
     if (content === this.#told()) return;
     await this.#recorder.record({ type: "message.user", content, origin: "context" });
   }
@@ -230,7 +232,7 @@ export class Modes {
     const isAboutMode = ({ role, content }: Message) => role === "user" && content.startsWith(TAG);
     return messages.findLast(isAboutMode)?.content ??
       // Nobody needs to be told that everything may be done, but of anything less.
-      message(firstMode === "danger-full-access" ? firstMode : USUAL);
+      modeNote(firstMode === "danger-full-access" ? firstMode : USUAL);
   }
 
   async #record(): Promise<void> {

@@ -1,5 +1,5 @@
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../config/mod.ts";
-import { formatLocation, ReasonixError } from "../../core/mod.ts";
+import { formatLocation, message, ReasonixError } from "../../core/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import type { RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -33,13 +33,12 @@ export async function loadTrustedConfig(
     `${item.kind} ${item.name} (${formatLocation(item.place)}): ${item.reason}`
   );
   throw new ReasonixError(
-    `This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
+    message`This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
     {
       exit: "blocked",
-      said: [["untrusted", names.map((name) => `  ${name}`).join("\n")], ["trustItems"]],
       place: first.place,
       remedy:
-        "look at it, then `reasonix trust`; or add --trust-project for this run, or --ignore-untrusted to leave it out",
+        message`look at it, then \`reasonix trust\`; or add --trust-project for this run, or --ignore-untrusted to leave it out`,
     },
   );
 }

@@ -7,7 +7,7 @@ import {
   type TodoReminder,
 } from "../../context/mod.ts";
 import { appendIfChanged, changeTools, type ControlledDeps, type Recorder } from "../../control/mod.ts";
-import type { Sayings } from "../../core/mod.ts";
+import { message, textFields } from "../../core/mod.ts";
 import { loadWindow, type Provider, sendsReasoning, type WindowFound } from "../../provider/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import { programFetch } from "../../util/network/fetch.ts";
@@ -146,9 +146,8 @@ class ContextWindow {
     const found = await askServerWindow(loaded, choice, provider);
     if (!found) return;
     this.#found = found.tokens;
-    const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
-    const said: Sayings = [["serverWindow", grouped(found.tokens), found.source]];
-    await recorder.record({ type: "notice", level: "info", code: "window", text, said });
+    const text = message`The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
+    await recorder.record({ type: "notice", level: "info", code: "window", ...textFields(text) });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import { type ContextReport, loadReport } from "../../context/mod.ts";
-import { type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
+import { type Message, message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
 import { loadTaughtPrefix, modelInfo, sendsReasoning } from "../../provider/mod.ts";
@@ -73,11 +73,13 @@ async function exactCount(
   const provider = await providerOf(loaded, `${entry.name}/${model}`);
   const counted = await provider.count?.({ prefix, messages }, new AbortController().signal);
   if (counted !== undefined) return counted;
-  throw new ReasonixError(`Provider "${entry.name}" of kind "${entry.kind}" counts no tokens beforehand`, {
-    exit: "config",
-    said: [["noCount", entry.name, entry.kind], ["withoutExact"]],
-    remedy: "leave --exact out: the count is then made here, or taken from the last reply",
-  });
+  throw new ReasonixError(
+    message`Provider "${entry.name}" of kind "${entry.kind}" counts no tokens beforehand`,
+    {
+      exit: "config",
+      remedy: message`leave --exact out: the count is then made here, or taken from the last reply`,
+    },
+  );
 }
 
 /** The report for people. */

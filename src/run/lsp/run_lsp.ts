@@ -1,6 +1,6 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { errorMessage, type PreparedCall, ReasonixError, type Saying } from "../../core/mod.ts";
+import { errorMessage, message, type PreparedCall, ReasonixError, textFields } from "../../core/mod.ts";
 import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../../lsp/mod.ts";
 import type { Jail } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
@@ -137,9 +137,8 @@ async function openLanguageServers(parts: LspDeps): Promise<LanguageServers> {
     find: programFinder(paths, scope.rooted.roots),
     spawn: (server, argv, env) => startJailed(parts, server, { argv, env }),
     givenUp(server, why) {
-      const said: Saying = ["languageServerGone", server, why];
-      const text = `The language server ${server} is not started again: ${why}`;
-      void recorder.record({ type: "notice", level: "warning", code: "lsp", text, said: [said] });
+      const text = message`The language server ${server} is not started again: ${why}`;
+      void recorder.record({ type: "notice", level: "warning", code: "lsp", ...textFields(text) });
     },
   });
 }

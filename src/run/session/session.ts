@@ -1,5 +1,5 @@
 import { type EventStore, MemoryStore, type Recorder, TurnCheckpoints } from "../../control/mod.ts";
-import { type NewEvent, ReasonixError } from "../../core/mod.ts";
+import { message, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { otherVendorSources, type Provider } from "../../provider/mod.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -105,10 +105,9 @@ function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | u
   if (!options.continue) return undefined;
   const last = lastSession(projectDir(home, cwd));
   if (last) return last.path;
-  throw new ReasonixError(`Cannot continue: there is no session for ${cwd} yet`, {
+  throw new ReasonixError(message`Cannot continue: there is no session for ${cwd} yet`, {
     exit: "usage",
-    remedy: "run without --continue to begin one",
-    said: [["noSessionHere", cwd], ["beginOne"]],
+    remedy: message`run without --continue to begin one`,
   });
 }
 

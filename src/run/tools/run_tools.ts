@@ -1,6 +1,6 @@
 import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
-import type { PreparedCall } from "../../core/mod.ts";
+import { type PreparedCall, textFields } from "../../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../../permission/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import {
@@ -80,8 +80,8 @@ function buildTools(parts: ToolDeps): RunTools {
     permissionMode: parts.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
-    tell: (text, more) =>
-      void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
+    notify: (text, more) =>
+      void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
     attended: parts.attended,
     describes: parts.attended && parts.options.parent === undefined,
   });

@@ -40,8 +40,8 @@ const CONTAINER_SETUP = /^(?:Error: |docker: |reasonix: \S+ did not start the co
  * Whether this is a jail that says why it could not be set up. Only of what was written before the command
  * began: a command can print the same.
  */
-export function looksLikeFailedSetUp(said: string, backend: BackendName): boolean {
-  return (isContainer(backend) ? CONTAINER_SETUP : SETUP).test(said);
+export function looksLikeFailedSetUp(output: string, backend: BackendName): boolean {
+  return (isContainer(backend) ? CONTAINER_SETUP : SETUP).test(output);
 }
 
 function isContainer(backend: BackendName): boolean {

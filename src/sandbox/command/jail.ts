@@ -103,10 +103,10 @@ export class Jail {
 
   /**
    * Whether a command did not begin since the jail could not be set up, which `wrap` may mend: what the jail
-   * hides may have gone away in between. `said` was written before the command began.
+   * hides may have gone away in between. `output` was written before the command began.
    */
-  failedToBegin(said: string): boolean {
-    return this.confined && looksLikeFailedSetUp(said, this.data.backend);
+  failedToBegin(output: string): boolean {
+    return this.confined && looksLikeFailedSetUp(output, this.data.backend);
   }
 
   /** The same jail with another network. */

@@ -36,16 +36,15 @@ export function withGoal(result: RunResult, session: string): RunResult {
   const { goal } = result;
   if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
   const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit, said = [] } = goal;
-  const saysHow = said.some(([code]) => code === "goalGoesOn");
+  const { limit, said, news } = goal;
   return {
     ...result,
     exit,
     exitCode: EXIT[exit],
-    detail: goal.news ?? `Goal ${goal.state}`,
-    ...(goal.said ? { said } : {}),
+    detail: news ?? `Goal ${goal.state}`,
+    ...(said ? { said } : {}),
     ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    ...(saysHow ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
+    ...(news?.includes("/goal resume") ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
   };
 }
 

@@ -76,7 +76,10 @@ async function listText(host: CommandHost): Promise<string> {
 async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<string> {
   const read = readRule(rule);
   if (isFault(read)) {
-    throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy, said: read.said });
+    throw new ReasonixError(read.texts.message, {
+      exit: "usage",
+      ...(read.texts.remedy ? { remedy: read.texts.remedy } : {}),
+    });
   }
   const { paths } = await host.session();
   if (here) {

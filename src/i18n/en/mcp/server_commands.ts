@@ -1,3 +1,4 @@
+import type { Text } from "../../../core/mod.ts";
 import type { Translate } from "../../translate.ts";
 
 /** What commands about MCP servers say. */
@@ -20,8 +21,8 @@ export const texts = (t: Translate) => ({
   whichServer: (action: string) => t`Cannot ${action}: no server is named`,
   mcpUsage:
     t`write /mcp [name], /mcp login NAME, /mcp restart NAME, /mcp unload NAME, /mcp load NAME, /mcp trust NAME [TOOL …] or /mcp untrust NAME [TOOL …]`,
-  lastTime: (why: string) => t`it failed the last time: ${why}`,
-  because: (state: string, why: string) => t`${state}: ${why}`,
+  lastTime: (why: Text) => t`it failed the last time: ${why}`,
+  because: (state: string, why: Text) => t`${state}: ${why}`,
   isOff: (name: string) => t`Cannot restart ${name}: it is switched off`,
   switchedOff: (name: string) => t`${name} is off for this session; its tools go with the next turn`,
   signIn: {
@@ -34,7 +35,7 @@ export const texts = (t: Translate) => ({
     opened: t`A browser was opened for the sign-in; its address is`,
     visit: t`To sign in, visit`,
     waiting: t`Waiting for the end of the sign-in; Esc stops it`,
-    notTaken: (why: string) => t`Not taken: ${why}`,
+    notTaken: (why: Text) => t`Not taken: ${why}`,
     stopped: t`The sign-in was stopped; nothing was kept`,
     done: (name: string, issuer: string, rights: string) =>
       rights === ""

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { isRecord, parseJson } from "../../../util/json.ts";
 import { errorOf, protocolFailure, reportedFailure, requestFailure } from "../../errors.ts";
 import type { ModelQuery } from "../../wire/model_list.ts";
@@ -32,5 +33,5 @@ async function ask(
   if (!response.ok) throw reportedFailure({ status: response.status, text }, endpoint);
   const answer = parseJson(text);
   if (isRecord(answer) && typeof answer.input_tokens === "number") return answer.input_tokens;
-  throw protocolFailure("did not answer with a count of tokens; check base_url", endpoint);
+  throw protocolFailure(message`did not answer with a count of tokens; check base_url`, endpoint);
 }

@@ -1,6 +1,22 @@
-import type { Chunk, FinishReason, ProviderError, ToolCall, Usage } from "../../../core/mod.ts";
+import {
+  type Chunk,
+  clausesOf,
+  type FinishReason,
+  message,
+  type ProviderError,
+  type ToolCall,
+  type Usage,
+} from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import { nameOf, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
+import {
+  askOtherwise,
+  nameOf,
+  providerError,
+  type ProviderFailure,
+  quote,
+  reportedFailure,
+  statusIn,
+} from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { ReplyCollector, ReplyContext } from "../../wire/collected_reply.ts";
@@ -134,13 +150,10 @@ export class Collector implements ReplyCollector {
     }
     if (stop !== "refusal") return undefined;
     const why = [details.category, details.explanation].filter((text) => typeof text === "string").join(": ");
-    const said = quote(why, endpoint);
-    const message = `${nameOf(endpoint)} ended the answer, because the model declines to give it` +
-      `${
-        said === "" ? "" : ` (${said})`
-      }; ask in other words, or go back to before the message that led to it`;
-    const { provider, host } = endpoint;
-    return { kind: "content_filter", message, said: [["declined", provider, host, said], ["askOtherwise"]] };
+    const detail = quote(why, endpoint);
+    const what = message`${nameOf(endpoint)} ended the answer, because the model declines to give it`;
+    const text = clausesOf([detail === "" ? what : message`${what} (${detail})`, askOtherwise()]);
+    return providerError("content_filter", text);
   }
 }
 

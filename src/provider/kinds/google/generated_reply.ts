@@ -23,7 +23,7 @@ class Collector implements ReplyCollector {
   readonly #parts: ReplyParts;
   readonly #usage = new ReplyUsage();
   /** The server's word for why the reply ended, and what it says about it. */
-  #ending = { reason: "", message: "" };
+  #ending = { reason: "", explanation: "" };
 
   constructor({ endpoint, onCall }: ReplyContext, tools: readonly ToolSchema[]) {
     this.#endpoint = endpoint;
@@ -87,7 +87,7 @@ class Collector implements ReplyCollector {
     if (isRecord(content) && Array.isArray(content.parts)) {
       for (const part of content.parts.filter(isRecord)) this.#parts.add(part);
     }
-    if (typeof finishMessage === "string") this.#ending.message = finishMessage;
+    if (typeof finishMessage === "string") this.#ending.explanation = finishMessage;
     if (typeof finishReason === "string" && finishReason !== "") this.#ending.reason = finishReason;
     if (isRecord(feedback) && typeof feedback.blockReason === "string") {
       throw blockedFailure(feedback, this.#endpoint);
