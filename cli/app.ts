@@ -1,166 +1,225 @@
-import { type Application, buildApplication, buildCommand, buildRouteMap, run } from "@stricli/core";
-import { runCommand, shortForm } from "./routes/run.ts";
-import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
-import { configRoutes } from "./routes/config.ts";
-import { PARSER_TEXTS } from "./routes/parser_texts.ts";
-import { chatCommand, withChat } from "./routes/chat.ts";
-import { argument, flag, NONE } from "./routes/parameters.ts";
-import { contextCommand, doctorCommand, statsCommand } from "./routes/reports.ts";
-import { mcpRoutes } from "./routes/mcp.ts";
-import { modelRoutes } from "./routes/models.ts";
-import { permissionRoutes, sandboxRoutes, trustCommand } from "./routes/access.ts";
-import { pluginRoutes } from "./routes/plugin.ts";
-import { agentRoutes, hookRoutes, skillRoutes } from "./routes/skills.ts";
-import { sessionRoutes } from "./routes/session.ts";
+import {
+  type Application,
+  buildApplication,
+  buildCommand,
+  buildRouteMap,
+  type Command as Route,
+  type RouteMap,
+  run,
+} from "@stricli/core";
 import { VERSION } from "../src/util/version.ts";
+import type { Argument, Command, CommandGroup, Flag, ValueKind } from "./command.ts";
+import { PARSER_TEXTS } from "./parser_texts.ts";
+import { shortForm } from "./short_form.ts";
+import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 
-const setup = buildCommand({
-  loader: async () => (await import("./commands/setup.ts")).setup,
-  parameters: {
-    flags: { yes: flag("Write the default file without questions") },
-    positional: {
-      kind: "tuple",
-      parameters: [{ ...argument("File to write (default: your user config)", "path"), optional: true }],
+interface Entry {
+  readonly brief: string;
+  readonly hidden?: true;
+  /** Loads flags, help and work, when the command is used. */
+  readonly load: () => Promise<Command | CommandGroup>;
+}
+
+const STATS = "Show tokens, cache hits and cost";
+
+/** The subcommands, in the order of the help. */
+const COMMANDS: Readonly<Record<string, Entry>> = {
+  run: {
+    brief: "Do one task and exit (short form: reasonix -p)",
+    load: async () => (await import("./commands/run/run.ts")).runCommand,
+  },
+  chat: {
+    brief: "Open the chat (also: reasonix alone)",
+    load: async () => (await import("./commands/run/chat.ts")).chatCommand,
+  },
+  setup: {
+    brief: "Set up a provider: key, model, a first try",
+    load: async () => (await import("./commands/setup.ts")).setupCommand,
+  },
+  doctor: {
+    brief: "Check configuration, providers and sandbox",
+    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  },
+  config: {
+    brief: "Show and change settings",
+    load: async () => (await import("./commands/config.ts")).configCommands,
+  },
+  session: {
+    brief: "List, search, rewind and manage sessions",
+    load: async () => {
+      const { sessionCommands } = await import("./commands/session.ts");
+      const { statsCommand: command } = await import("./commands/stats.ts");
+      return { commands: { ...sessionCommands.commands, stats: { brief: STATS, command } } };
     },
   },
-  docs: { brief: "Set up a provider: key, model, a first try" },
-});
-
-const replay = buildCommand({
-  loader: async () => (await import("./commands/replay.ts")).replay,
-  parameters: {
-    flags: {
-      outputFormat: {
-        kind: "enum",
-        values: ["text", "jsonl", "stream-json"],
-        default: "text",
-        brief: "Form of the output",
-      },
-      showThinking: flag("Show the model's reasoning"),
-    },
-    positional: { kind: "tuple", parameters: [argument("Session id or file", "file")] },
+  stats: {
+    brief: STATS,
+    load: async () => (await import("./commands/stats.ts")).statsCommand,
   },
-  docs: { brief: "Show a recorded session without a model" },
-});
-
-const version = buildCommand({
-  loader: async () => (await import("./commands/version.ts")).version,
-  parameters: { flags: { json: flag("Print JSON") }, ...NONE },
-  docs: { brief: "Print versions" },
-});
-
-const install = buildCommand({
-  loader: async () => (await import("./commands/install/install.ts")).install,
-  parameters: NONE,
-  docs: { brief: "Install this program as the command reasonix" },
-});
-
-const uninstall = buildCommand({
-  loader: async () => (await import("./commands/install/install.ts")).uninstall,
-  parameters: NONE,
-  docs: { brief: "Remove the command reasonix" },
-});
-
-const docs = buildCommand({
-  loader: async () => (await import("./commands/docs.ts")).docs,
-  parameters: {
-    positional: { kind: "tuple", parameters: [{ ...argument("Page to print", "page"), optional: true }] },
+  context: {
+    brief: "Show what is sent to the model, by category",
+    load: async () => (await import("./commands/context.ts")).contextCommand,
   },
-  docs: { brief: "Read the documentation of this version" },
-});
-
-const completion = buildCommand({
-  loader: async () => (await import("./commands/completion/completion.ts")).completion,
-  parameters: {
-    positional: { kind: "tuple", parameters: [argument("bash, zsh, fish or powershell", "shell")] },
+  models: {
+    brief: "Show context windows, effort levels and prices of models",
+    load: async () => (await import("./commands/models.ts")).modelsCommands,
+  },
+  skills: {
+    brief: "List and check skills",
+    load: async () => (await import("./commands/skills.ts")).skillsCommands,
+  },
+  agents: {
+    brief: "List and show agents for parts of a task",
+    load: async () => (await import("./commands/agents.ts")).agentsCommands,
+  },
+  hooks: {
+    brief: "List and try hooks",
+    load: async () => (await import("./commands/hooks.ts")).hooksCommands,
+  },
+  mcp: {
+    brief: "List, add and try MCP servers",
+    load: async () => (await import("./commands/mcp/mcp.ts")).mcpCommands,
+  },
+  permissions: {
+    brief: "Explain permission decisions",
+    load: async () => (await import("./commands/permissions.ts")).permissionsCommands,
+  },
+  sandbox: {
+    brief: "Use the command jail by hand",
+    load: async () => (await import("./commands/sandbox.ts")).sandboxCommands,
+  },
+  trust: {
+    brief: "Trust hooks, servers and agents of this project",
+    load: async () => (await import("./commands/trust.ts")).trustCommand,
+  },
+  plugin: {
+    brief: "Start a plugin that comes with reasonix",
+    load: async () => (await import("./commands/plugin.ts")).pluginCommands,
+  },
+  replay: {
+    brief: "Show a recorded session without a model",
+    load: async () => (await import("./commands/replay.ts")).replayCommand,
+  },
+  version: {
+    brief: "Print versions",
+    load: async () => (await import("./commands/version.ts")).versionCommand,
+  },
+  completion: {
+    brief: "Print a shell completion script",
+    load: async () => (await import("./commands/completion/completion.ts")).completionCommand,
+  },
+  install: {
+    brief: "Install this program as the command reasonix",
+    load: async () => (await import("./commands/install.ts")).installCommand,
+  },
+  uninstall: {
+    brief: "Remove the command reasonix",
+    load: async () => (await import("./commands/install.ts")).uninstallCommand,
   },
   docs: {
-    brief: "Print a shell completion script",
-    fullDescription: "Print a shell completion script. To install it, once:\n" +
-      "  bash        reasonix completion bash \\\n" +
-      "                > ~/.local/share/bash-completion/completions/reasonix\n" +
-      "  zsh         echo 'eval \"$(reasonix completion zsh)\"' >> ~/.zshrc\n" +
-      "  fish        reasonix completion fish \\\n" +
-      "                > ~/.config/fish/completions/reasonix.fish\n" +
-      "  powershell  reasonix completion powershell >> $PROFILE",
+    brief: "Read the documentation of this version",
+    load: async () => (await import("./commands/docs.ts")).docsCommand,
   },
-});
-
-const complete = buildCommand({
-  loader: async () => {
-    const { completeFor } = await import("./commands/completion/completion.ts");
-    return completeFor({ app, expand: withShortForm });
+  complete: {
+    brief: "Propose completions",
+    hidden: true,
+    load: async () => {
+      const { completeCommand } = await import("./commands/completion/completion.ts");
+      return completeCommand({ appFor, inCommandWords });
+    },
   },
-  parameters: {
-    flags: { describe: flag("Add what each proposal means, after a tab") },
-    positional: { kind: "array", parameter: argument("Words of the command line", "word") },
-  },
-  docs: { brief: "Propose completions" },
-});
-
-const ROUTES = {
-  run: runCommand,
-  chat: chatCommand,
-  setup,
-  doctor: doctorCommand,
-  config: configRoutes,
-  session: sessionRoutes,
-  stats: statsCommand,
-  context: contextCommand,
-  models: modelRoutes,
-  skills: skillRoutes,
-  agents: agentRoutes,
-  hooks: hookRoutes,
-  mcp: mcpRoutes,
-  permissions: permissionRoutes,
-  sandbox: sandboxRoutes,
-  trust: trustCommand,
-  plugin: pluginRoutes,
-  replay,
-  version,
-  completion,
-  install,
-  uninstall,
-  docs,
-  complete,
 };
 
-const root = buildRouteMap({
-  routes: ROUTES,
-  docs: {
-    brief: "A coding agent for the terminal",
-    hideRoute: { complete: true },
-  },
-});
+/** The program with one of its commands, or with all of them; the others are only named. */
+export async function appFor(name: string | "all" | undefined): Promise<Application<CliContext>> {
+  const commands: Record<string, CommandGroup["commands"][string]> = {};
+  for (const [each, { load, ...about }] of Object.entries(COMMANDS)) {
+    const command = name === "all" || name === each ? await load() : { run() {} };
+    commands[each] = { ...about, command };
+  }
+  const root = groupRoute("A coding agent for the terminal", { commands });
+  return buildApplication<CliContext>(root, {
+    name: "reasonix",
+    versionInfo: { currentVersion: VERSION },
+    determineExitCode: exitCodeOf,
+    scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
+    documentation: {
+      caseStyle: "convert-camel-to-kebab",
+      onlyRequiredInUsageLine: true,
+      useAliasInUsageLine: false,
+    },
+    localization: { text: PARSER_TEXTS },
+  });
+}
 
-/** The command tree. */
-export const app: Application<CliContext> = buildApplication<CliContext>(root, {
-  name: "reasonix",
-  versionInfo: { currentVersion: VERSION },
-  determineExitCode: exitCodeOf,
-  scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
-  documentation: {
-    caseStyle: "convert-camel-to-kebab",
-    onlyRequiredInUsageLine: true,
-    useAliasInUsageLine: false,
-  },
-  localization: {
-    text: PARSER_TEXTS,
-  },
-});
+/** The parser's form of a group. */
+function groupRoute(brief: string, { commands }: CommandGroup): RouteMap<CliContext> {
+  const routes: Record<string, Route<CliContext> | RouteMap<CliContext>> = {};
+  const hidden: Record<string, boolean> = {};
+  for (const [name, each] of Object.entries(commands)) {
+    const { brief, command } = each;
+    routes[name] = "commands" in command ? groupRoute(brief, command) : commandRoute(brief, command);
+    hidden[name] = each.hidden ?? false;
+  }
+  return buildRouteMap({ routes, docs: { brief, hideRoute: hidden } });
+}
+
+/** The parser's form of a command. */
+function commandRoute(brief: string, spec: Command): Route<CliContext> {
+  const { description, flags = {}, aliases, args = [], rest, run } = spec;
+  const parameters = {
+    flags: Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, withCompletion(flag)])),
+    ...(aliases ? { aliases } : {}),
+    positional: rest
+      ? {
+        kind: "array",
+        parameter: withCompletion(rest),
+        ...(rest.minimum === undefined ? {} : { minimum: rest.minimum }),
+      }
+      : { kind: "tuple", parameters: args.map(withCompletion) },
+  };
+  return buildCommand<Record<string, unknown>, string[], CliContext>({
+    func: run as never,
+    parameters: parameters as never,
+    docs: { brief, ...(description === undefined ? {} : { fullDescription: description }) },
+  });
+}
+
+/** A context in which a command line is completed. */
+interface CompletionContext extends CliContext {
+  /** The complete words of the line. */
+  readonly before: readonly string[];
+  /** Receives the meaning of proposed words. */
+  readonly briefs: Map<string, string>;
+}
+
+function withCompletion<P extends Flag | Argument>({ complete, ...parameter }: P) {
+  if (complete === undefined) return parameter;
+  return { ...parameter, proposeCompletions: proposals(complete) };
+}
+
+function proposals(kind: ValueKind) {
+  return async function (this: CompletionContext, current: string): Promise<readonly string[]> {
+    const { VALUES } = await import("./commands/completion/values.ts");
+    const found = await VALUES[kind]({ current, before: this.before });
+    for (const { word, brief } of found) if (brief !== undefined) this.briefs.set(word, brief);
+    return found.map(({ word }) => word).filter((word) => word.startsWith(current));
+  };
+}
 
 /** Runs one command line and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const context = processContext();
   const line = shortForm(args);
-  const words = withEmptyValues(line?.words ?? withChat(args, Object.keys(ROUTES)));
+  const words = withEmptyValues(line?.words ?? withChat(args));
   if (line && line.ignored.length > 0) {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }
-  if (words.some(isHelp) || isGroup(words)) {
+  const app = await appFor(words[0]);
+  if (words.some(isHelp) || await isGroup(words)) {
     const [{ fitHelp }, { installHelp }] = await Promise.all([
       import("./terminal/narrow.ts"),
-      import("./routes/help.ts"),
+      import("./help.ts"),
     ]);
     installHelp(app);
     fitHelp(context);
@@ -178,15 +237,29 @@ function withEmptyValues(words: readonly string[]): readonly string[] {
 }
 
 /** A group of commands without one of them prints its help. */
-function isGroup([first = "", ...more]: readonly string[]): boolean {
-  return more.length === 0 && Object.hasOwn(ROUTES, first) &&
-    "getAllEntries" in ROUTES[first as keyof typeof ROUTES];
+async function isGroup([first = "", ...more]: readonly string[]): Promise<boolean> {
+  if (more.length > 0 || !Object.hasOwn(COMMANDS, first)) return false;
+  const command = await COMMANDS[first]?.load();
+  return command !== undefined && "commands" in command;
 }
 
 function isHelp(arg: string): boolean {
   return arg === "--help" || arg === "-h" || arg === "--help-all";
 }
 
-function withShortForm(args: readonly string[]): readonly string[] {
-  return shortForm(args)?.words ?? (args.length === 0 ? args : withChat(args, Object.keys(ROUTES)));
+/**
+ * The words of a command line, with the chat for lines that name no command: none at all, flags, and a task
+ * in quotes. A single plain word is more likely a mistyped command.
+ */
+function withChat(words: readonly string[]): readonly string[] {
+  const [first = ""] = words;
+  const about = /^(?:--help|--help-all|-h|--version|-v|-V)$/.test(first);
+  if (about || Object.hasOwn(COMMANDS, first)) return words;
+  const task = first.startsWith("-") || /\s|[^\x20-\x7e]/.test(first);
+  return words.length === 0 || task ? ["chat", ...words] : words;
+}
+
+/** The words of a line that is being typed, with its command written out. */
+function inCommandWords(args: readonly string[]): readonly string[] {
+  return shortForm(args)?.words ?? (args.length === 0 ? args : withChat(args));
 }

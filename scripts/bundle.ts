@@ -1,18 +1,16 @@
 /**
- * Builds the program: `deno task bundle [output]`, default dist/reasonix.js, with the parts that most runs
- * do not need beside it. The file can be run, installed from an http URL, and is what `deno task compile`
- * embeds. Beside it comes the library, `mod.js`, with its types.
+ * Builds the program: `deno task bundle [output]`, default dist/reasonix.js, with its parts next to it. The
+ * file can be run, installed from an http URL, and is what `deno task compile` embeds. Next to it comes the
+ * library, `mod.js`, with its types.
  *
  * Four steps for the program: a split bundle, its chunks packed into few files, those minified, and the
  * functions of the start path marked for the code cache. Against a plain one-file bundle this halves the
  * time to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
-import { BESIDE, PARTS, PLUGINS, WORKER } from "./bundle/files.ts";
-import { type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
-import { spread } from "./bundle/spread.ts";
-import { Tracer, usedBy } from "./bundle/trace.ts";
-import { executedByWorker } from "./bundle/trace_worker.ts";
+import { type Chunk, chunkOf, pack, packLibrary, packPart, type Parts } from "./bundle/pack.ts";
+import { PAGES, partsOf, withoutDisplay, WORKER } from "./bundle/parts.ts";
+import { executedByWorker, Tracer } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
@@ -20,7 +18,6 @@ import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
 const ENTRY = "cli/main.ts";
-const COMMANDS = new URL("cli/commands/", ROOT);
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
@@ -28,8 +25,6 @@ const MAIN = "reasonix.js";
 const WORKER_ENTRY = "src/run/tools/worker_entry.ts";
 /** The chunk of {@linkcode ENTRY}. */
 const ENTRY_CHUNK = "main.js";
-
-const EXTERNAL = Object.values({ ...BESIDE, ...PLUGINS }).flat().flatMap((module) => ["--external", module]);
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config`;
@@ -47,7 +42,6 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-build-" });
   try {
     const to = path.replace(/[^/]*$/, "");
-    await bundleBeside(folder, to);
     const build = await buildName();
     const files = await programFiles(folder, build);
     const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
@@ -66,12 +60,18 @@ function headOf(build: string): string {
   return `// Reasonix ${build}, MIT license\n`;
 }
 
-/** The modules that an entry leads to, in the chunks of a split bundle. */
+/** Returns the modules that an entry leads to, in the chunks of a split bundle. */
 async function chunksFrom(entry: string, folder: string): Promise<readonly Chunk[]> {
-  await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", folder, entry]);
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+  const config = `${ROOT.pathname}deno.json`;
+  const flags = ["--code-splitting", "--minify", "--sourcemap=external", "--config", config];
+  await denoBundle([...flags, "--outdir", folder, entry]);
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.endsWith(".js"));
   return await Promise.all(
-    names.map(async (name) => chunkOf(name, withFilesBeside(await Deno.readTextFile(`${folder}/${name}`)))),
+    names.sort().map(async (name) => {
+      const { sources } = JSON.parse(await Deno.readTextFile(`${folder}/${name}.map`));
+      const modules = sources.map((source: string) => new URL(source, `file://${folder}/`).pathname);
+      return chunkOf(name, await Deno.readTextFile(`${folder}/${name}`), modules);
+    }),
   );
 }
 
@@ -87,30 +87,30 @@ async function minified(code: string, folder: string, name: string): Promise<str
  * may load nothing else from there in a worker.
  */
 async function workerFile(folder: string, name: string): Promise<string> {
-  const chunks = await chunksFrom(WORKER_ENTRY, `${folder}/worker_chunks`);
+  const chunks = withoutDisplay(await chunksFrom(WORKER_ENTRY, `${folder}/worker_chunks`));
   const packed = pack(chunks, "worker_entry.js", name);
   const code = await minified(packed, folder, WORKER);
   return ascii(compileEagerly(code, await executedByWorker(folder, WORKER)));
 }
 
-/** The program and its parts, by the names of their files. */
+/** Returns the program and its parts, by the names of their files. */
 async function programFiles(folder: string, build: string): Promise<ReadonlyMap<string, string>> {
-  const chunks = await chunksFrom(ENTRY, `${folder}/chunks`);
-  const named = new Map(
-    Object.entries(PARTS).map(([name, roots]) => {
-      const apart = Object.values(PARTS).filter((one) => one !== roots).flat();
-      return [name, onlyFor(roots, chunks, ENTRY_CHUNK, apart)];
-    }),
-  );
-  const first = await packed(chunks, named, { folder, build });
-  const used = await usedBy(folder, [...first.keys()]);
-  const parts = spread(chunks, named, { code: first.get(MAIN) ?? "", file: MAIN, ...used });
+  const chunks = [...await chunksFrom(ENTRY, `${folder}/chunks`), await pagesChunk()];
+  const whole = (await packed(chunks, new Map(), { folder, build })).get(MAIN) ?? "";
+  await using starts = new Tracer(folder, [MAIN]);
+  const parts = partsOf(chunks, whole, (await starts.start()).get(MAIN) ?? new Set());
   const files = await packed(chunks, parts, { folder, build });
   await using tracer = new Tracer(folder, [...files.keys()]);
   const executed = await tracer.everything();
   return new Map(
     [...files].map(([name, code]) => [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))]),
   );
+}
+
+/** Returns a chunk with the pages of the documentation. */
+async function pagesChunk(): Promise<Chunk> {
+  const body = `exports.default = ${JSON.stringify(await sourcePages())};`;
+  return { id: PAGES, modules: [`/${PAGES}`], imports: [], lazy: [], names: [], body };
 }
 
 /** The minified program and its parts, by the names of their files; written to the folder, too. */
@@ -126,8 +126,8 @@ async function packed(
 }
 
 /**
- * Bundles the library into `mod.js` of a directory, with its types and the files beside it. Started by itself
- * it does the part of an agent's work that a worker process is for.
+ * Bundles the library into `mod.js` of a directory, with its types. Started as a program it does the part of
+ * an agent's work that a worker process is for.
  */
 export async function bundleLibrary(directory: string): Promise<string> {
   const scratch = await Deno.makeTempDir({ prefix: "reasonix-library-" });
@@ -139,71 +139,17 @@ export async function bundleLibrary(directory: string): Promise<string> {
       `export * from ${mod};\nimport { runWorker } from ${mod};\n` +
         "if (import.meta.main) await runWorker(Deno.args);\n",
     );
-    const config = ["--config", `${ROOT.pathname}deno.json`];
-    await denoBundle(["--minify", ...EXTERNAL, ...config, "-o", `${scratch}/mod.js`, entry]);
+    const code = packLibrary(await chunksFrom(entry, `${scratch}/chunks`), "library.js");
     const head = `// @ts-self-types="./types/mod.d.ts"\n${headOf(await buildName())}`;
     const path = `${directory}/mod.js`;
     await Deno.mkdir(directory, { recursive: true });
-    await Deno.writeTextFile(
-      path,
-      head + ascii(withFilesBeside(await Deno.readTextFile(`${scratch}/mod.js`))),
-    );
+    await Deno.writeTextFile(path, head + ascii(await minified(code, scratch, "mod.js")));
     await Deno.remove(`${directory}/types`, { recursive: true }).catch(() => {});
     await writeTypes(`${directory}/types`, scratch);
-    await bundleBeside(scratch, `${directory}/`);
     return path;
   } finally {
     await Deno.remove(scratch, { recursive: true });
   }
-}
-
-/** The code of a chunk with imports of files instead of the modules that lie beside the program. */
-function withFilesBeside(code: string): string {
-  return Object.entries({ ...BESIDE, ...PLUGINS }).reduce(
-    (text, [name, modules]) =>
-      modules.reduce(
-        (code, module) => code.replaceAll(JSON.stringify(module), `"./reasonix.${name}.js"`),
-        text,
-      ),
-    code,
-  );
-}
-
-/** Each is made once per directory: it changes only with its packages, its sources and this file. */
-async function bundleBeside(folder: string, to: string): Promise<void> {
-  const pages = ascii(JSON.stringify(await sourcePages()));
-  await Deno.writeTextFile(`${to}reasonix.docs.js`, `export default ${pages};\n`);
-  const plugins = Object.entries(PLUGINS).map(([name, paths]) =>
-    [name, paths.map((path) => new URL(path, COMMANDS).href)] as const
-  );
-  for (const [name, modules] of [...Object.entries(BESIDE), ...plugins]) {
-    const file = `${to}reasonix.${name}.js`;
-    const local = modules.filter((module) => module.startsWith("file:"));
-    const own = (await Promise.all(local.map((module) => filesBelow(new URL(".", module))))).flat();
-    const sources = ["deno.lock", "scripts/bundle.ts"].map((path) => new URL(path, ROOT));
-    const times = await Promise.all([...sources, ...own].map(changedAt));
-    if (await changedAt(file) > Math.max(...times)) continue;
-    const entry = `${folder}/${name}.ts`;
-    const all = modules.map((module) => `export * from "${module}";\n`).join("");
-    // A star leaves the default out.
-    const first = `import * as first from "${modules[0]}";\nexport default first.default;\n`;
-    await Deno.writeTextFile(entry, all + first);
-    await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
-  }
-}
-
-async function filesBelow(directory: URL): Promise<URL[]> {
-  const found: URL[] = [];
-  for await (const { name, isDirectory } of Deno.readDir(directory)) {
-    if (isDirectory) found.push(...await filesBelow(new URL(`${name}/`, directory)));
-    else found.push(new URL(name, directory));
-  }
-  return found;
-}
-
-/** Time of the last change in milliseconds; 0 where there is no such file. */
-async function changedAt(file: string | URL): Promise<number> {
-  return await Deno.stat(file).then(({ mtime }) => mtime?.getTime() ?? 0, () => 0);
 }
 
 /** A single other character would double the memory of the whole source and the time to read it. */

@@ -8,7 +8,7 @@
  * not start it.
  */
 import { bundle } from "./bundle.ts";
-import { namesBeside } from "./bundle/files.ts";
+import { partFiles } from "./bundle/parts.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { run, say } from "./process.ts";
 
@@ -29,12 +29,12 @@ function executableName(target: Target): string {
 }
 
 /**
- * The arguments of deno that embed the bundle at `program`, with everything that lies beside it, into a
- * runtime of `target`. The parts are imported by names that the program makes, so that the compiler does not
- * find them; the program does find them in what was embedded.
+ * Returns the arguments of deno that embed the bundle at `program`, with its parts, into a runtime of
+ * `target`. The names of parts are made by the program, so that the compiler does not find them; the program
+ * does find them in the executable.
  */
 export function compileArgs(program: string, target: Target, folder: string): readonly string[] {
-  const beside = namesBeside().map((name) => program.replace(/[^/]*$/, name));
+  const beside = partFiles().map((name) => program.replace(/[^/]*$/, name));
   const output = `${folder}/${executableName(target)}`;
   return [
     "compile",

@@ -1,5 +1,5 @@
-import * as z from "zod/mini";
-import { configSchema } from "../src/config/schema/schema.ts";
+import { parse } from "smol-toml";
+import keysText from "../src/config/schema/keys.toml" with { type: "text" };
 
 /** A JSON Schema node with our `x-` keywords; see {@linkcode KeyNotes}. */
 export interface JsonNode {
@@ -18,50 +18,95 @@ export interface JsonNode {
   [keyword: string]: unknown;
 }
 
+type Row = Readonly<Record<string, unknown>>;
+const SECTIONS = parse(keysText) as Readonly<Record<string, Readonly<Record<string, Row>>>>;
+
+const text = { type: "string" };
+const texts = { type: "array", items: text };
+const amount = { type: "number", minimum: 0 };
+const byName = (values: JsonNode): JsonNode => ({ type: "object", additionalProperties: values });
+
+const TYPES: Readonly<Record<string, JsonNode>> = {
+  text: { ...text, default: "" },
+  texts: { ...texts, default: [] },
+  words: { type: "array", items: { ...text, minLength: 1 }, default: [] },
+  texts_by_name: { ...byName(text), default: {} },
+  lists_by_name: { ...byName(texts), default: {} },
+  amounts_by_name: { ...byName(amount), default: {} },
+  free: { ...byName({}), default: {} },
+  text_or_texts: { anyOf: [text, texts] },
+  flag: { type: "boolean" },
+  count: { type: "integer", minimum: 0 },
+  integer: { type: "integer" },
+  amount,
+  number: { type: "number" },
+  ports: { type: "array", items: { type: "integer", exclusiveMinimum: 0 } },
+};
+
 /** JSON Schema 2020-12 of a configuration file, for editors (`#:schema` in the first line of the file). */
 export function configJsonSchema(): JsonNode {
-  const { $schema, ...schema } = z.toJSONSchema(configSchema, { io: "input" }) as JsonNode;
   return {
-    $schema,
+    $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Reasonix configuration",
     description: "Keys of reasonix.toml and of config.toml in the Reasonix home.",
-    ...sayIdle(tidy(schema)),
+    ...tableNode("config"),
   };
 }
 
-/** Removes what says nothing, and closes the tables so that editors mark unknown keys. */
-function tidy(node: JsonNode): JsonNode {
-  const { propertyNames: _, ...kept } = node;
-  if (kept.maximum === Number.MAX_SAFE_INTEGER) delete kept.maximum;
-  if (kept.minimum === Number.MIN_SAFE_INTEGER) delete kept.minimum;
-  if (kept.items) kept.items = tidy(kept.items);
-  if (kept.properties) {
-    if (kept.additionalProperties !== undefined) kept["x-open"] = true;
-    kept.properties = mapValues(kept.properties, tidy);
-    kept.additionalProperties = false;
-  } else if (typeof kept.additionalProperties === "object") {
-    kept.additionalProperties = tidy(kept.additionalProperties);
-  }
-  return kept;
+/** Editors mark unknown keys of a table; providers may have further ones. */
+function tableNode(section: string, idle?: unknown): JsonNode {
+  const rows = rowsOf(section);
+  const required = rows.filter(([, row]) => row.required).map(([name]) => name);
+  return {
+    type: "object",
+    properties: Object.fromEntries(rows.map(([name, row]) => [name, keyNode(name, row, idle)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+    ...(section === "provider" ? { "x-open": true } : {}),
+  };
 }
 
-/** Says in the description of every key that nothing reads that it has no effect. */
-function sayIdle(node: JsonNode, inherited?: unknown): JsonNode {
-  const idle = node["x-idle"] ?? inherited;
-  const isTable = node.properties !== undefined || node.items?.properties !== undefined;
-  const remark = idle === undefined || isTable
+function rowsOf(section: string): [string, Row][] {
+  const rows = SECTIONS[section];
+  if (!rows) throw new Error(`There is no section [${section}] in keys.toml`);
+  return Object.entries(rows).flatMap(([name, row]) => row.include ? rowsOf(name) : [[name, row]]);
+}
+
+function keyNode(name: string, row: Row, inherited: unknown): JsonNode {
+  const { type, one_of, table, tables, tables_by_name, default: value, optional, required, about } = row;
+  const { minimum, above, maximum, include: _, ...notes } = row;
+  const idle = row.idle ?? inherited;
+  const shape = table
+    ? { ...tableNode(String(table), idle), default: {} }
+    : tables
+    ? { type: "array", items: tableNode(String(tables), idle), default: [] }
+    : tables_by_name
+    ? { ...byName(tableNode(String(tables_by_name), idle)), default: {} }
+    : one_of
+    ? { ...text, enum: one_of as string[] }
+    : TYPES[String(type)];
+  if (!shape || typeof about !== "string") {
+    throw new Error(`The key ${name} of keys.toml has no known type, or no "about"`);
+  }
+  const hasTable = table ?? tables ?? tables_by_name;
+  const effect = idle === undefined || hasTable
     ? ""
     : idle === "yet"
     ? " Has no effect yet."
     : " Has no effect.";
-  return {
-    ...node,
-    ...(node.description ? { description: node.description + remark } : {}),
-    ...(node.items ? { items: sayIdle(node.items, idle) } : {}),
-    ...(node.properties ? { properties: mapValues(node.properties, (child) => sayIdle(child, idle)) } : {}),
+  const node: JsonNode = {
+    ...shape,
+    description: about + effect,
+    ...(value === undefined ? {} : { default: value }),
+    ...(minimum === undefined ? {} : { minimum: Number(minimum) }),
+    ...(above === undefined ? {} : { exclusiveMinimum: Number(above) }),
+    ...(maximum === undefined ? {} : { maximum: Number(maximum) }),
+    ...(required && type === "text" ? { minLength: 1 } : {}),
+    ...Object.fromEntries(
+      ["project", "expand", "path", "merge", "secret", "idle", "alias"].filter((note) => note in notes)
+        .map((note) => [`x-${note}`, notes[note]]),
+    ),
   };
-}
-
-function mapValues<A, B>(record: Record<string, A>, map: (value: A) => B): Record<string, B> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+  if (optional || required) delete node.default;
+  return node;
 }

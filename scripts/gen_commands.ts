@@ -3,8 +3,8 @@
  * docs/commands-chat.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
  */
 import { generateHelpTextForAllCommands } from "@stricli/core";
-import { app } from "../cli/app.ts";
-import { installHelp } from "../cli/routes/help.ts";
+import { appFor } from "../cli/app.ts";
+import { installHelp } from "../cli/help.ts";
 import { allCommands } from "../src/command/mod.ts";
 
 const PAGE = new URL("../docs/commands.md", import.meta.url);
@@ -18,7 +18,8 @@ commands that begin with a slash are in [commands-chat.md](commands-chat.md).
 `;
 
 /** The whole page. */
-export function commandsPage(): string {
+export async function commandsPage(): Promise<string> {
+  const app = await appFor("all");
   installHelp(app, { all: true });
   const hidden = /^reasonix complete\b/;
   const sections = generateHelpTextForAllCommands(app as never).filter(([name]) => !hidden.test(name)).map(
@@ -46,6 +47,6 @@ export async function chatCommandsPage(page: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  await Deno.writeTextFile(PAGE, commandsPage());
+  await Deno.writeTextFile(PAGE, await commandsPage());
   await Deno.writeTextFile(CHAT_PAGE, await chatCommandsPage(await Deno.readTextFile(CHAT_PAGE)));
 }

@@ -1,11 +1,11 @@
 /**
- * Writes what is derived from src/config/schema/schema.ts: the schema checked at start, the JSON Schema and
- * the key table of the docs.
+ * Writes everything that is derived from src/config/schema/keys.toml: the schema checked at start, the types,
+ * the JSON Schema and the key table of the docs.
  */
 import { configJsonSchema, type JsonNode } from "./config_json_schema.ts";
 
 const ROOT = new URL("../", import.meta.url);
-const START = "<!-- keys: start (generated from src/config/schema/schema.ts) -->";
+const START = "<!-- keys: start (generated from src/config/schema/keys.toml) -->";
 const END = "<!-- keys: end -->";
 const SHAPE_KEYWORDS = [
   "type",
@@ -97,12 +97,60 @@ function markdownTable([head = [], ...rows]: string[][]): string {
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
+const TYPES_HEAD = `/** The types of the configuration, generated from keys.toml by \`deno task gen\`. */
+
+`;
+
+const TYPES_END = `
+export type ProviderEntry = Config["providers"][number];
+export type PluginEntry = Config["plugins"][number];
+export type HookEntry = Config["hooks"][number];
+
+/** The input of a file or of the command line: everything is optional except for names. */
+export type ConfigInput = Input<Config>;
+
+type Input<T> = T extends readonly (infer Item)[] ? Input<Item>[]
+  : T extends { name: string } ? { name: string } & Partials<T>
+  : T extends object ? Partials<T>
+  : T;
+
+type Partials<T> = { [Key in keyof T]?: Input<T[Key]> | undefined };
+`;
+
+/** The type of a value, written so that every key is a declaration of its own. */
+function typeText(node: JsonNode, indent = ""): string {
+  if (node.properties) {
+    const inner = `${indent}  `;
+    const lines = Object.entries(node.properties).map(([name, child]) => {
+      const isOptional = child.default === undefined && !node.required?.includes(name);
+      const type = typeText(child, inner);
+      return isOptional ? `${inner}${name}?: ${type} | undefined;` : `${inner}${name}: ${type};`;
+    });
+    const open = node["x-open"] ? [`${inner}[key: string]: unknown;`] : [];
+    return `{\n${[...open, ...lines].join("\n")}\n${indent}}`;
+  }
+  if (typeof node.additionalProperties === "object") {
+    return `Record<string, ${typeText(node.additionalProperties, indent)}>`;
+  }
+  const { items, anyOf } = node;
+  if (items) {
+    const type = typeText(items, indent);
+    return type.includes(" | ") && !items.properties ? `(${type})[]` : `${type}[]`;
+  }
+  if (Array.isArray(anyOf)) return anyOf.map((each) => typeText(each, indent)).join(" | ");
+  if (node.enum) return node.enum.map((value) => JSON.stringify(value)).join(" | ");
+  return node.type === "integer" ? "number" : node.type ?? "unknown";
+}
+
 /** Every generated file with its content, by path from the root of the repository. */
 export function generatedFiles(): Record<string, string> {
   const schema = configJsonSchema();
   const docs = Deno.readTextFileSync(new URL("docs/config.md", ROOT));
   return {
     "src/config/schema/schema.json": `${JSON.stringify(runtimeSchema(schema), null, 2)}\n`,
+    "src/config/schema/config_types.ts": TYPES_HEAD +
+      `/** The whole configuration, with every default filled in. Keys are those of the file. */\n` +
+      `export type Config = ${typeText(schema)};\n${TYPES_END}`,
     "docs/config.schema.json": `${JSON.stringify(schema, null, 2)}\n`,
     "docs/config.md": withKeyTable(docs, schema),
   };

@@ -22,13 +22,10 @@ export const TEST_BUNDLE = "dist/test/reasonix.js";
 
 /** Tests that look at processes, mounts, times or terminals of the whole machine run one after another. */
 const ALONE = [
-  "tests/e2e/bundle_test.ts",
   "tests/e2e/capture_test.ts",
   "tests/e2e/chat_kill_test.ts",
   "tests/e2e/chat_resize_test.ts",
-  "tests/e2e/demo_test.ts",
   "tests/e2e/freeze_test.ts",
-  "tests/e2e/install_test.ts",
   "tests/e2e/kill/jobs_end_test.ts",
   "tests/e2e/kill/kill_chains_test.ts",
   "tests/e2e/mcp_orphans_test.ts",
@@ -47,7 +44,10 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/provider/project_entry_test.ts",
     "tests/conformance/sandbox/jail_test.ts",
     "tests/conformance/turn/orders_test.ts",
+    "tests/e2e/install_test.ts",
     "tests/e2e/kill/kill_chains_test.ts",
+    "tests/unit/mcp/server_lives_test.ts",
+    "tests/unit/path/glob_test.ts",
   ]),
 ];
 

@@ -1,3 +1,4 @@
+import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
 import { type AgentRow, loadAgentList } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
@@ -12,7 +13,7 @@ import { runPaths } from "../terminal/working_directory.ts";
 const UNCUT = 2_000;
 
 /** The agents of this directory, and what is wrong with their files. */
-export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
+async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const { agents, warnings } = await (await loadAgentList()).agentList(paths, await loadConfig(paths));
   const { stdout, stderr } = this.process;
@@ -31,7 +32,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
 }
 
 /** One agent: what it may do, its model, and what it is told. */
-export async function show(
+async function show(
   this: CliContext,
   flags: { readonly json?: boolean },
   name: string,
@@ -84,3 +85,14 @@ function factsOf(
     ...(file === undefined ? [] : [file]),
   ];
 }
+
+export const agentsCommands: CommandGroup = {
+  commands: {
+    list: entry("List the agents of this directory", { flags: { json: JSON_FLAG }, run: list }),
+    show: entry("Show the rights and the prompt of an agent", {
+      flags: { json: JSON_FLAG },
+      args: [argument("Name of the agent", "name")],
+      run: show,
+    }),
+  },
+};

@@ -1,3 +1,14 @@
+import {
+  argument,
+  type CommandGroup,
+  entry,
+  flag,
+  type FlagsOf,
+  JSON_FLAG,
+  option,
+  optional,
+} from "../command.ts";
+import { IMPORT_WORDS } from "../import_flags.ts";
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import {
   cacheDirectory,
@@ -23,13 +34,13 @@ import { projectDir } from "../../src/session/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-interface ShowFlags {
-  readonly json?: boolean;
-  readonly origin?: boolean;
-  readonly preset?: string;
-}
+const SHOW_FLAGS = {
+  json: JSON_FLAG,
+  origin: flag("Show where each value comes from"),
+  preset: option("Apply this preset", "name", { complete: "presets" }),
+};
 
-export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
+async function show(this: CliContext, flags: FlagsOf<typeof SHOW_FLAGS>): Promise<void> {
   const loaded = await load(this, flags.preset);
   const settings = listSettings(loaded);
   if (flags.json) {
@@ -82,7 +93,7 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
   return loaded;
 }
 
-export function path(this: CliContext): void {
+function path(this: CliContext): void {
   const paths = runPaths(this);
   const { cwd, home } = paths;
   const rows = [
@@ -98,13 +109,13 @@ export function path(this: CliContext): void {
   this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
 }
 
-export async function get(this: CliContext, _flags: unknown, key: string): Promise<void> {
+async function get(this: CliContext, _flags: unknown, key: string): Promise<void> {
   const value = getConfigValue(await load(this), key);
   const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
   this.process.stdout.write(`${text}\n`);
 }
 
-export async function set(
+async function set(
   this: CliContext,
   flags: { readonly local?: boolean },
   key: string,
@@ -124,7 +135,7 @@ export async function set(
 }
 
 /** `reasonix config memory-v5`: the switch of earlier versions, in the user's own file. */
-export async function memoryV5(this: CliContext, _flags: unknown, mode = "status"): Promise<void> {
+async function memoryV5(this: CliContext, _flags: unknown, mode = "status"): Promise<void> {
   const wanted = mode.toLowerCase();
   if (wanted !== "on" && wanted !== "off" && wanted !== "status") {
     throw new ReasonixError(`Cannot set memory-v5 to ${JSON.stringify(mode)}`, {
@@ -141,10 +152,39 @@ export async function memoryV5(this: CliContext, _flags: unknown, mode = "status
   this.process.stdout.write(`memory-v5: ${config.agent.memory_compiler.enabled ? "on" : "off"}\n`);
 }
 
-export async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {
+async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {
   this.process.stdout.write(
     name === undefined
       ? PRESETS.map((preset) => `${preset.name.padEnd(9)} ${preset.summary}\n`).join("")
       : await presetText(name),
   );
 }
+
+const KEY = argument("Key, such as agent.max_steps", "key", "settings");
+
+export const configCommands: CommandGroup = {
+  commands: {
+    show: entry("Print the settings in force", { flags: SHOW_FLAGS, run: show }),
+    path: entry("Print where the files are", { run: path }),
+    get: entry("Print one value", { args: [KEY], run: get }),
+    set: entry("Change one value, keeping comments", {
+      flags: { local: flag("Write ./reasonix.toml instead of your user config") },
+      args: [argument("Key", "key", "settings"), argument("TOML value", "value")],
+      run: set,
+    }),
+    import: entry("Import settings of another agent", {
+      ...IMPORT_WORDS,
+      async run(flags, agent) {
+        await (await import("../import_settings.ts")).importFrom(this, flags, agent);
+      },
+    }),
+    "memory-v5": entry("Learn from commands that failed in earlier turns: off, on or status", {
+      args: [optional(argument("off, on or status (default: status)", "mode"))],
+      run: memoryV5,
+    }),
+    presets: entry("List presets, or print one", {
+      args: [optional(argument("Preset to print", "name", "presets"))],
+      run: presets,
+    }),
+  },
+};

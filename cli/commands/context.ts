@@ -1,3 +1,4 @@
+import { command, flag, type FlagsOf, JSON_FLAG } from "../command.ts";
 import {
   buildWorkspace,
   chosenModel,
@@ -14,14 +15,16 @@ import { textsFor } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-interface ContextFlags {
-  readonly json?: boolean;
-  readonly continue?: boolean;
-  readonly exact?: boolean;
-}
+const FLAGS = {
+  json: JSON_FLAG,
+  continue: flag("Show the latest session, not a new one"),
+  exact: flag("Ask the server to count the next request"),
+};
+
+type ContextFlags = FlagsOf<typeof FLAGS>;
 
 /** Shows what a run would send here, by category: of a new conversation, or of the latest session. */
-export async function context(this: CliContext, flags: ContextFlags): Promise<void> {
+async function context(this: CliContext, flags: ContextFlags): Promise<void> {
   const report = await reportOf(runPaths(this), flags);
   if (flags.json) return void this.process.stdout.json(report);
   const { contextReport } = await textsFor("report_commands", this);
@@ -55,3 +58,5 @@ function latestState({ home, cwd }: RunPaths): SessionState {
   const last = lastSession(projectDir(home, cwd));
   return last ? loadEvents(last.path).state : emptyState();
 }
+
+export const contextCommand = command({ flags: FLAGS, run: context });

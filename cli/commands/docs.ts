@@ -1,3 +1,4 @@
+import { argument, command, optional } from "../command.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { loadMarkdown, palette } from "../../src/view/mod.ts";
@@ -6,7 +7,7 @@ import { loadPages } from "../terminal/pages.ts";
 import type { CliContext } from "../terminal/process.ts";
 
 /** Prints a page of this version's documentation, or which ones there are. */
-export async function docs(this: CliContext, _flags: unknown, name?: string): Promise<void> {
+async function docs(this: CliContext, _flags: unknown, name?: string): Promise<void> {
   const { stdout } = this.process;
   const pages = await loadPages();
   if (name === undefined) {
@@ -54,3 +55,5 @@ function unwrapped(text: string): string {
 function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? "";
 }
+
+export const docsCommand = command({ args: [optional(argument("Page to print", "page"))], run: docs });

@@ -1,3 +1,4 @@
+import { command, flag, type FlagsOf, JSON_FLAG, option } from "../command.ts";
 import { ConfigError, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT } from "../../src/core/mod.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
@@ -8,15 +9,15 @@ import type { CliContext } from "../terminal/process.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-interface DoctorFlags {
-  readonly json?: boolean;
-  readonly online?: boolean;
-  readonly verbose?: boolean;
-  readonly dir?: string;
-}
+const FLAGS = {
+  json: JSON_FLAG,
+  verbose: flag("Also list what is in order"),
+  online: flag("Also try the providers over the network"),
+  dir: option("Check the configuration of this directory", "dir"),
+};
 
 /** Looks at everything a run depends on and says what is wrong. Secrets never appear. */
-export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void> {
+async function doctor(this: CliContext, flags: FlagsOf<typeof FLAGS>): Promise<void> {
   const paths = runPaths(this, flags.dir);
   const loaded = await tryConfig(paths);
   const usable = loaded instanceof ConfigError ? undefined : loaded;
@@ -50,3 +51,5 @@ async function tryConfig(paths: RunPaths): Promise<LoadedConfig | ConfigError> {
     throw error;
   }
 }
+
+export const doctorCommand = command({ flags: FLAGS, run: doctor });

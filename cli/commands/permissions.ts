@@ -1,4 +1,15 @@
 import {
+  argument,
+  choice,
+  type CommandGroup,
+  entry,
+  flag,
+  type FlagsOf,
+  JSON_FLAG,
+  option,
+} from "../command.ts";
+import { PERMISSION_MODES } from "../run_flags.ts";
+import {
   buildAccessScope,
   buildRegistry,
   gateOptions,
@@ -10,23 +21,25 @@ import {
 } from "../../src/assembly/mod.ts";
 import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
-import { createGate, type Explanation, type PermissionMode } from "../../src/permission/mod.ts";
+import { createGate, type Explanation } from "../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
 
-interface CheckFlags {
-  readonly json?: boolean;
-  readonly explain?: boolean;
-  readonly tool?: string;
-  readonly permissionMode?: PermissionMode;
-}
+const CHECK_FLAGS = {
+  json: JSON_FLAG,
+  explain: flag("Also print how the command line was parsed"),
+  tool: option("Judge a call of this tool; default: bash", "name"),
+  permissionMode: choice("Judge in this mode", PERMISSION_MODES),
+};
+
+type CheckFlags = FlagsOf<typeof CHECK_FLAGS>;
 
 /**
  * Explains what would happen to a command (or to another tool's call): segments, rules, origins, decision.
  */
-export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
+async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   for (const warning of loaded.warnings) {
@@ -166,7 +179,7 @@ function afterTrustLine({ decision, rule, origin }: TrustedOutcome): string {
 }
 
 /** Lists the rules in force with their place, and those of the project that wait for a decision. */
-export async function list(this: CliContext): Promise<void> {
+async function list(this: CliContext): Promise<void> {
   const loaded = await loadTrustedConfig(runPaths(this), { ignoreUntrusted: true });
   for (const warning of loaded.warnings) {
     this.process.stderr.write(`! ${formatProblem(warning)}\n`);
@@ -175,3 +188,14 @@ export async function list(this: CliContext): Promise<void> {
   const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
   this.process.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }
+
+export const permissionsCommands: CommandGroup = {
+  commands: {
+    check: entry("Explain what would happen to a call", {
+      flags: CHECK_FLAGS,
+      args: [argument("Command line, or path for a file tool", "subject")],
+      run: check,
+    }),
+    list: entry("List the rules and their files", { run: list }),
+  },
+};

@@ -1,3 +1,4 @@
+import { argument, command, flag, type FlagsOf, setting } from "../command.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import {
   type Event,
@@ -7,17 +8,22 @@ import {
   ReasonixError,
   totalCost,
 } from "../../src/core/mod.ts";
-import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
+import { FRONTENDS, Output, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { displayOf } from "../terminal/display.ts";
 import { Speech } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
+const FLAGS = {
+  outputFormat: setting("Form of the output", ["text", "jsonl", "stream-json"], "text"),
+  showThinking: flag("Show the model's reasoning"),
+};
+
 /** Shows a session again from its file: the same readers, no model, no tools. */
-export async function replay(
+async function replay(
   this: CliContext,
-  flags: { readonly outputFormat: OutputFormat; readonly showThinking?: boolean },
+  flags: FlagsOf<typeof FLAGS>,
   ref: string,
 ): Promise<void> {
   const paths = runPaths(this);
@@ -123,3 +129,9 @@ function resultOf(state: SessionState, events: readonly Event[]): RunResult {
     ...(cost ? { cost } : { partialCost: { costs, unpriced } }),
   };
 }
+
+export const replayCommand = command({
+  flags: FLAGS,
+  args: [argument("Session id or file", "file", "sessions")],
+  run: replay,
+});

@@ -1,3 +1,4 @@
+import { argument, type CommandGroup, entry } from "../command.ts";
 import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/assembly/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { type Jail, runForwarder } from "../../src/sandbox/mod.ts";
@@ -6,7 +7,7 @@ import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
 
 /** Runs a command by hand in the jail that the agent's commands get. */
-export async function exec(this: CliContext, _flags: unknown, ...argv: string[]): Promise<void> {
+async function exec(this: CliContext, _flags: unknown, ...argv: string[]): Promise<void> {
   if (argv.length === 0) {
     throw new ReasonixError("No command given", {
       exit: "usage",
@@ -32,13 +33,13 @@ function statusOf(jail: Jail, argv: readonly string[], cwd: string): Promise<Den
 }
 
 /** Serves a jail with a network of its own: hands connections to the proxy outside while the command runs. */
-export async function forward(this: CliContext, _flags: unknown, ...args: string[]): Promise<void> {
+async function forward(this: CliContext, _flags: unknown, ...args: string[]): Promise<void> {
   await runForwarder(args);
   this.process.exitCode = Deno.exitCode;
 }
 
 /** One line: what is and what is not confined here. */
-export async function status(this: CliContext): Promise<void> {
+async function status(this: CliContext): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, loaded.config);
@@ -49,3 +50,17 @@ export async function status(this: CliContext): Promise<void> {
     }
   });
 }
+
+export const sandboxCommands: CommandGroup = {
+  commands: {
+    exec: entry("Run a command in the jail", { rest: argument("Program and arguments", "word"), run: exec }),
+    status: entry("Show what is confined here", { run: status }),
+    forward: {
+      ...entry("Reach the filtering proxy from inside a jail", {
+        rest: argument("Socket, port, program", "word"),
+        run: forward,
+      }),
+      hidden: true,
+    },
+  },
+};

@@ -1,3 +1,4 @@
+import { argument, command, flag, optional } from "../command.ts";
 import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
@@ -9,7 +10,7 @@ import { runPaths } from "../terminal/working_directory.ts";
  * On a terminal asks for a provider, tries it and adds it to the configuration; without one writes a
  * commented file.
  */
-export async function setup(
+async function setup(
   this: CliContext,
   flags: { readonly yes?: boolean },
   path?: string,
@@ -46,3 +47,9 @@ function writeNew(file: string, text: string): void {
     });
   }
 }
+
+export const setupCommand = command({
+  flags: { yes: flag("Write the default file without questions") },
+  args: [optional(argument("File to write (default: your user config)", "path"))],
+  run: setup,
+});

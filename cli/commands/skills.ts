@@ -1,3 +1,4 @@
+import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
 import { findSkillSet } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
@@ -12,7 +13,7 @@ import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
 
 /** The skills of this directory with scope, trust and what is wrong with them, and what was passed over. */
-export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
+async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadConfig(paths);
   const found = await findSkillSet(paths, loaded);
@@ -56,7 +57,7 @@ function whereLooked(cwd: string, configured: readonly string[]): string {
 }
 
 /** Checks one skill directory against the Agent Skills specification. */
-export async function validate(this: CliContext, _flags: unknown, folder: string): Promise<void> {
+async function validate(this: CliContext, _flags: unknown, folder: string): Promise<void> {
   const { cwd } = runPaths(this);
   const { validateSkill } = await loadSkills();
   const findings = validateSkill(folder.startsWith("/") ? folder : `${cwd}/${folder.replace(/\/+$/, "")}`);
@@ -69,3 +70,13 @@ export async function validate(this: CliContext, _flags: unknown, folder: string
   if (!failed) this.process.stdout.write("The skill is valid\n");
   this.process.exitCode = failed ? EXIT.failed : EXIT.done;
 }
+
+export const skillsCommands: CommandGroup = {
+  commands: {
+    list: entry("List the skills of this directory", { flags: { json: JSON_FLAG }, run: list }),
+    validate: entry("Check a skill against the specification", {
+      args: [argument("Directory of the skill", "directory")],
+      run: validate,
+    }),
+  },
+};

@@ -1,3 +1,4 @@
+import { command, flag, type FlagsOf, JSON_FLAG, option, setting } from "../command.ts";
 import { addUsage, NO_USAGE, ReasonixError } from "../../src/core/mod.ts";
 import {
   type CacheReset,
@@ -11,15 +12,15 @@ import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { outputWidth, table } from "../terminal/table.ts";
 
-export interface StatsFlags {
-  readonly by: StatsOptions["by"];
-  readonly all?: boolean;
-  readonly since?: string;
-  readonly cache?: boolean;
-  readonly json?: boolean;
-}
+const FLAGS = {
+  by: setting("Group the sums", ["day", "model", "project", "session"], "day"),
+  all: flag("Include the sessions of every directory"),
+  since: option("Begin with this day, YYYY-MM-DD", "day"),
+  cache: flag("Show where and why the prompt cache was lost"),
+  json: JSON_FLAG,
+};
 
-export async function stats(this: CliContext, flags: StatsFlags): Promise<void> {
+async function stats(this: CliContext, flags: FlagsOf<typeof FLAGS>): Promise<void> {
   const { home, cwd } = runPaths(this);
   const since = flags.since === undefined ? {} : { since: day(flags.since) };
   const scope = flags.all || flags.by === "project" ? {} : { project: projectDir(home, cwd) };
@@ -114,3 +115,5 @@ function cache(rows: readonly StatsRow[], resets: readonly CacheReset[]): string
 function money(row: StatsRow): string {
   return moneyFigure(row) ?? (row.unpriced > 0 ? "unknown" : "");
 }
+
+export const statsCommand = command({ flags: FLAGS, run: stats });

@@ -1,3 +1,4 @@
+import { command, flag, type FlagsOf } from "../command.ts";
 import { findSkillSet, loadAgentList, loadVerifyList, type RunPaths } from "../../src/assembly/mod.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
@@ -8,14 +9,14 @@ import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
 
-interface TrustFlags {
-  readonly yes?: boolean;
-  readonly list?: boolean;
-  readonly revoke?: boolean;
-}
+const FLAGS = {
+  yes: flag("Do not ask"),
+  list: flag("List what is trusted here"),
+  revoke: flag("Trust nothing here"),
+};
 
 /** Shows the project's items that would run or grant more, and saves the trust in them as they are. */
-export async function trust(this: CliContext, flags: TrustFlags): Promise<void> {
+async function trust(this: CliContext, flags: FlagsOf<typeof FLAGS>): Promise<void> {
   const paths = runPaths(this);
   const store = new TrustStore({ home: paths.home, project: paths.cwd });
   if (flags.revoke) {
@@ -74,3 +75,5 @@ function confirmed(): boolean {
   }
   return prompt("Trust all of this? Type yes:") === "yes";
 }
+
+export const trustCommand = command({ flags: FLAGS, run: trust });

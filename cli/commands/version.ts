@@ -1,7 +1,8 @@
+import { command, JSON_FLAG } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { VERSION } from "../../src/util/version.ts";
 
-export function version(this: CliContext, flags: { readonly json?: boolean }): void {
+function version(this: CliContext, flags: { readonly json?: boolean }): void {
   const versions = {
     reasonix: VERSION,
     deno: Deno.version.deno,
@@ -16,3 +17,5 @@ export function version(this: CliContext, flags: { readonly json?: boolean }): v
       : `reasonix ${VERSION}\ndeno ${versions.deno} (v8 ${versions.v8}, ${versions.target})\n`,
   );
 }
+
+export const versionCommand = command({ flags: { json: JSON_FLAG }, run: version });

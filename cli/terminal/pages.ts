@@ -5,21 +5,21 @@ type Pages = Readonly<Record<string, string>>;
 
 const PAGE = /^([a-z0-9-]+)\.md$/;
 
-/** What the bundle puts the pages into, beside the program. */
-const BESIDE = "./reasonix.docs.js";
+/** The module of the bundle that holds the pages. */
+const BUNDLED = "./reasonix.docs.js";
 
 /** The pages of this very version. */
 export async function loadPages(): Promise<Pages> {
   try {
-    return import.meta.url.endsWith(".ts") ? await sourcePages() : await besidePages(BESIDE);
+    return import.meta.url.endsWith(".ts") ? await sourcePages() : await bundledPages(BUNDLED);
   } catch (error) {
     throw new ReasonixError(`Cannot find the documentation: ${errorMessage(error)}`, {
-      remedy: "keep reasonix.docs.js beside reasonix.js",
+      remedy: "keep reasonix.commands.js next to reasonix.js",
     });
   }
 }
 
-async function besidePages(file: string): Promise<Pages> {
+async function bundledPages(file: string): Promise<Pages> {
   const { default: pages }: { default: Pages } = await import(file);
   return pages;
 }

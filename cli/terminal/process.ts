@@ -95,7 +95,7 @@ export function errorText(error: unknown, word = "error: ", columns = word.lengt
 }
 
 /** Reports whether a file of the program is missing; the loader of the bundle names it and the remedy. */
-export function isIncomplete(error: unknown): error is Error {
+function isIncomplete(error: unknown): error is Error {
   return error instanceof Error && error.name === "IncompleteInstallation";
 }
 

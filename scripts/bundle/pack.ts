@@ -9,21 +9,31 @@ import ts from "typescript";
 /** A chunk as a function body, and what it imports before it runs. */
 export interface Chunk {
   readonly id: string;
+  /** Absolute paths of the modules in it. */
+  readonly modules: readonly string[];
   readonly imports: readonly string[];
   /** Chunks and modules that it imports when it needs them. */
   readonly lazy: readonly string[];
   readonly body: string;
+  /** The names that it exports in an export list. */
+  readonly names: readonly string[];
 }
 
 /**
  * Turns an ES module into the body of `async function (exports, require) {}`. Lazy imports become calls of
  * `load`.
  */
-export function chunkOf(id: string, code: string): Chunk {
+export function chunkOf(id: string, code: string, modules: readonly string[] = []): Chunk {
   const tree = ts.createSourceFile(id, code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
   const imports = new Set<string>();
+  const names: string[] = [];
   for (const statement of tree.statements) {
     if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) continue;
+    if (
+      ts.isExportDeclaration(statement) && statement.exportClause && ts.isNamedExports(statement.exportClause)
+    ) {
+      names.push(...statement.exportClause.elements.map(({ name }) => name.text));
+    }
     const specifier = statement.moduleSpecifier;
     if (specifier !== undefined && ts.isStringLiteral(specifier)) imports.add(specifier.text);
   }
@@ -36,7 +46,14 @@ export function chunkOf(id: string, code: string): Chunk {
       removeComments: true,
     },
   });
-  return { id, imports: [...imports].map(chunkId), lazy: lazy.specifiers.map(chunkId), body: outputText };
+  return {
+    id,
+    modules,
+    imports: [...imports].map(chunkId),
+    lazy: lazy.specifiers.map(chunkId),
+    body: outputText,
+    names,
+  };
 }
 
 /** "./chunk-A.js" → "chunk-A.js"; other specifiers stay. */
@@ -72,7 +89,7 @@ async function start(id) {
   if (elsewhere[id] !== undefined) await addPart(elsewhere[id]);
   const chunk = chunks[id];
   if (chunk === undefined) {
-    const found = await import(/^reasonix\\./.test(id) ? beside(id) : id);
+    const found = await import(id);
     ready.set(id, found);
     return found;
   }
@@ -125,23 +142,33 @@ function load(specifier) {
 /** Chunks in files of their own, by the name of the part (`reasonix.<name>.js`). */
 export type Parts = ReadonlyMap<string, readonly Chunk[]>;
 
-/** The packed program. What is in a part is loaded from there when somebody imports it. */
+/** Returns the packed program. Chunks of a part are loaded from its file when they are imported first. */
 export function pack(
   chunks: readonly Chunk[],
   entry: string,
   build = "",
   parts: Parts = new Map(),
 ): string {
+  return `${loaderOf(chunks, build, parts)}\nawait load(${JSON.stringify(entry)}).catch(leave);\n`;
+}
+
+/** Returns the packed library: one file, which exports what its entry does. */
+export function packLibrary(chunks: readonly Chunk[], entry: string): string {
+  const names = chunks.find(({ id }) => id === entry)?.names ?? [];
+  if (names.length === 0) throw new Error(`Cannot find what ${entry} exports`);
+  const loader = loaderOf(chunks, "", new Map());
+  return `${loader}\nexport const { ${names.join(", ")} } = await load(${JSON.stringify(entry)});\n`;
+}
+
+function loaderOf(chunks: readonly Chunk[], build: string, parts: Parts): string {
   refuseCircles(chunks);
   const apart = new Map([...parts].flatMap(([name, list]) => list.map(({ id }) => [id, name])));
   const here = chunks.filter(({ id }) => !apart.has(id));
-  const head = `const build = ${JSON.stringify(build)};\n` +
-    `const chunks = ${listOf(here)};\n` +
-    `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n`;
-  return `${head}${LOADER}\nawait load(${JSON.stringify(entry)}).catch(leave);\n`;
+  return `const build = ${JSON.stringify(build)};\nconst chunks = ${listOf(here)};\n` +
+    `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n${LOADER}`;
 }
 
-/** The file of a part. */
+/** Returns the file of a part. */
 export function packPart(chunks: readonly Chunk[], build: string): string {
   const own = chunks.find(({ body }) => body.includes("import.meta"));
   if (own) throw new Error(`Cannot put the chunk ${own.id} into a file beside: it asks for its address`);
@@ -156,43 +183,17 @@ function listOf(chunks: readonly Chunk[]): string {
   return `{\n${list.join(",\n")}\n}`;
 }
 
-/**
- * The chunks that nobody needs but those that export these names, and what they need. `apart` are names that
- * begin other parts: what those alone need is not among them.
- */
-export function onlyFor(
-  names: readonly string[],
-  chunks: readonly Chunk[],
-  entry: string,
-  apart: readonly string[] = [],
-): readonly Chunk[] {
-  const roots = startsOf(names, chunks);
-  const others = reachedFrom([entry], chunks, roots);
-  const own = reachedFrom(roots, chunks, startsOf(apart, chunks));
-  return chunks.filter(({ id }) => own.has(id) && !others.has(id));
-}
-
-/** Returns the chunks that export one of these names. */
-export function startsOf(names: readonly string[], chunks: readonly Chunk[]): string[] {
-  return names.flatMap((name) => {
-    const found = chunks.filter(({ body }) => body.includes(`exports.${name} = `));
-    if (found.length === 0) throw new Error(`Cannot find a chunk that exports ${name}`);
-    return found.map(({ id }) => id);
-  });
-}
-
-/** Chunks that are imported, at once or later, without a way through some of them. */
+/** Returns the chunks that these import, at once or later, and these. */
 export function reachedFrom(
   starts: readonly string[],
   chunks: readonly Chunk[],
-  without: readonly string[],
 ): ReadonlySet<string> {
   const byId = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const found = new Set<string>();
   const pending = [...starts];
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     const chunk = byId.get(id);
-    if (!chunk || found.has(id) || without.includes(id)) continue;
+    if (!chunk || found.has(id)) continue;
     found.add(id);
     pending.push(...chunk.imports, ...chunk.lazy);
   }

@@ -1,8 +1,6 @@
 /** Finds the functions that runs of the program execute, by making some with V8's coverage switched on. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { mustRun, run } from "../process.ts";
-import { answerOf, answerWith, TRACED_KINDS, USUAL_KIND } from "./trace_kinds.ts";
-import { TaskReplies, TURNS, writeProject } from "./trace_task.ts";
 
 const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
@@ -58,23 +56,15 @@ export class Tracer implements AsyncDisposable {
     return await this.#executed([...traced, `${this.#home}/doctor`]);
   }
 
-  /** What a task of two turns with tools executes. */
-  async task(): Promise<Executed> {
-    return await this.#executed(await this.#task());
-  }
-
   /**
-   * What that task executes, and in parts of the program also tasks with the other provider kinds, and a chat
-   * that was opened and left. Where there is no terminal to open a chat on (`script` of util-linux) its parts
-   * start a little slower.
+   * Functions that tasks with each provider kind execute, a task with tools, and a chat that was opened and
+   * left. Without `script` of util-linux there is no terminal for a chat, which then starts a little slower.
    */
   async everything(): Promise<Executed> {
-    const traced = [await this.#run(USUAL_KIND), ...await this.#task()];
-    const usual = await this.#executed(traced);
-    for (const kind of TRACED_KINDS) if (kind !== USUAL_KIND) traced.push(await this.#run(kind));
+    const traced = await this.#task();
+    for (const kind of TRACED_KINDS) traced.push(await this.#run(kind));
     if (await visitChat(this.#command("chat"), this.#options())) traced.push(`${this.#home}/chat`);
-    const [program = ""] = this.#files;
-    return new Map([...await this.#executed(traced), [program, usual.get(program) ?? new Set()]]);
+    return await this.#executed(traced);
   }
 
   async #task(): Promise<string[]> {
@@ -127,12 +117,6 @@ export class Tracer implements AsyncDisposable {
   }
 }
 
-/** What a start and a task execute of a program, whose files lie in a folder. */
-export async function usedBy(folder: string, files: readonly string[]) {
-  await using tracer = new Tracer(folder, files);
-  return { start: await tracer.start(), task: await tracer.task() };
-}
-
 /** Opens a chat, types a letter, takes it back and leaves. False where there is no terminal to be had. */
 async function visitChat(
   command: readonly string[],
@@ -183,7 +167,7 @@ function config(port: number): string {
 }
 
 /** Where functions of a file end that ran, by the coverage in these folders. */
-export async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
+async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
   const ends = new Set<number>();
   const files = folders.flatMap((folder) =>
     [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`)
@@ -199,4 +183,187 @@ export async function endsOf(folders: readonly string[], file: string, optional 
     throw new Error(`Cannot find what ${file} executed; the coverage in ${folders.join(", ")} is empty`);
   }
   return ends;
+}
+
+/** The shortest complete reply of a wire, event by event. */
+const REPLIES: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
+  openai: [
+    { choices: [{ index: 0, delta: { role: "assistant", content: "Hello." }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+  ],
+  anthropic: [
+    {
+      type: "message_start",
+      message: { id: "trace", role: "assistant", content: [], usage: { input_tokens: 1, output_tokens: 1 } },
+    },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hello." } },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 1 } },
+    { type: "message_stop" },
+  ],
+  google: [{
+    candidates: [{ index: 0, content: { role: "model", parts: [{ text: "Hello." }] }, finishReason: "STOP" }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  }],
+  responses: responsesReply(),
+};
+
+/** The kinds whose start is traced. */
+const TRACED_KINDS = Object.keys(REPLIES);
+
+/** The kind that most endpoints speak: its code lies in the program itself. */
+const USUAL_KIND = "openai";
+
+/** The shortest answer in the form of a kind. */
+function answerOf(kind: string): Response {
+  return answerWith(kind, REPLIES[kind] ?? []);
+}
+
+/** A server's answer of these events in the form of a kind. */
+function answerWith(kind: string, events: readonly Readonly<Record<string, unknown>>[]): Response {
+  const text = events.map((event) => {
+    const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
+    return `${name}data: ${JSON.stringify(event)}\n\n`;
+  }).join("");
+  const end = kind === USUAL_KIND ? "data: [DONE]\n\n" : "";
+  return new Response(text + end, { headers: { "content-type": "text/event-stream" } });
+}
+
+function responsesReply(): Readonly<Record<string, unknown>>[] {
+  const part = { type: "output_text", text: "Hello.", annotations: [] };
+  const item = { type: "message", id: "trace", role: "assistant", status: "completed", content: [part] };
+  const place = { output_index: 0, item_id: "trace", content_index: 0 };
+  const response = { id: "trace", status: "completed", output: [item] };
+  return [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+    { type: "response.output_item.added", output_index: 0, item: { ...item, content: [] } },
+    { type: "response.content_part.added", ...place, part: { ...part, text: "" } },
+    { type: "response.output_text.delta", ...place, delta: "Hello." },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response: { ...response, usage: { input_tokens: 1, output_tokens: 1 } } },
+  ];
+}
+
+interface Call {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** Files of the project that the task works on. */
+const FILES: Readonly<Record<string, string>> = {
+  "src/sum.ts": "export function sum(a: number, b: number): number {\n  return a - b;\n}\n",
+  "src/main.ts": 'import { sum } from "./sum.ts";\nconsole.log(sum(1, 2));\n',
+  "README.md": "# Sums\n\nA small program.\n",
+};
+
+/** What the model calls, reply by reply; nothing is its answer, which ends a turn. */
+const TASK_REPLIES: readonly (readonly Call[])[] = [
+  [{ name: "ls", args: {} }, { name: "glob", args: { pattern: "**/*.ts" } }],
+  [{ name: "grep", args: { pattern: "sum\\(" } }, { name: "read_file", args: { path: "src/sum.ts" } }],
+  [{ name: "edit_file", args: { path: "src/sum.ts", old_string: "a - b", new_string: "a + b" } }],
+  [{ name: "write_file", args: { path: "src/sum_test.ts", content: "// 3\n" } }],
+  [{ name: "bash", args: { command: "cat src/*.ts | grep -c sum && test -f README.md" } }],
+  [],
+  [{ name: "read_file", args: { path: "src/sum_test.ts" } }],
+  [{ name: "bash", args: { command: "git status --short; wc -l src/*.ts" } }],
+  [],
+];
+
+/** The tasks of the two turns: the second goes on with the session of the first. */
+const TURNS: readonly (readonly string[])[] = [["Fix the sum"], ["--continue", "Try it"]];
+
+/** Writes the project. */
+async function writeProject(directory: string): Promise<void> {
+  await Deno.mkdir(`${directory}/src`, { recursive: true });
+  for (const [name, text] of Object.entries(FILES)) await Deno.writeTextFile(`${directory}/${name}`, text);
+}
+
+/** Time the model takes for a reply: what is loaded while it is silent is traced, too. */
+const THINKING_MS = 150;
+
+/** The events of the replies one after the other, in the form of the usual kind. */
+class TaskReplies {
+  #reply = 0;
+
+  async next(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    await new Promise((resolve) => setTimeout(resolve, THINKING_MS));
+    const calls = TASK_REPLIES[this.#reply++] ?? [];
+    const text = { role: "assistant", content: calls.length > 0 ? "Looking." : "Done." };
+    return [
+      { choices: [{ index: 0, delta: text, finish_reason: null }] },
+      ...calls.map(({ name, args }, index) => {
+        const id = `call_${this.#reply}_${index}`;
+        const call = { index, id, type: "function", function: { name, arguments: JSON.stringify(args) } };
+        return { choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] };
+      }),
+      { choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? "tool_calls" : "stop" }] },
+      { choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } },
+    ];
+  }
+
+  /** Reports whether every reply was asked for: the task went as it should. */
+  get done(): boolean {
+    return this.#reply === TASK_REPLIES.length;
+  }
+}
+
+/** Calls as the program sends them: a file is made, read back by an edit, and edited. */
+function messages(workspace: string): readonly unknown[] {
+  const context = { callId: "trace", cwd: workspace, settings: {}, outputDir: `${workspace}/outputs` };
+  const call = (id: number, tool: string, args: unknown) => ({
+    type: "call",
+    id,
+    tool,
+    args,
+    context,
+    seen: { set: [], delete: [] },
+  });
+  return [
+    { type: "start", data: { cwd: workspace, roots: [workspace], home: `${workspace}/home` } },
+    call(1, "write_file", { path: "a/b.txt", content: "one\ntwo\n" }),
+    call(2, "edit_file", { path: "a/b.txt", old_string: "two", new_string: "three" }),
+    call(3, "write_file", { path: "a/b.txt", content: "one\nthree\nfour\n" }),
+  ];
+}
+
+/** Where functions of the worker's file end that ran. Throws when a call did not do what it was to do. */
+export async function executedByWorker(folder: string, file: string): Promise<ReadonlySet<number>> {
+  const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
+  try {
+    const worker = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "--no-config",
+        `--coverage=${home}/coverage`,
+        `${folder}/${file}`,
+        "--worker=tools",
+      ],
+      env: { NO_COLOR: "1" },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      signal: AbortSignal.timeout(LIMIT_SECONDS * 1000),
+    }).spawn();
+    const writer = worker.stdin.getWriter();
+    let said = "";
+    const waiting = messages(await Deno.realPath(home)).map((message) => `${JSON.stringify(message)}\n`);
+    await writer.write(new TextEncoder().encode(waiting.shift()));
+    // One call after the other, as a model makes them.
+    for await (const text of worker.stdout.pipeThrough(new TextDecoderStream())) {
+      said += text;
+      if (!text.endsWith("\n")) continue;
+      const next = waiting.shift();
+      if (next === undefined) await writer.close().catch(() => {});
+      else await writer.write(new TextEncoder().encode(next));
+    }
+    const problems = await new Response(worker.stderr).text();
+    if (!(await worker.status).success || said.split('"done"').length !== 4 || said.includes('"isError"')) {
+      throw new Error(`Cannot find what a worker executes; it said:\n${said}${problems}`);
+    }
+    return await endsOf([`${home}/coverage`], file);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
 }

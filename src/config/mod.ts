@@ -1,38 +1,5 @@
 import { lazy } from "../util/lazy.ts";
 
-export { defaultConfigText, parseProvider } from "./load/defaults.ts";
-export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
-export { removeKeys, saveKey } from "./edit/key_file.ts";
-export { unnamedProvider } from "./query/built_in.ts";
-export {
-  hasKeyCommand,
-  keySource,
-  type KeySources,
-  lookUpSecret,
-  resolveKey,
-} from "./query/provider_keys.ts";
-export { type EnvironmentSecrets, environmentSecrets } from "./query/hide_secrets.ts";
-export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
-export {
-  EFFORT_LEVELS,
-  effortLevels,
-  type ModelChoice,
-  modelReferences,
-  modelsOf,
-  resolveModel,
-  unattended,
-  withModelSettings,
-} from "./query/models.ts";
-export {
-  type ConfigSource,
-  getConfigValue,
-  listSettings,
-  type Setting,
-  sourceOf,
-  unusedSettings,
-} from "./query/settings.ts";
-export { requireProvider } from "./query/require_provider.ts";
-export { originText } from "./query/origin_text.ts";
 export {
   cacheDirectory,
   type EnvLookup,
@@ -41,24 +8,53 @@ export {
   reasonixHome,
   userConfigFile,
 } from "./config_paths.ts";
-export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
+export {
+  addConfigItem,
+  isUserOnly,
+  parseConfigValue,
+  type ProviderTable,
+  removeKeys,
+  saveKey,
+  saveProvider,
+  setConfigValue,
+} from "./edit/edit.ts";
+export type { ConfiguredHook } from "./hooks/hooks.ts";
+export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
+export { defaultConfigText, parseProvider } from "./load/defaults.ts";
+export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, problemText } from "./problem.ts";
-export type { ConfiguredHook } from "./hooks/hooks.ts";
-export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
-export type { PluginEntry } from "./schema/plugin_schema.ts";
-export type { ProviderEntry } from "./schema/provider_schema.ts";
-export { isLoopback } from "./project/provider_trust.ts";
-export type { Config, ConfigInput } from "./schema/schema.ts";
-export type { ProviderTable } from "./edit/provider.ts";
-/** The settings of other agents. Loaded when somebody imports them. */
-export const loadImport = lazy(() => import("./foreign/import.ts"));
-/** The hooks of the configuration. Loaded where there are some. */
-export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
-/** Changes of the files that describe MCP servers. Loaded when somebody makes one. */
-export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));
-
+export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
+export { type EnvironmentSecrets, environmentSecrets } from "./query/hide_secrets.ts";
 export {
+  EFFORT_LEVELS,
+  effortLevels,
+  hasKeyCommand,
+  keySource,
+  type KeySources,
+  lookUpSecret,
+  type ModelChoice,
+  modelReferences,
+  modelsOf,
+  resolveKey,
+  resolveModel,
+  unattended,
+  withModelSettings,
+} from "./query/models.ts";
+export {
+  type ConfigSource,
+  getConfigValue,
+  listSettings,
+  originText,
+  requireProvider,
+  type Setting,
+  sourceOf,
+  unnamedProvider,
+  unusedSettings,
+} from "./query/settings.ts";
+export type { Config, ConfigInput, PluginEntry, ProviderEntry } from "./schema/config_types.ts";
+export {
+  isLoopback,
   keyNamesOf,
   LOCAL_VENDORS,
   type LocalVendor,
@@ -69,3 +65,9 @@ export {
   vendorHosts,
   VENDORS,
 } from "./vendors.ts";
+
+/** The settings of other agents. */
+export const loadImport = lazy(() => import("./foreign/import.ts"));
+export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
+/** Changes of the files that describe MCP servers. */
+export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));

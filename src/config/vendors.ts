@@ -1,4 +1,5 @@
 import type { TomlTable } from "./schema/json_schema.ts";
+import data from "./vendors.json" with { type: "json" };
 
 /** A vendor that the program knows by name: data for `setup` and for a start without a configuration. */
 export interface Vendor {
@@ -19,6 +20,7 @@ export interface Vendor {
   readonly models: readonly string[];
   /** Tokens that the default model accepts, for a vendor without a table of models. */
   readonly window?: number;
+  /** DeepSeek for one answers 400 when the reasoning of an answer with tool calls is not sent back. */
   readonly compat?: TomlTable;
   /** Further hosts of the vendor to which its key may go. */
   readonly otherHosts?: readonly string[];
@@ -26,134 +28,8 @@ export interface Vendor {
   readonly facts?: string;
 }
 
-/**
- * The vendors, in the order in which their keys are looked for where nothing is configured; docs/config.md
- * has the same list.
- */
-export const VENDORS: readonly Vendor[] = [
-  {
-    name: "deepseek",
-    label: "DeepSeek",
-    baseUrl: "https://api.deepseek.com",
-    keyName: "DEEPSEEK_API_KEY",
-    models: ["deepseek-v4-flash", "deepseek-v4-pro"],
-    // Its thinking models answer 400 when the reasoning of an answer with tool calls is not sent back.
-    compat: { reasoning_field: "reasoning_content", thinking_field: "thinking" },
-  },
-  {
-    name: "openai",
-    label: "OpenAI",
-    kind: "responses",
-    baseUrl: "https://api.openai.com/v1",
-    keyName: "OPENAI_API_KEY",
-    models: ["gpt-5.5", "gpt-5.4-mini", "gpt-5.3-codex"],
-  },
-  {
-    name: "anthropic",
-    label: "Anthropic",
-    kind: "anthropic",
-    baseUrl: "https://api.anthropic.com",
-    keyName: "ANTHROPIC_API_KEY",
-    keyPrefix: "sk-ant-",
-    models: ["claude-sonnet-5", "claude-opus-4-8", "claude-haiku-4-5"],
-  },
-  {
-    name: "openrouter",
-    label: "OpenRouter",
-    baseUrl: "https://openrouter.ai/api/v1",
-    keyName: "OPENROUTER_API_KEY",
-    keyPrefix: "sk-or-",
-    models: ["deepseek/deepseek-v4-flash", "anthropic/claude-sonnet-5", "openai/gpt-5.5"],
-  },
-  {
-    name: "google",
-    alias: "gemini",
-    label: "Google Gemini",
-    kind: "google",
-    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
-    keyName: "GEMINI_API_KEY",
-    otherKeys: ["GOOGLE_API_KEY"],
-    keyPrefix: "AIza",
-    models: ["gemini-3.5-flash", "gemini-3.1-pro-preview", "gemini-2.5-flash"],
-  },
-  {
-    name: "groq",
-    label: "Groq",
-    baseUrl: "https://api.groq.com/openai/v1",
-    keyName: "GROQ_API_KEY",
-    keyPrefix: "gsk_",
-    models: ["openai/gpt-oss-120b"],
-  },
-  {
-    name: "mistral",
-    label: "Mistral",
-    baseUrl: "https://api.mistral.ai/v1",
-    keyName: "MISTRAL_API_KEY",
-    models: ["mistral-large-latest", "mistral-medium-latest"],
-  },
-  {
-    name: "xai",
-    label: "xAI",
-    baseUrl: "https://api.x.ai/v1",
-    keyName: "XAI_API_KEY",
-    keyPrefix: "xai-",
-    models: ["grok-4.3", "grok-build-0.1"],
-  },
-  {
-    name: "moonshot",
-    label: "Moonshot (Kimi)",
-    baseUrl: "https://api.moonshot.ai/v1",
-    keyName: "MOONSHOT_API_KEY",
-    models: ["kimi-k2.6", "kimi-k2.7-code"],
-    compat: { reasoning_field: "reasoning_content", thinking_field: "thinking" },
-    otherHosts: ["api.moonshot.cn"],
-  },
-  {
-    name: "dashscope",
-    alias: "bailian",
-    label: "Alibaba DashScope (Bailian, Qwen)",
-    baseUrl: "https://dashscope.aliyuncs.com/compatible-mode/v1",
-    keyName: "DASHSCOPE_API_KEY",
-    models: ["qwen3-coder-plus", "qwen3.7-plus", "qwen3.7-max"],
-    compat: { thinking_field: "enable_thinking" },
-    otherHosts: ["dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"],
-  },
-  {
-    name: "zhipu",
-    label: "Zhipu (GLM)",
-    baseUrl: "https://open.bigmodel.cn/api/paas/v4",
-    keyName: "ZHIPUAI_API_KEY",
-    otherKeys: ["ZHIPU_API_KEY"],
-    models: ["glm-4.6", "glm-5.2"],
-    compat: { thinking_field: "thinking" },
-  },
-  {
-    name: "zai",
-    label: "Z.AI (GLM)",
-    baseUrl: "https://api.z.ai/api/paas/v4",
-    keyName: "ZAI_API_KEY",
-    models: ["glm-4.6", "glm-5.2"],
-    compat: { thinking_field: "thinking" },
-    facts: "zhipu",
-  },
-  {
-    name: "siliconflow",
-    label: "SiliconFlow",
-    baseUrl: "https://api.siliconflow.cn/v1",
-    keyName: "SILICONFLOW_API_KEY",
-    models: ["deepseek-ai/DeepSeek-V3"],
-    window: 131_072,
-    otherHosts: ["api.siliconflow.com"],
-  },
-  {
-    name: "mimo",
-    label: "Xiaomi MiMo",
-    baseUrl: "https://api.xiaomimimo.com/v1",
-    keyName: "MIMO_API_KEY",
-    models: ["mimo-v2-flash"],
-    window: 262_144,
-  },
-];
+/** The vendors in the order in which their keys are looked up without a configuration; see docs/config.md. */
+export const VENDORS: readonly Vendor[] = data.vendors;
 
 /** A model server that people run themselves, and the port of this machine that it usually listens on. */
 export interface LocalVendor {
@@ -164,12 +40,7 @@ export interface LocalVendor {
   readonly start: string;
 }
 
-export const LOCAL_VENDORS: readonly LocalVendor[] = [
-  { name: "ollama", label: "Ollama", port: 11434, start: "ollama serve" },
-  { name: "llamacpp", label: "llama.cpp", port: 8080, start: "llama-server -m MODEL.gguf" },
-  { name: "lmstudio", label: "LM Studio", port: 1234, start: "lms server start" },
-  { name: "vllm", label: "vLLM", port: 8000, start: "vllm serve MODEL" },
-];
+export const LOCAL_VENDORS: readonly LocalVendor[] = data.local;
 
 /** Tells of a variable that it is set, here or in the Reasonix home. */
 export type HasKey = (keyName: string) => boolean;
@@ -248,4 +119,16 @@ export function builtInEntry(wanted: string, hasKey: HasKey): VendorEntry | unde
   const candidates = meant.length > 0 ? meant : VENDORS;
   const vendor = candidates.find((candidate) => keyNamesOf(candidate).some(hasKey)) ?? candidates[0];
   return vendor && vendorEntry(vendor, hasKey);
+}
+
+/** Variables that a project's `.env` may never supply. */
+export function isReservedVariable(name: string): boolean {
+  return /^(?:REASONIX|AGENT)_/.test(name) || isVendorVariable(name);
+}
+
+/** Reports whether an address stays on this machine. */
+export function isLoopback(url: string): boolean {
+  const host = URL.parse(url)?.hostname ?? "";
+  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" ||
+    /^127(\.\d+){3}$/.test(host);
 }

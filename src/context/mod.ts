@@ -1,9 +1,15 @@
 import { lazy } from "../util/lazy.ts";
 
-export { environmentText, gitBranch, localDate } from "./environment.ts";
-export { type InstructionFile, type Instructions, loadInstructions } from "./instructions.ts";
+export { environmentText, gitBranch, localDate, systemPrompt } from "./system_prompt.ts";
+export {
+  type InstructionFile,
+  type Instructions,
+  type LateInstructionOptions,
+  LateInstructions,
+  loadInstructions,
+} from "./instructions.ts";
 export { type ReferenceOptions, resolveReferences, type ResourceText } from "./references.ts";
-export { systemPrompt } from "./system_prompt.ts";
+export { Compaction } from "./compaction/compaction.ts";
 export type {
   CompactedConversation,
   CompactionHooks,
@@ -12,7 +18,6 @@ export type {
   CompactionReport,
   CompactionSettings,
 } from "./compaction/options.ts";
-export { Compaction } from "./compaction/compaction.ts";
 
 /** Estimates tokens without a vocabulary. */
 export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
@@ -20,17 +25,15 @@ export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
 export { agentRoots, type CommandRoots, commandRoots, type SkillRoots } from "./skills/roots.ts";
-export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents/agent.ts";
+export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents.ts";
 
 /** Agents that come with the program and those that files describe. */
-export const loadAgents = lazy(() => import("./agents/mod.ts"));
+export const loadAgents = lazy(() => import("./agents.ts"));
 export type { Skill, SkillScope, SkillWarning } from "./skills/skill.ts";
 export type { SkillActivation, SkillFinding, Skills, SkillsOptions, SlashSkill } from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */
 export const loadSkills = lazy(() => import("./skills/mod.ts"));
-
-export { type LateInstructionOptions, LateInstructions } from "./late_instructions.ts";
 
 export type { TodoReminder } from "./todo_reminder.ts";
 

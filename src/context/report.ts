@@ -1,6 +1,6 @@
 import type { AssistantMessage, Message, Prefix } from "../core/mod.ts";
 import type { SessionState } from "../session/mod.ts";
-import { isSummary } from "./compaction/summary_message.ts";
+import { isSummary } from "./compaction/summary.ts";
 import { triggerOf } from "./compaction/options.ts";
 import type { Instructions } from "./instructions.ts";
 import type { SkillSet } from "./skills/discover.ts";

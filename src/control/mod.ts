@@ -1,5 +1,3 @@
-import { lazy } from "../util/lazy.ts";
-
 export { type ControlledDeps, Controller } from "./controller.ts";
 export { MemoryStore } from "./memory_store.ts";
 export {
@@ -25,7 +23,3 @@ export {
   turnTarget,
 } from "./rewind.ts";
 export { type TurnCheckpointOptions, TurnCheckpoints } from "./turn_checkpoints.ts";
-
-export type * from "./goal/mod.ts";
-/** Goals, which few runs have. */
-export const loadGoals = lazy(() => import("./goal/mod.ts"));

@@ -76,7 +76,7 @@ function ofNumber(value: Text | number): Text {
 export function withRemedy(
   message: Text,
   remedy: Text,
-): { readonly message: string; readonly remedy: string; readonly texts: MessageTexts } {
+): { readonly message: string; readonly remedy: string; readonly texts: Required<MessageTexts> } {
   return { message: textOf(message), remedy: textOf(remedy), texts: { message, remedy } };
 }
 

@@ -1,9 +1,9 @@
 import { exists } from "../path/probe.ts";
 import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
-import type { CommandOutcome } from "./failures/memory_compiler.ts";
+import type { CommandOutcome } from "./memory/memory_compiler.ts";
 import type { AssemblyOptions, Features, RunContext } from "../run/mod.ts";
-import type { Assemble } from "./agents/child_options.ts";
+import type { Assemble } from "./agents/agent_run.ts";
 
 /** A feature that joins a run in addition to its model and its tools. */
 interface Extension {
@@ -29,11 +29,11 @@ const EXTENSIONS: readonly Extension[] = [
   {
     wanted: ({ options: { permissionMode, loaded } }) =>
       permissionMode === "plan" || loaded.config.agent.auto_plan,
-    join: async (...run) => await (await import("./plan/auto_plan.ts")).joinPlans(...run),
+    join: async (...run) => await (await import("./plan/session_plans.ts")).joinPlans(...run),
   },
   {
     wanted: ({ options: { parent, loaded } }) => loaded.config.agent.auto_todo && !parent,
-    join: async (run) => (await import("./plan/auto_plan.ts")).joinTodos(run),
+    join: async (run) => (await import("./plan/session_plans.ts")).joinTodos(run),
   },
   { wanted: ({ session }) => openGoal(session.state) !== undefined, join: resumeGoal },
   {
@@ -47,14 +47,14 @@ const EXTENSIONS: readonly Extension[] = [
   },
   {
     wanted: ({ options }) => options.hooks !== undefined,
-    join: async (run) => (await import("./hooks/open_hooks.ts")).join(run),
+    join: async (run) => (await import("./hooks/hook_extension.ts")).join(run),
   },
 ];
 
 /** Prepares the features that have a part in the options of a run. */
 export async function prepareFeatures(options: AssemblyOptions): Promise<AssemblyOptions> {
   if (options.loaded.config.hooks.length === 0) return options;
-  return await (await import("./hooks/open_hooks.ts")).withHooks(options);
+  return await (await import("./hooks/hook_extension.ts")).withHooks(options);
 }
 
 /** Lets every feature join that the run has a use for; the others are not loaded. */
@@ -115,7 +115,7 @@ function verifyTurns(run: RunContext): void {
 /** Learns from commands that fail turn after turn; loaded when one has failed. */
 function compileMemory({ paths, recorder, extensions }: RunContext): void {
   const file = `${projectDir(paths.home, paths.cwd)}/failures.json`;
-  const compiler = lazy(async () => new (await import("./failures/memory_compiler.ts")).MemoryCompiler(file));
+  const compiler = lazy(async () => new (await import("./memory/memory_compiler.ts")).MemoryCompiler(file));
   const commands = new Map<string, string>();
   const outcomes: CommandOutcome[] = [];
   extensions.add({

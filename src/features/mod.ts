@@ -5,7 +5,7 @@ export type { AgentRow } from "./agents/agent_list.ts";
 export type { HookRow } from "./hooks/hook_list.ts";
 
 /** The mark that ends several turns without a person. Loaded for runs that have them. */
-export const loadDoneMark = lazy(() => import("./steps/done_mark.ts"));
+export const loadDoneMark = lazy(() => import("./steps/steps.ts"));
 
 /** Hooks outside of a run. */
 export const loadHookList = lazy(() => import("./hooks/hook_list.ts"));
@@ -14,4 +14,4 @@ export const loadHookList = lazy(() => import("./hooks/hook_list.ts"));
 export const loadAgentList = lazy(() => import("./agents/agent_list.ts"));
 
 /** The commands that test changes, for the list of what needs trust. */
-export const loadVerifyList = lazy(() => import("./verify/verify_trust.ts"));
+export const loadVerifyList = lazy(() => import("./verify/verify_commands.ts"));

@@ -2,6 +2,8 @@
 export const FRONTENDS = {
   print: () => import("./print/mod.ts"),
   repl: () => import("./repl/mod.ts"),
+  sdk: () => import("./sdk/mod.ts"),
 };
+export type { SdkHost, SdkSettings } from "./sdk/mod.ts";
 export type { PrinterOptions } from "./print/mod.ts";
 export type { ApprovalLines, Person, QuestionInLines } from "./repl/mod.ts";

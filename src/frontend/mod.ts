@@ -5,18 +5,25 @@ export {
   type Person,
   type PrinterOptions,
   type QuestionInLines,
+  type SdkHost,
+  type SdkSettings,
 } from "./frontends.ts";
 export { Output } from "./output.ts";
+export { CLAUDE_MODES, claudeMode, isClaudeMode } from "./claude_names.ts";
+export { commandNames, executeLine } from "./line.ts";
 export {
-  argumentsOf,
-  honestAnswer,
+  failedResult,
+  Metrics,
   OUTPUT_FORMATS,
   type OutputFormat,
   type Printer,
-  type Refusal,
-  resultObject,
+  redacted,
+  reportResult,
+  resultOf,
   type RunResult,
-  SDK_SERVER_STATES,
   SHOWN_TEXTS,
   type ShownTexts,
+  type TurnFacts,
+  unsavedLine,
+  withDelivery,
 } from "./result.ts";

@@ -1,16 +1,25 @@
+import type { AnswerSchema, TurnOutcome } from "../agent/mod.ts";
+import type { Assembly } from "../assembly/mod.ts";
+import type { CommandReport } from "../command/mod.ts";
 import {
   type Cost,
+  errorMessage,
   type Event,
   type EventOf,
+  EXIT,
   type ExitName,
+  formatLocation,
   freshTokens,
+  isMessage,
+  NO_USAGE,
+  ReasonixError,
   type Spending,
   type ToolCall,
   type Usage,
   type WrittenMessage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
-import { isRecord, parseJson } from "../util/json.ts";
+import { isRecord, mapTexts, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -21,7 +30,7 @@ export interface RunResult {
   readonly exitCode: number;
   /** The reason the run did not end with an answer. */
   readonly detail?: string;
-  /** The same for people who speak another language. */
+  /** The detail for other languages, as the event carries it. */
   readonly said?: readonly WrittenMessage[];
   readonly remedy?: string;
   readonly answer: string;
@@ -165,7 +174,7 @@ function verificationFields({ commands, ...rest }: VerificationResult): Record<s
 }
 
 /** The answer with an honest word behind it where nothing says that what was changed works. */
-export function honestAnswer(answer: string, verification: VerificationResult | undefined): string {
+function honestAnswer(answer: string, verification: VerificationResult | undefined): string {
   if (!verification || verification.state === "passed") return answer;
   const gap = answer === "" ? "" : "\n\n";
   return `${answer.trimEnd()}${gap}Not verified: ${verification.reason ?? ""}`;
@@ -207,18 +216,6 @@ export interface RunStart {
   readonly permissionMode?: string;
 }
 
-/** States of MCP servers by the names that SDKs of Claude Code know. */
-export const SDK_SERVER_STATES: Readonly<Record<ShownState, string>> = {
-  "disabled": "disabled",
-  "idle": "pending",
-  "starting": "pending",
-  "ready": "connected",
-  "failed": "failed",
-  "needs-auth": "needs-auth",
-  "stopped": "failed",
-  "provider": "connected",
-};
-
 /** Reads events and writes them in one output format. */
 export interface Printer {
   /** Called once, when the conversation is open; events may have come before. */
@@ -227,4 +224,325 @@ export interface Printer {
   event(event: Event): void | Promise<void>;
   /** Called once, last. */
   result(result: RunResult): Promise<void>;
+}
+
+interface ToolCount {
+  calls: number;
+  failed: number;
+  blocked: number;
+  durationMs: number;
+}
+
+/** Figures of one run, counted from its events. */
+export class Metrics {
+  /** Messages of the model so far. */
+  replies = 0;
+  /** Time spent waiting for the model. */
+  modelMs = 0;
+  readonly refusals: Refusal[] = [];
+  /** The latest plan that was proposed or changed. */
+  plan: RunResult["plan"];
+  /** The goal that the run was about. */
+  goal: RunResult["goal"];
+  readonly #verified = new LastVerification();
+  readonly #calls = new Map<string, ToolCall>();
+  readonly #tools = new Map<string, ToolCount>();
+  readonly #started = performance.now();
+  #requests = 0;
+  #retries = 0;
+  #firstTextMs: number | undefined;
+  #added = 0;
+  #removed = 0;
+
+  readonly #file: string | undefined;
+
+  /**
+   * Figures for `file`, or for nobody. Throws a ReasonixError when the file cannot be written: better now
+   * than after the work.
+   */
+  constructor(file?: string) {
+    this.#file = file;
+    if (file !== undefined) writing(file, () => Deno.openSync(file, { append: true, create: true }).close());
+  }
+
+  /** What tested the changes of the run; undefined where nothing did. */
+  get verification(): RunResult["verification"] {
+    return this.#verified.result;
+  }
+
+  event(event: Event): void {
+    switch (event.type) {
+      case "verification":
+        return this.#verified.add(event);
+      case "message.start":
+        this.#requests += 1;
+        return;
+      case "message.retry":
+        this.#retries += 1;
+        return;
+      case "message.end":
+        // Step 0 is a summary.
+        if (event.step > 0 && isMessage(event)) this.replies += 1;
+        this.modelMs += event.durationMs;
+        return;
+      case "message.delta":
+        this.#firstTextMs ??= performance.now() - this.#started;
+        return;
+      case "goal.change": {
+        const { state, objective, turns, note, limit, checks = [], results = [], research, report } = event;
+        const checked = checks.map((command) => ({
+          command,
+          passed: results.find((result) => result.command === command)?.passed ?? null,
+        }));
+        this.goal = { state, objective, turns, note, limit, checks: checked, research, report };
+        return;
+      }
+      case "notice":
+        if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.news) return;
+        this.goal = { ...this.goal, news: event.text, said: event.said };
+        return;
+      case "plan.change": {
+        const { text = "", file } = this.plan ?? {};
+        const now = { text: event.plan ?? text, state: event.state };
+        const saved = event.file ?? file;
+        this.plan = saved === undefined ? now : { ...now, file: saved };
+        return;
+      }
+      case "tool.start":
+        this.#calls.set(event.call.id, event.call);
+        return;
+      case "tool.end": {
+        const count = this.#tools.get(event.name) ?? { calls: 0, failed: 0, blocked: 0, durationMs: 0 };
+        count.calls += 1;
+        count.durationMs += event.durationMs;
+        if (event.outcome === "error") count.failed += 1;
+        if (event.outcome === "blocked") count.blocked += 1;
+        const call = this.#calls.get(event.callId);
+        this.#calls.delete(event.callId);
+        if (call && (event.outcome === "blocked" || event.refused)) {
+          this.refusals.push({ call, reason: event.summary });
+        }
+        this.#tools.set(event.name, count);
+        for (const change of event.changes ?? []) {
+          this.#added += change.added;
+          this.#removed += change.removed;
+        }
+      }
+    }
+  }
+
+  /** Writes the figures as JSON, where a file was named. */
+  write(result: RunResult): void {
+    const file = this.#file;
+    if (file === undefined) return;
+    const figures = {
+      ...resultObject(result),
+      type: "metrics",
+      requests: this.#requests,
+      retries: this.#retries,
+      first_text_ms: this.#firstTextMs === undefined ? null : Math.round(this.#firstTextMs),
+      lines_added: this.#added,
+      lines_removed: this.#removed,
+      tools: Object.fromEntries(
+        [...this.#tools].map(([name, { calls, failed, blocked, durationMs }]) => [
+          name,
+          { calls, failed, blocked, duration_ms: durationMs },
+        ]),
+      ),
+    };
+    writing(file, () => Deno.writeTextFileSync(file, `${JSON.stringify(figures, null, 2)}\n`));
+  }
+}
+
+function writing(file: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw new ReasonixError(`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
+      exit: "usage",
+      remedy: "name a file in an existing, writable directory",
+    });
+  }
+}
+
+/** The last round of the commands that test what a run changed. */
+class LastVerification {
+  #commands: EventOf<"verification">[] = [];
+
+  add(event: EventOf<"verification">): void {
+    // Without files it belongs to a goal, whose result has its checks.
+    if (!event.files) return;
+    if (event.round !== this.#commands[0]?.round) this.#commands = [];
+    this.#commands = [...this.#commands.filter(({ command }) => command !== event.command), event];
+  }
+
+  get result(): RunResult["verification"] {
+    const commands = this.#commands;
+    const failed = commands.find(({ outcome }) => outcome === "failed" || outcome === "timeout");
+    const skipped = commands.filter(({ outcome }) => outcome === "skipped");
+    if (failed) {
+      const { command, exitCode } = failed;
+      const how = exitCode === undefined ? "no end in time" : `exit code ${exitCode}`;
+      return { state: "failed", reason: `\`${command}\` failed (${how})`, commands };
+    }
+    if (skipped.length > 0) {
+      return { state: "not_verified", reason: skipped.map(({ text = "" }) => text).join("; "), commands };
+    }
+    return commands.length > 0 ? { state: "passed", commands } : undefined;
+  }
+}
+
+const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
+  done: "done",
+  failed: "failed",
+  blocked: "blocked",
+  limit: "limit",
+  provider: "provider",
+  interrupted: "interrupt",
+  terminated: "terminated",
+};
+
+/** The facts of a turn that its outcome does not hold. */
+export interface TurnFacts {
+  readonly metrics: Metrics;
+  /** What the answer was to be like. */
+  readonly schema?: AnswerSchema | undefined;
+}
+
+export async function resultOf(
+  outcome: TurnOutcome,
+  assembly: Assembly,
+  { metrics, schema }: TurnFacts,
+): Promise<RunResult> {
+  const exit = REASONS[outcome.reason];
+  const structured = outcome.reason === "done" ? await schema?.read(outcome.answer) : undefined;
+  const result: RunResult = {
+    exit,
+    exitCode: EXIT[exit],
+    answer: structured?.text ?? honestAnswer(outcome.answer, metrics.verification),
+    ...(structured ? { structured: structured.value } : {}),
+    session: assembly.session.id,
+    ...modelOf(assembly),
+    steps: outcome.steps,
+    replies: metrics.replies,
+    durationMs: outcome.durationMs,
+    modelMs: metrics.modelMs,
+    usage: outcome.usage,
+    refusals: metrics.refusals,
+    ...(metrics.plan ? { plan: metrics.plan } : {}),
+    ...(metrics.goal ? { goal: metrics.goal } : {}),
+    ...(metrics.verification ? { verification: metrics.verification } : {}),
+    ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
+    ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
+    ...(outcome.said ? { said: outcome.said } : {}),
+    ...(outcome.cost ? { cost: outcome.cost } : {}),
+    ...remedyOf(outcome, assembly.session.id),
+  };
+  return result.goal ? withGoal(result, assembly.session.id) : result;
+}
+
+function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {
+  const { id, contextWindow = 0, maxOutputTokens, price } = model;
+  return {
+    model: id,
+    ...(contextWindow > 0 ? { window: contextWindow } : {}),
+    ...(maxOutputTokens === undefined ? {} : { maxOutput: maxOutputTokens }),
+    ...(price?.date === undefined ? {} : { priceDate: price.date }),
+  };
+}
+
+/** The result of a command of the program itself: what it reports is the answer. */
+export function reportResult(report: CommandReport, { session, provider }: Assembly): RunResult {
+  const { text, usage, cost, durationMs } = report;
+  return {
+    exit: "done",
+    exitCode: EXIT.done,
+    answer: text,
+    report: true,
+    ...(session.state.session === undefined ? {} : { session: session.id }),
+    ...modelOf({ provider }),
+    steps: 0,
+    replies: 0,
+    durationMs,
+    modelMs: durationMs,
+    usage,
+    refusals: [],
+    ...(cost ? { cost } : {}),
+  };
+}
+
+/**
+ * The result without secrets, as its events are: it goes to standard output, logs of others and the file of
+ * metrics.
+ */
+export function redacted(result: RunResult, { redact }: Pick<Assembly, "redact">): RunResult {
+  return mapTexts(result, redact);
+}
+
+/** Work that was cut short is not lost, which nobody knows who is not told. */
+function remedyOf({ reason, limit, steps }: TurnOutcome, session: string): { remedy?: string } {
+  if (limit === "repairs") return { remedy: "ask for a simpler schema, or use another model" };
+  if (reason === "blocked") {
+    return { remedy: "--allowed-tools or an allow rule lets it run; see reasonix permissions check" };
+  }
+  const cut = ["limit", "provider", "interrupted", "terminated"].includes(reason);
+  return cut && steps > 0 ? { remedy: `continue with: reasonix run --resume ${session} "continue"` } : {};
+}
+
+/** The result of a run that did not get as far as a turn. */
+export function failedResult(error: unknown): RunResult {
+  const known = error instanceof ReasonixError ? error : undefined;
+  const exit = known?.exit ?? "failed";
+  const text = error instanceof Error ? error.message : String(error);
+  const remedy = known
+    ? known.remedy
+    : (error instanceof Error && error.name === "IncompleteInstallation")
+    ? undefined
+    : "this is a defect; please report it";
+  return {
+    exit,
+    exitCode: EXIT[exit],
+    detail: known?.place ? `${formatLocation(known.place)}: ${text}` : text,
+    answer: "",
+    steps: 0,
+    replies: 0,
+    durationMs: 0,
+    modelMs: 0,
+    usage: NO_USAGE,
+    refusals: [],
+    ...(remedy === undefined ? {} : { remedy }),
+  };
+}
+
+/** Says that a session is not as it was on disk; empty when it is. */
+export function unsavedLine({ session: { id, problem } }: Pick<Assembly, "session">): string {
+  return problem === undefined ? "" : `! Session ${id} is not fully saved on disk: ${problem}\n`;
+}
+
+/** A run whose answer nobody got is not done, and was not interrupted by its user either. */
+export function withDelivery(result: RunResult, failure: Error | undefined): RunResult {
+  if (!failure || (result.exit !== "done" && result.exit !== "interrupt")) return result;
+  const gone = failure instanceof Deno.errors.BrokenPipe;
+  const exit = gone ? "interrupt" : "failed";
+  const detail = gone
+    ? "The reader of standard output went away"
+    : `Cannot write to standard output: ${failure.message}`;
+  return { ...result, exit, exitCode: EXIT[exit], detail };
+}
+
+/** The result of a run with a goal: whether that was reached decides, where its last turn went well. */
+function withGoal(result: RunResult, session: string): RunResult {
+  const { goal } = result;
+  if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
+  const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
+  const { limit, said, news } = goal;
+  return {
+    ...result,
+    exit,
+    exitCode: EXIT[exit],
+    detail: news ?? `Goal ${goal.state}`,
+    ...(said ? { said } : {}),
+    ...(limit === "cost" || limit === "time" ? { limit } : {}),
+    ...(news?.includes("/goal resume") ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
+  };
 }

@@ -1,4 +1,4 @@
-import { CLAUSES, LIST, type LocalizedMessage, message, type MessageValue, type Text } from "../core/mod.ts";
+import { type LocalizedMessage, message, type MessageValue, type Text } from "../core/mod.ts";
 
 /** Sentences by their English template, with `{1}`, `{2}` … for its values. */
 export type Catalogue = Readonly<Record<string, string>>;

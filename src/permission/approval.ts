@@ -263,7 +263,14 @@ export async function confirmOnce(
 ): Promise<Decision> {
   const { source, ...request } = question;
   if (desk.approver) {
-    return await askPerson(desk, { ...request, scopes: ["once"] }, signal, granted);
+    const { escape, directory } = request;
+    const opens = escape !== undefined && directory !== undefined;
+    return await askPerson(
+      desk,
+      { ...request, scopes: opens ? ["once", "session"] : ["once"] },
+      signal,
+      granted,
+    );
   }
   const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
   const decision: Decision = { decision: "deny", source, reason };

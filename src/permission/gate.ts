@@ -257,8 +257,7 @@ class SessionGate implements PermissionGate {
       } as const;
       const decision = await this.confirm(call, question, signal);
       if (decision.decision === "deny") return decision;
-      await sandbox.openDirectory(directory);
-      this.#evaluator.cwd = this.cwd;
+      await this.#open(directory);
       found = await preview(call, signal);
     }
     if (!found.failure) return found;
@@ -355,20 +354,33 @@ class SessionGate implements PermissionGate {
   async confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision> {
     const need = question.escape?.network && await this.#escapeNeed(call, question.escape.network);
     const network = need && await this.#missing(need);
+    if (question.escape?.enforced && !network && question.directory === undefined) {
+      return {
+        decision: "deny",
+        source: "confinement",
+        reason: "the sandbox is enforced and stays as it is",
+      };
+    }
     const asked = { callId: call.call.id, tool: call.tool, ...question, ...this.#offered(network) };
-    return await confirmOnce(
-      this.#options,
-      asked,
-      signal,
-      (answer) => this.#openNetwork({ ...asked, scopes: ["once"] }, answer),
-    );
+    return await confirmOnce(this.#options, asked, signal, async (answer) => {
+      await this.#openNetwork({ ...asked, scopes: ["once"] }, answer);
+      const { directory, escape } = question;
+      if (escape && directory !== undefined && answer.scope === "session") await this.#open(directory);
+    });
+  }
+
+  async #open(directory: string): Promise<void> {
+    await this.#options.sandbox?.openDirectory(directory);
+    this.#evaluator.cwd = this.cwd;
   }
 
   /** The hosts that refused a command; where none is known, those that its line names. */
   async #escapeNeed(call: PreparedCall, refused: NetworkNeed): Promise<NetworkNeed | undefined> {
-    const { report } = await this.#evaluator.evaluate(call);
+    const { report, subject } = await this.#evaluator.evaluate(call);
     if (report?.deletesElsewhere) return undefined;
-    return refused.hosts.length > 0 ? refused : report?.network ?? refused;
+    if (refused.hosts.length > 0) return refused;
+    const known = report?.network?.hosts ?? [];
+    return { hosts: known.length > 0 ? known : hostsIn(subject) };
   }
 
   async explain(call: PreparedCall): Promise<Explanation> {
@@ -387,6 +399,12 @@ class SessionGate implements PermissionGate {
       ...(prefixRule === undefined ? {} : { alwaysPrefix: prefixRule }),
     };
   }
+}
+
+/** Returns the hosts of the web addresses in a command line. */
+function hostsIn(line: string): string[] {
+  const found = line.matchAll(/\bhttps?:\/\/(?:[^\s/@'"]*@)?((?:[\w-]+\.)+[a-z][\w-]*(?::\d+)?)/gi);
+  return [...new Set([...found].map(([, host = ""]) => host.toLowerCase()))];
 }
 
 /** Reports whether a call only reads, here. What is sent to a server is recorded, whatever it does. */

@@ -80,7 +80,10 @@ export interface ApprovalRequest {
   readonly subject: string;
   /** The arguments that the subject and the changes do not tell, each in a line: `workdir: "/srv"`. */
   readonly rest?: string;
-  /** The question is whether this directory may be written to until the session ends. */
+  /**
+   * The question is whether this directory may be written to until the session ends. With `escape`, an answer
+   * for the session opens it, and one for once does not.
+   */
   readonly directory?: string;
   /** The network that the command needs and does not have; answers may open it, still in the sandbox. */
   readonly network?: NetworkNeed;
@@ -126,6 +129,8 @@ export interface Escape {
   readonly evidence: string;
   /** The network seems to be what it lacks; the hosts that are known to have been refused. */
   readonly network?: NetworkNeed;
+  /** `[sandbox] bash = "enforce"`: it never runs without the jail. */
+  readonly enforced?: true;
 }
 
 /**
@@ -267,7 +272,7 @@ export interface Confirmation {
   /** Continues the subject: `wants to run without the jail`. */
   readonly reason: string;
   readonly source: DecisionSource;
-  /** A directory that may be written to after a yes. */
+  /** A directory that may be written to after a yes, with `escape` after a yes for the session. */
   readonly directory?: string;
   readonly escape?: Escape | undefined;
 }

@@ -27,7 +27,7 @@ export interface RuleFault {
   /** It is a rule, but more than can be held: an error in every list, since part of it would be lost. */
   readonly isTooWide?: true;
   /** Both for other languages. */
-  readonly texts: MessageTexts;
+  readonly texts: Required<MessageTexts>;
 }
 
 /** Names that users write in rules, older ones and those of other systems, by the name they mean here. */

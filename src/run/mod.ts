@@ -1,57 +1,60 @@
 import { lazy } from "../util/lazy.ts";
 
-export { buildAccessScope, buildWorkspace } from "./access/access_scope.ts";
-export { gateOptions } from "./access/gate.ts";
-export type { Modes } from "./access/modes.ts";
+export {
+  buildAccessScope,
+  buildWorkspace,
+  loadTrustedConfig,
+  redactorOf,
+  secretsOf,
+  type TrustOptions,
+} from "./access/access_scope.ts";
+export { gateOptions, type Modes } from "./access/gate.ts";
 export type { RuleRow } from "./access/rule_rows.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
-export { redactorOf, secretsOf } from "./access/secrets.ts";
-export { loadTrustedConfig, type TrustOptions } from "./access/trusted_config.ts";
 export { Assembly, type SessionStart } from "./assembly.ts";
-export { type ContextManager, manageContext } from "./context/context_management.ts";
-export { contextReportOf, contextText } from "./context/context_report.ts";
+export {
+  type ContextManager,
+  contextReportOf,
+  contextText,
+  manageContext,
+} from "./context/context_management.ts";
 export { findAgentFiles, findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
-export type { TurnInput } from "./context/turn_input.ts";
 export type { LanguageServerRow } from "./lsp/run_lsp.ts";
 export type { KnownServer } from "./mcp/with_servers.ts";
 export type {
+  AssemblyOptions,
   DelegatedTask,
   Features,
+  GoalClock,
   GoalController,
+  GoalRecord,
   GoalRequest,
   InternalRequest,
   InternalResult,
-  PlanController,
-  RunAgents,
-  Verification,
-} from "./ports.ts";
-export { chosenModel, settingModel } from "./provider.ts";
-export { openRunBase } from "./run_base.ts";
-export type { RunContext } from "./run_context.ts";
-export type {
-  AssemblyOptions,
-  GoalClock,
   PlanAnswer,
   PlanApproval,
+  PlanController,
   PlanProposal,
   PlanReviewer,
   PreparedHooks,
+  RunAgents,
   RunOptions,
+  RunPaths,
+  TurnInput,
+  Verification,
 } from "./run_options.ts";
-export type { RunPaths } from "./run_paths.ts";
-export { createCheckpointer } from "./session/session.ts";
+export { chosenModel, settingModel } from "./provider.ts";
+export { openRunBase } from "./run_base.ts";
+export { loadUserCommand, openGuardedTools, type RunContext } from "./tools/run_tools.ts";
+export { createCheckpointer, openForRewind } from "./session/session.ts";
 export { opener } from "./session/opening.ts";
-export { openForRewind } from "./session/rewinding.ts";
-export { openGuardedTools } from "./tools/run_tools.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { UserCommandResult, UserCommandRunner } from "./tools/user_command.ts";
-export { loadUserCommand } from "./tools/run_tools.ts";
 export { runWorker } from "./tools/worker.ts";
-export type { TurnExtension } from "./turns/turn_extensions.ts";
+export type { TurnExtension } from "./turn_extensions.ts";
 
 /** Agents by their names, and the tools that name them. */
-export const loadAgentNames = lazy(() => import("./agents/known_agents.ts"));
-export const loadAgentTools = lazy(() => import("./agents/adapted_tools.ts"));
+export const loadKnownAgents = lazy(() => import("./agents.ts"));
 
 /** The language servers that are installed. */
 export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));

@@ -17,8 +17,7 @@ import type { Remark } from "./access/access_scope.ts";
 import type { SystemModel } from "./context/prompt_inputs.ts";
 import type { Fallback } from "./fallback.ts";
 import type { RemotePlugins } from "./mcp/remote_plugins.ts";
-import type { AssemblyOptions } from "./run_options.ts";
-import { PLATFORM } from "./run_paths.ts";
+import { type AssemblyOptions, PLATFORM } from "./run_options.ts";
 
 /** The model of a run, and how the configuration names it unless the run brought its own. */
 export interface RunModel {

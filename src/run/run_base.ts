@@ -12,11 +12,10 @@ import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.t
 import { languageTools } from "./lsp/edit_checks.ts";
 import type { RemotePlugins } from "./mcp/remote_plugins.ts";
 import { buildModel, type RunModel } from "./provider.ts";
-import type { AdaptedTools, AssemblyOptions } from "./run_options.ts";
-import type { RunPaths } from "./run_paths.ts";
+import type { AdaptedTools, AssemblyOptions, RunPaths } from "./run_options.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import { buildRegistry } from "./tools/offered_tools.ts";
-import { TurnExtensions } from "./turns/turn_extensions.ts";
+import { TurnExtensions } from "./turn_extensions.ts";
 
 /** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
 export interface RunBase {
@@ -82,7 +81,7 @@ async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<Adapted
   if (agents.agents.length === 0 && skillSet.skills.every(({ runAs }) => runAs === "inline")) {
     return undefined;
   }
-  return (await import("./agents/adapted_tools.ts")).adaptedTools({ agents, skillSet });
+  return (await import("./agents.ts")).adaptedTools({ agents, skillSet });
 }
 
 /** Loads what opens the MCP servers of a run. */

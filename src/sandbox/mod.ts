@@ -1,18 +1,18 @@
 /** Confinement: which files tools may touch, and the jail that commands run in. */
-import type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
-import type { EnvironmentOptions } from "./command/environment.ts";
-import type { Jail, JailOptions } from "./command/jail.ts";
+import type { FilterProxy, ProxyOptions } from "./network/filter_proxy.ts";
+import type { EnvironmentOptions } from "./jail/environment.ts";
+import type { Jail, JailOptions } from "./jail/jail.ts";
 
 export { createWorkspace, Workspace, type WorkspaceOptions } from "./files/workspace.ts";
-export type { EnvironmentOptions } from "./command/environment.ts";
-export type { ContainerSettings } from "./command/backend.ts";
-export type { CommandOutcome, JailDenial } from "./command/detect_denial.ts";
-export type { MadeFiles } from "./command/made_files.ts";
-export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
-export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
-export type { Jail, JailOptions } from "./command/jail.ts";
-export { alwaysOnProtections, describeConfinement, noConfinement } from "./command/unconfined.ts";
-export { type ExpectedSandbox, expectedSandbox } from "./command/expected_sandbox.ts";
+export type { EnvironmentOptions } from "./jail/environment.ts";
+export type { ContainerSettings } from "./jail/backend.ts";
+export type { CommandOutcome, JailDenial } from "./jail/jail.ts";
+export type { MadeFiles } from "./files/denied_files.ts";
+export { processFlags, type ProcessScope } from "./files/workspace.ts";
+export type { FilterProxy, ProxyOptions } from "./network/filter_proxy.ts";
+export type { Jail, JailOptions } from "./jail/jail.ts";
+export { alwaysOnProtections, describeConfinement, noConfinement } from "./jail/confinement.ts";
+export { type ExpectedSandbox, expectedSandbox } from "./jail/expected_sandbox.ts";
 
 /**
  * Chooses the strongest jail that works here (or none, as `mode` says) and prepares it. Costs a file read, at
@@ -21,12 +21,12 @@ export { type ExpectedSandbox, expectedSandbox } from "./command/expected_sandbo
  * Throws a `ReasonixError` with exit "blocked" when `mode` is "enforce" and no jail works.
  */
 export async function createJail(options: JailOptions): Promise<Jail> {
-  return await (await import("./command/jail.ts")).openJail(options);
+  return await (await import("./jail/jail.ts")).openJail(options);
 }
 
 /** Returns the environment of a program that the user configured and that runs without a jail. */
 export async function serverEnvironment(secrets: EnvironmentOptions): Promise<Record<string, string>> {
-  const { childEnvironment } = await import("./command/environment.ts");
+  const { childEnvironment } = await import("./jail/environment.ts");
   return childEnvironment(secrets);
 }
 
@@ -36,7 +36,7 @@ export async function serverEnvironment(secrets: EnvironmentOptions): Promise<Re
  * "config" for an entry that is not a host.
  */
 export async function startFilterProxy(options: ProxyOptions): Promise<FilterProxy> {
-  const { FilterProxy } = await import("./network/proxy.ts");
+  const { FilterProxy } = await import("./network/filter_proxy.ts");
   return new FilterProxy(options);
 }
 

@@ -4,10 +4,8 @@
  */
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
-import { DELETE_RANGE } from "./builtin/delete_range/tool.ts";
 import { EDIT_FILE, MULTI_EDIT } from "./builtin/edit_file/tool.ts";
 import { MOVE_FILE } from "./builtin/move_file/tool.ts";
-import { NOTEBOOK_EDIT } from "./builtin/notebook_edit/tool.ts";
 import { WRITE_FILE } from "./builtin/write_file/tool.ts";
 
 export const FILE_WRITERS: readonly BuiltinTool[] = [
@@ -16,6 +14,4 @@ export const FILE_WRITERS: readonly BuiltinTool[] = [
   MULTI_EDIT,
   APPLY_PATCH,
   MOVE_FILE,
-  DELETE_RANGE,
-  NOTEBOOK_EDIT,
 ];

@@ -131,7 +131,7 @@ export const CLAUDE_TOOLS: Readonly<Record<string, readonly string[]>> = {
   KillShell: ["job_kill"],
   LS: ["ls"],
   MultiEdit: ["multi_edit"],
-  NotebookEdit: ["notebook_edit"],
+  NotebookEdit: [],
   Read: ["read_file"],
   Skill: ["skill"],
   Task: ["task", "read_only_task"],

@@ -1,25 +1,30 @@
-/**
- * Sequences and control characters that could move the cursor, recolour or retitle a terminal, and those that
- * show text in another order or on other lines than it is in; tab and newline stay.
- */
-const CONTROLS =
-  // deno-lint-ignore no-control-regex
-  /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
+/** Control characters of ASCII and Latin-1, for character classes. */
+export const CONTROLS = "\\x00-\\x1f\\x7f-\\x9f";
+/** Characters that change the direction of text, and line ends besides the newline. */
+export const REORDERING = "\\u2028-\\u202e\\u2066-\\u2069";
 
-/** Text that is safe to show on a terminal. */
+/** Sequences and controls that could move the cursor, recolor or retitle a terminal, or reorder text. */
+const UNSAFE = new RegExp(
+  `\\x1b\\[[0-?]*[ -\\/]*[@-~]|\\x1b\\][^\\x07\\x1b]*(?:\\x07|\\x1b\\\\)|[[${CONTROLS}${REORDERING}]--[\\t\\n]]`,
+  "gv",
+);
+
+/** Text that is safe to show on a terminal; tabs and newlines stay. */
 export function terminalSafe(text: string): string {
-  return text.replace(CONTROLS, (found) => found === "\u2028" || found === "\u2029" ? " " : "");
+  return text.replace(UNSAFE, (found) => found === "\u2028" || found === "\u2029" ? " " : "");
 }
 
-/** Returns JSON without the controls that JSON does not escape by itself; its value stays the same. */
+const UNESCAPED_IN_JSON = new RegExp(`[\\x7f-\\x9f${REORDERING}]`, "g");
+
+/** Escapes the controls that JSON leaves as they are; the value stays the same. */
 export function printableJson(json: string): string {
   return json.replace(
-    /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g,
+    UNESCAPED_IN_JSON,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }
 
-/** The same as one line of at most `max` characters. */
+/** Safe text on one line of at most `max` characters. */
 export function oneLine(text: string, max = 160): string {
   const line = terminalSafe(text.replace(/\s+/g, " ")).trim();
   return line.length > max ? `${line.slice(0, max - 1)}…` : line;

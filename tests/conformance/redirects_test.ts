@@ -78,23 +78,21 @@ interface Case {
 }
 
 const CASES: Readonly<Record<string, readonly Case[]>> = {
-  "src/provider/kinds/anthropic/count_tokens.ts": [{
-    names: true,
-    run: async (origins) => {
-      const provider = await createProvider({
-        entry: entryAt(origins, { kind: "anthropic" }),
-        model: "m",
-        apiKey: KEY,
-        version: "1",
-      });
-      return await told(async () => await provider.count?.({ prefix: PREFIX, messages: HELLO }, signal()));
+  "src/provider/wire/queries.ts": [
+    ...["openai", "responses", "anthropic", "google"].map((kind): Case => ({
+      names: true,
+      run: (origins) =>
+        told(() => checkProvider({ entry: entryAt(origins, { kind }), apiKey: KEY, version: "1" }, signal())),
+    })),
+    {
+      names: true,
+      run: async (origins) => {
+        const entry = entryAt(origins, { kind: "anthropic" });
+        const provider = await createProvider({ entry, model: "m", apiKey: KEY, version: "1" });
+        return await told(async () => await provider.count?.({ prefix: PREFIX, messages: HELLO }, signal()));
+      },
     },
-  }],
-  "src/provider/wire/model_list.ts": ["openai", "responses", "anthropic", "google"].map((kind) => ({
-    names: true,
-    run: (origins) =>
-      told(() => checkProvider({ entry: entryAt(origins, { kind }), apiKey: KEY, version: "1" }, signal())),
-  })),
+  ],
   "src/provider/local/local_servers.ts": [
     ...[undefined, withModels].map((answer): Case => ({
       ...(answer ? { answer } : {}),

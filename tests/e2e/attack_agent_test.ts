@@ -2,7 +2,7 @@ import { scene } from "../conformance/sandbox/scene.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { ALL_ALLOWED, type Attempt, bash, JAILED, play, textOf } from "./attack_lab.ts";
 
 /** A length of sleep that no other process on the machine has. */

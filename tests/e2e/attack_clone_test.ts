@@ -1,5 +1,5 @@
 import { assertEquals } from "../support/assert.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Clone, CLONES, DOORS, gotSomething, plant, THROUGH_THE_DOOR } from "./attack_clone.ts";
 import { ALL_ALLOWED, play, through } from "./attack_lab.ts";
 

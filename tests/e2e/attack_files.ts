@@ -2,7 +2,7 @@
 import { KEY, type Scene, SECRET } from "../conformance/sandbox/scene.ts";
 import { TOOL_ATTACKS } from "../conformance/sandbox/tool_attacks.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
-import type { Outcome } from "../unit/sandbox/command/jail_support.ts";
+import type { Outcome } from "../unit/sandbox/jail/jail_support.ts";
 import { type Attempt, bash, exists, textOf } from "./attack_lab.ts";
 
 const call = (name: string, args: Record<string, unknown>): ScriptedCall => ({ name, args });

@@ -1,5 +1,5 @@
 import { assertEquals } from "../support/assert.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { FILE_ATTACKS, PROTECTED_ATTACKS } from "./attack_files.ts";
 import { playAll, through } from "./attack_lab.ts";
 

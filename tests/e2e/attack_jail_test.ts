@@ -1,6 +1,6 @@
 import { SHELL_ATTACKS, type ShellAttack } from "../conformance/sandbox/shell_attacks.ts";
 import { KEY, SECRET } from "../conformance/sandbox/scene.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { type Attempt, bash, playAll, type Run, through } from "./attack_lab.ts";
 import { CLI_ATTACKS } from "./attack_shell.ts";

@@ -3,7 +3,7 @@
  * behind.
  */
 import { type Scene, scene } from "../conformance/sandbox/scene.ts";
-import type { Outcome } from "../unit/sandbox/command/jail_support.ts";
+import type { Outcome } from "../unit/sandbox/jail/jail_support.ts";
 import { type ScriptedCall, startModelServer, type Turn } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig } from "../support/program.ts";
 

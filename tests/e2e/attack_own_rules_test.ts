@@ -6,7 +6,7 @@ import { addSavedRule, savedRulesFile } from "../../src/config/mod.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
 /** What the program would do with a command in a directory. */
 async function decision(world: World, cwd: string, home = world.home): Promise<string> {

@@ -4,7 +4,7 @@
  */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import { assertEquals } from "../support/assert.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import {
   ALL_ALLOWED,
   type Attempt,

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { type ScriptedCall, startModelServer } from "../support/model_server.ts";
 import { type Finished, makeWorld, mockConfig, type World } from "../support/program.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
 interface Door {
   readonly name: string;

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
-import { BESIDE, namesBeside, PLUGINS, WORKER } from "../../scripts/bundle/files.ts";
+import { partFiles, WORKER } from "../../scripts/bundle/parts.ts";
 import { compile, compileArgs, TARGETS } from "../../scripts/compile.ts";
 import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
@@ -29,7 +29,7 @@ Deno.test("the bundle is one file that names no place of the machine it was buil
 });
 
 for (const target of TARGETS) {
-  Deno.test(`the executable for ${target} is made with every file beside the program`, () => {
+  Deno.test(`the executable for ${target} is made with every part of the program`, () => {
     const args = compileArgs(file, target, folder);
     assertEquals(args[args.indexOf("--target") + 1], target);
     assertEquals(args.at(-1), file);
@@ -48,7 +48,7 @@ Deno.test("all parts are embedded into a stand-alone executable", async () => {
   if (own === undefined) Deno.env.set("DENORT_BIN", Deno.execPath());
   try {
     const made = Buffer.from(await Deno.readFile(await compile(file, target, folder)));
-    for (const name of ["reasonix.js", ...namesBeside()]) {
+    for (const name of ["reasonix.js", ...partFiles()]) {
       assert(
         made.includes(Buffer.from(await Deno.readFile(`${folder}/${name}`))),
         `${name} is not in it as it was built`,
@@ -106,8 +106,7 @@ Deno.test("the bundle closes every resource that the sources declare with using"
     }
   }
   assert(declared > 0);
-  const others = [...Object.keys({ ...BESIDE, ...PLUGINS }), "docs"].map((name) => `reasonix.${name}.js`);
-  const files = ["reasonix.js", ...namesBeside().filter((name) => !others.includes(name))];
+  const files = ["reasonix.js", ...partFiles()];
   const code = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));
   assertEquals(count(code.join(""), /\busing [\w$]+=/g), declared);
 });

@@ -12,7 +12,7 @@ Deno.test("an installed program has its documentation with it, and its help says
   await using world = await makeWorld();
   const list = await world.run(["docs"]);
   assertEquals(list.code, 0, list.stderr);
-  assertMatch(list.stdout, /^ {2}start +From nothing to the first answer$/m);
+  assertMatch(list.stdout, /^ {2}start +Getting started$/m);
   assertMatch(list.stdout, /^ {2}config +Configuration$/m);
   const page = await world.run(["docs", "config.md"]);
   assertMatch(page.stdout, /^# Configuration\n/);

@@ -5,7 +5,7 @@ import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { bash } from "./attack_lab.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Ground, ground } from "../unit/sandbox/support.ts";
 
 interface Told {
@@ -56,7 +56,7 @@ Deno.test({
     const command = `${COUNT}; touch ${g.outside}/made && echo out`;
     const { result, asked, events } = await runWith(g, { command, answer: { allow: true } });
     assertEquals(asked.length, 1);
-    assertEquals([asked[0]?.subject, asked[0]?.scopes], [command, ["once"]]);
+    assertEquals([asked[0]?.subject, asked[0]?.scopes], [command, ["once", "session"]]);
     assertMatch(
       asked[0]?.reason ?? "",
       /seems to have been stopped by the sandbox \(".*Read-only file system"\)/,
@@ -97,7 +97,7 @@ Deno.test({
     const answer = { allow: true };
     const scenarios: Scenario[] = [
       { command, answer, config: { tools: { writes: "deny" } } },
-      { command, answer, config: { sandbox: { bash: "enforce" } } },
+      { command: "touch /usr/made", answer, config: { sandbox: { bash: "enforce" } } },
       { command: "cat /missing-file", answer },
       { command: "cat /missing; echo Read-only file system >&2; false", answer, permissionMode: "plan" },
     ];
@@ -110,5 +110,66 @@ Deno.test({
       );
     }
     assert(!await exists(`${g.outside}/made`));
+  },
+});
+
+Deno.test({
+  ...jailed(
+    "a command that wrote outside the roots runs again with its directory open until the session ends",
+  ),
+  fn: async () => {
+    await using g = await ground();
+    const command = `${COUNT}; touch ${g.outside}/made && echo out`;
+    for (const bash of ["on", "enforce"]) {
+      const { result, asked } = await runWith(g, {
+        command,
+        answer: { allow: true, scope: "session" },
+        config: bash === "on" ? {} : { sandbox: { bash } },
+      });
+      assertEquals(
+        asked.map(({ directory, scopes, escape }) => [directory, scopes, escape?.enforced]),
+        [[g.outside, ["once", "session"], bash === "on" ? undefined : true]],
+      );
+      assertStringIncludes(result, `run again with ${g.outside} writable, as the user allowed]`);
+      assertStringIncludes(result, "out");
+      assert(await exists(`${g.outside}/made`));
+      await Deno.remove(`${g.outside}/made`);
+    }
+  },
+});
+
+Deno.test({
+  ...jailed("an enforced sandbox offers a directory or a network, and never a run without the jail"),
+  fn: async () => {
+    await using g = await ground();
+    const config = { sandbox: { bash: "enforce" } };
+    const answer = { allow: true };
+    const written = await runWith(g, { command: `touch ${g.outside}/made`, answer, config });
+    assertStringIncludes(written.result, "the sandbox is enforced, and the answer opened neither");
+    assert(!await exists(`${g.outside}/made`));
+    const command = "curl -sS --max-time 5 http://a.invalid/ 2>&1";
+    const online = await runWith(g, { command, answer: { allow: true, network: "once" }, config });
+    assertEquals(online.asked.map(({ network, escape }) => [network, escape?.enforced]), [
+      [{ hosts: ["a.invalid"] }, true],
+    ]);
+    assertStringIncludes(online.result, "run again with a network, as the user allowed");
+  },
+});
+
+Deno.test({
+  ...jailed("a network is offered for the host that the command line or its output names, not for any host"),
+  fn: async () => {
+    await using g = await ground();
+    const fetch = "python3 -c 'import sys,urllib.request as r; r.urlopen(sys.argv[1])'";
+    const lines = [
+      `${fetch} http://named.invalid/x 2>&1`,
+      "echo \"wget: unable to resolve host address 'told.invalid'\"; false",
+    ];
+    const hosts = [];
+    for (const command of lines) {
+      const { asked } = await runWith(g, { command, answer: { allow: false } });
+      hosts.push(...asked.map(({ network }) => network?.hosts));
+    }
+    assertEquals(hosts, [["named.invalid"], ["told.invalid"]]);
   },
 });

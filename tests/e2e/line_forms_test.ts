@@ -1,6 +1,6 @@
 import { makeTree, READER_ENV, snapshot } from "../conformance/permission/reader_jail.ts";
 import { type Form, type FormKind, FORMS } from "../conformance/permission/line_forms.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";

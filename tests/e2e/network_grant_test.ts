@@ -5,7 +5,7 @@ import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { bash } from "./attack_lab.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Ground, ground } from "../unit/sandbox/support.ts";
 
 interface Played {

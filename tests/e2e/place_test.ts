@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
 const NO_HOME = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };
 

@@ -1,7 +1,7 @@
 /** The page about writing a plugin, followed to the letter: its code, its lines of the shell, its files. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { parse } from "smol-toml";
-import { pluginSchema } from "../../src/config/schema/plugin_schema.ts";
+import { pluginEntry } from "../support/config_entries.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
@@ -100,6 +100,6 @@ Deno.test("each entry on the page about plugins is one that the configuration ta
   const tables = (await codeBlocks(PAGE, "toml")).filter((block) => block.includes("[[plugins]]"));
   assert(tables.length > 2);
   for (const table of tables) {
-    for (const entry of parse(table).plugins as unknown[]) pluginSchema.parse(entry);
+    for (const entry of parse(table).plugins as unknown[]) pluginEntry(entry);
   }
 });

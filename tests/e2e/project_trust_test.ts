@@ -5,7 +5,7 @@
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
 type Call = string | { readonly name: string; readonly args: Record<string, unknown> };
 

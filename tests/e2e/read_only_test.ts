@@ -6,7 +6,7 @@ import type { Scene } from "../conformance/sandbox/scene.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Attempt, bash, JAILED, play, through, UNJAILED } from "./attack_lab.ts";
 
 /** Everything in the workspace but what git does for itself. */

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { needs } from "../support/tools.ts";
-import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 
 /** Exits with 0 once the file says so. */
 const CHECK = `grep -q good sum.js || { echo "sum is bad"; exit 3; }`;

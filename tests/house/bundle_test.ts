@@ -1,6 +1,7 @@
 /** The steps of `deno task bundle` on small programs; tests/e2e/bundle_test.ts builds the real one. */
 import { compileEagerly } from "../../scripts/bundle/eager.ts";
-import { chunkOf, onlyFor, pack, packPart } from "../../scripts/bundle/pack.ts";
+import { chunkOf, pack, packLibrary, packPart } from "../../scripts/bundle/pack.ts";
+import { partFiles, partsOf } from "../../scripts/bundle/parts.ts";
 import { Tracer } from "../../scripts/bundle/trace.ts";
 import {
   assert,
@@ -83,7 +84,7 @@ Deno.test("pack refuses chunks that import each other in a circle", () => {
   );
 });
 
-Deno.test("a part holds what nobody else needs, and is loaded when somebody imports it", async () => {
+Deno.test("a part is loaded when one of its chunks is imported", async () => {
   const chunks = Object.entries({
     "main.js": 'import { shared } from "./shared.js";\nconsole.log("main", shared);\n' +
       'const { chat } = await import("./chat.js");\nawait chat();',
@@ -93,10 +94,7 @@ Deno.test("a part holds what nobody else needs, and is loaded when somebody impo
     "own.js": "export const own = 2;",
     "late.js": 'export const late = "late";',
   }).map(([id, code]) => chunkOf(id, code));
-  const own = onlyFor(["chat"], chunks, "main.js");
-  assertEquals(own.map(({ id }) => id), ["chat.js", "own.js", "late.js"]);
-  assertEquals(onlyFor(["chat"], chunks, "main.js", ["late"]).map(({ id }) => id), ["chat.js", "own.js"]);
-  assertThrows(() => onlyFor(["nothing"], chunks, "main.js"), Error, "nothing");
+  const own = chunks.filter(({ id }) => id !== "main.js" && id !== "shared.js");
   await using folder = await makeTempDir();
   const main = `${folder.path}/main.js`;
   await Deno.writeTextFile(main, pack(chunks, "main.js", "1", new Map([["chat", own]])));
@@ -113,6 +111,46 @@ Deno.test("a part holds what nobody else needs, and is loaded when somebody impo
   assertStringIncludes(await run(), "reasonix.chat.js: it is of another build");
   await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "1"));
   assertEquals(await run(), "main 1\n3 late\n");
+});
+
+Deno.test("chunks get into parts by the paths of their modules, except what a start needs", () => {
+  const modules = {
+    "repl.js": "src/frontend/repl/chat.ts",
+    "zh.js": "src/i18n/zh_cn/run.ts",
+    "client.js": "npm/@modelcontextprotocol/client/index.js",
+    "stats.js": "cli/commands/stats.ts",
+    "grep.js": "src/tool/builtin/grep/grep.ts",
+    "google.js": "src/provider/kinds/google/kind.ts",
+    "sandbox.js": "cli/commands/sandbox.ts",
+    "doctor.js": "cli/commands/doctor.ts",
+    "install.js": "cli/commands/install.ts",
+    "worker.js": "src/run/tools/worker.ts",
+    "process.js": "src/tool/host/worker_process.ts",
+  };
+  const lazy = (id: string) => id === "process.js" ? 'import("./edit.js"); import("./repl.js");' : "";
+  const chunks = [
+    ...Object.entries(modules).map(([id, path]) => chunkOf(id, lazy(id), [`/project/${path}`])),
+    chunkOf("edit.js", "", ["/project/src/tool/edit/edit_file.ts"]),
+  ];
+  const parts = partsOf(chunks, pack(chunks, "worker.js"), new Set());
+  assertEquals([...parts.keys()].sort().map((name) => `reasonix.${name}.js`), partFiles());
+  assert(parts.size <= 6);
+  assertEquals(
+    Object.fromEntries([...parts].map(([name, list]) => [name, list.map(({ id }) => id)])),
+    { zh_cn: ["zh.js"], mcp: ["client.js"], chat: ["repl.js"], commands: ["stats.js"], tools: ["grep.js"] },
+  );
+  assertThrows(() => partsOf(chunks.slice(0, 3), "", new Set()), Error, "worker.ts");
+});
+
+Deno.test("the packed library exports what its entry exports", async () => {
+  const chunks = [
+    chunkOf("library.js", 'import { a } from "./a.js";\nconst b = 2;\nexport { a, b as two };'),
+    chunkOf("a.js", "export const a = 1;"),
+  ];
+  await using folder = await makeTempDir();
+  await Deno.writeTextFile(`${folder.path}/mod.js`, packLibrary(chunks, "library.js"));
+  assertEquals({ ...await import(`file://${folder.path}/mod.js`) }, { a: 1, two: 2 });
+  assertThrows(() => packLibrary(chunks, "a.js"), Error, "a.js");
 });
 
 Deno.test("compileEagerly marks executed functions and changes nothing else", async () => {

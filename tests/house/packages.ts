@@ -17,7 +17,6 @@ export const LAYERS: Readonly<Record<string, number>> = {
   permission: 2,
   sandbox: 2,
   session: 2,
-  hook: 3,
   mcp: 3,
   lsp: 3,
   memory: 3,
@@ -71,7 +70,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
     parts: /^src\/tool\/file_writers\.ts$/,
     entries: "directories",
   },
-  { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
+  { directory: "src/sandbox/jail/backends", list: "src/sandbox/jail/backends.ts", entries: ".ts" },
   { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
   { directory: "src/command/builtin/session", list: "src/command/builtins.ts", entries: ".ts" },
   { directory: "src/command/builtin/settings", list: "src/command/builtins.ts", entries: ".ts" },
@@ -84,7 +83,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
     parts: /^src\/features\/mod\.ts$/,
     entries: "directories",
   },
-  { directory: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
+  { directory: "cli/commands", list: "cli/app.ts", entries: "both" },
 ];
 
 /** Reports whether a file is the list of an extension point, or a part of it. */

@@ -125,7 +125,7 @@ export function sharedNames(project: Project): Offence[] {
   for (const { path } of productFiles(project)) {
     const name = path.slice(path.lastIndexOf("/") + 1);
     if (/^(mod|tool|kind)\.ts$/.test(name) || !/^(src|cli)\//.test(path)) continue;
-    if (/^cli\/(routes|commands)\//.test(path)) continue;
+    if (/^cli\/commands\//.test(path)) continue;
     files.set(name, [...files.get(name) ?? [], path]);
   }
   return [...files.values()].filter((paths) => paths.length > MOST_NAMESAKES).flatMap((paths) =>

@@ -15,27 +15,8 @@ interface Node {
   readonly items?: Node;
 }
 
-const SCHEMA = "src/config/schema/schema.ts";
-const PROVIDER = "src/config/schema/provider_schema.ts";
-const HOOK = "src/config/schema/hook_schema.ts";
-const PLUGIN = "src/config/schema/plugin_schema.ts";
+const SCHEMA = "src/config/schema/config_types.ts";
 const ROOT = "/project/";
-
-/** The type of a configuration value, spelled out so that every key is a declaration of its own. */
-function typeText(node: Node): string {
-  if (node.properties) {
-    const members = Object.entries(node.properties).map(([name, child]) => {
-      const optional = child.default === undefined && !node.required?.includes(name);
-      return `${JSON.stringify(name)}${optional ? "?" : ""}: ${typeText(child)}`;
-    });
-    return `{ ${members.join(";\n")} }`;
-  }
-  if (node.additionalProperties) return `Record<string, ${typeText(node.additionalProperties)}>`;
-  if (node.items) return `(${typeText(node.items)})[]`;
-  if (node.enum) return node.enum.map((value) => JSON.stringify(value)).join(" | ");
-  if (node.type === "integer" || node.type === "number") return "number";
-  return node.type === "string" || node.type === "boolean" ? node.type : "unknown";
-}
 
 /**
  * Every key that holds a value, by its path in the form of docs/config.md, and whether it or a table around
@@ -55,30 +36,7 @@ function leafKeys(node: Node, path = "", idle = false): Map<string, boolean> {
   return found;
 }
 
-/** The program with the configuration's type written out: zod's inference would need its whole library. */
 function typedProgram(project: Project): ts.Program {
-  const virtual = new Map([
-    [
-      SCHEMA,
-      `export type Config = ${typeText(schemaData as Node)};\nexport type ConfigInput = Partial<Config>;\n` +
-      "export declare const configSchema: unknown;",
-    ],
-    [
-      PROVIDER,
-      `import type { Config } from "./schema.ts";\n` +
-      'export type ProviderEntry = Config["providers"][number];\nexport declare const providerSchema: unknown;',
-    ],
-    [
-      HOOK,
-      `import type { Config } from "./schema.ts";\n` +
-      'export type HookEntry = Config["hooks"][number];\nexport declare const hookSchema: unknown;',
-    ],
-    [
-      PLUGIN,
-      `import type { Config } from "./schema.ts";\n` +
-      'export type PluginEntry = Config["plugins"][number];\nexport declare const pluginSchema: unknown;',
-    ],
-  ]);
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ESNext,
     module: ts.ModuleKind.ESNext,
@@ -94,7 +52,7 @@ function typedProgram(project: Project): ts.Program {
   const textOf = (file: string) => {
     const path = inProject(file);
     if (path === undefined) return ts.sys.readFile(file);
-    return virtual.get(path) ?? project.texts.get(path);
+    return project.texts.get(path);
   };
   const host: ts.CompilerHost = {
     getSourceFile(file, version) {
@@ -162,11 +120,13 @@ function notePicked(
 /** Pairs each property of the written-out type with the path of its key. */
 function nameKeys(node: ts.Node, path: string, paths: Map<ts.Node, string>): void {
   ts.forEachChild(node, (child) => {
-    if (ts.isPropertySignature(child) && ts.isStringLiteral(child.name)) {
+    if (ts.isPropertySignature(child) && ts.isIdentifier(child.name)) {
       const here = path === "" ? child.name.text : `${path}.${child.name.text}`;
       paths.set(child, here);
-      const list = child.type !== undefined && ts.isArrayTypeNode(child.type);
-      const map = child.type !== undefined && ts.isTypeReferenceNode(child.type);
+      // The other member of such a union is undefined.
+      const type = child.type && ts.isUnionTypeNode(child.type) ? child.type.types[0] : child.type;
+      const list = type !== undefined && ts.isArrayTypeNode(type);
+      const map = type !== undefined && ts.isTypeReferenceNode(type);
       nameKeys(child, `${here}${list ? "[]" : map ? ".*" : ""}`, paths);
     } else nameKeys(child, path, paths);
   });

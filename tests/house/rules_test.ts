@@ -117,11 +117,11 @@ Deno.test("unlistedExtensions finds the directory its list file forgot", () => {
     "src/tool/builtins.ts": 'export const LIST = [() => import("./builtin/ls/tool.ts")];',
     "src/tool/builtin/ls/tool.ts": "",
     "src/tool/builtin/glob/tool.ts": "",
-    "cli/app.ts": 'const run = () => import("./commands/run.ts");',
+    "cli/app.ts":
+      'const load = [() => import("./commands/run.ts"), () => import("./commands/trust/trust.ts")];',
     "cli/commands/run.ts": "",
     "cli/commands/setup/setup.ts": "",
     "cli/commands/setup/wizard.ts": "",
-    "cli/routes/trust.ts": 'const trust = () => import("../commands/trust/trust.ts");',
     "cli/commands/trust/trust.ts": "",
     "cli/commands/trust/list.ts": "",
   };
@@ -409,7 +409,7 @@ Deno.test("crowdedDirectories finds a directory of more than fourteen files", ()
 });
 
 Deno.test("sharedNames finds the fourth file of a name, names that the layout gives left out", () => {
-  const paths = ["src/core/a.ts", "src/tool/a.ts", "src/util/a.ts", "src/agent/a.ts", "cli/routes/a.ts"];
+  const paths = ["src/core/a.ts", "src/tool/a.ts", "src/util/a.ts", "src/agent/a.ts", "cli/commands/a.ts"];
   const mods = ["src/core/mod.ts", "src/tool/mod.ts", "src/util/mod.ts", "src/agent/mod.ts"];
   const files = Object.fromEntries([...paths, ...mods].map((path) => [path, ""]));
   assertFinds(sharedNames, files, ["src/agent/a.ts"]);

@@ -6,7 +6,8 @@ export const OPENERS: Readonly<Record<string, string>> = {
   "src/provider/network/http_client.ts": "Makes the client of an entry, which only the fetch above uses",
   "src/provider/wire/silent_host.ts": "Connects to the host of base_url and sends no request",
   "src/provider/local/local_servers.ts": "Looks whether a port of this machine is open, and sends nothing",
-  "src/sandbox/network/proxy.ts": "The proxy of jailed commands: it opens what they ask for and no more",
+  "src/sandbox/network/filter_proxy.ts":
+    "The proxy of jailed commands: it opens what they ask for and no more",
   "src/sandbox/network/forwarder.ts": "Connects a jailed command with that proxy, by a socket of its own",
 };
 
@@ -16,18 +17,17 @@ export const OPENERS: Readonly<Record<string, string>> = {
  * since they are a part of each of these.
  */
 export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
-  "cli/commands/models/refresh.ts": "program",
+  "cli/commands/models.ts": "program",
   "src/command/doctor/online.ts": "program",
   "src/mcp/oauth/http_access.ts": "functions",
   "src/mcp/oauth/sign_in.ts": "functions",
   "src/mcp/transport/http.ts": "functions",
   "src/provider/create_provider.ts": "functions",
-  "src/provider/kinds/anthropic/count_tokens.ts": "functions",
   "src/provider/local/local_servers.ts": "functions",
   "src/provider/managed/managed_server.ts": "functions",
   "src/provider/network/command_key.ts": "functions",
   "src/provider/network/http_client.ts": "functions",
   "src/provider/wire/http_stream.ts": "program",
-  "src/provider/wire/model_list.ts": "functions",
+  "src/provider/wire/queries.ts": "functions",
   "src/util/network/fetch.ts": "all",
 };

@@ -1,14 +1,13 @@
 /** A provider of kind "openai" pointed at a test's server, and what comes out of it. */
-import * as z from "zod/mini";
-import { providerSchema } from "../../src/config/schema/provider_schema.ts";
+import { parseProvider, type ProviderEntry } from "../../src/config/mod.ts";
 import type { Chunk, Message, Prefix, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
 import { type Clock, type CreateOptions, createProvider, type Provider } from "../../src/provider/mod.ts";
 import { type Part, startModelServer } from "./model_server.ts";
 import type { ScriptedWire } from "./wires/scripted_wire.ts";
 
 /** A provider entry as configuration would give it, defaults included. */
-export function providerEntry(fields: Record<string, unknown>): z.infer<typeof providerSchema> {
-  return z.parse(providerSchema, { name: "test", ...fields });
+export function providerEntry(fields: Record<string, unknown>): ProviderEntry {
+  return parseProvider({ name: "test", ...fields });
 }
 
 /** A clock whose waits pass at once and are kept for inspection; limits of a request never expire. */

@@ -1,10 +1,11 @@
 import { type Application, proposeCompletions } from "@stricli/core";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
+import { argument, type Command, command, flag, type Proposal } from "../../command.ts";
 import type { CliContext } from "../../terminal/process.ts";
 
 /** One script per shell; each asks the hidden command `complete`, so the proposals are never out of date. */
-const SCRIPTS: Readonly<Record<string, string>> = {
+export const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_reasonix() {
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
   mapfile -t COMPREPLY < <(reasonix complete -- "\${words[@]}" 2>/dev/null)
@@ -41,7 +42,7 @@ complete -c reasonix -a '(__reasonix_complete)'
 `,
 };
 
-export function completion(this: CliContext, _flags: unknown, shell: string): void {
+function completion(this: CliContext, _flags: unknown, shell: string): void {
   const script = SCRIPTS[shell];
   if (script === undefined) {
     throw new ReasonixError(`Cannot write a completion script for "${shell}"`, {
@@ -51,12 +52,6 @@ export function completion(this: CliContext, _flags: unknown, shell: string): vo
   }
   this.process.stdout.exact(script);
 }
-
-/** Commands about sessions that are not about one of them. */
-const NO_SESSION = new Set(["session list", "session search", "session prune"]);
-
-/** Commands about MCP servers that are not about one that is there. */
-const NO_SERVER = new Set(["mcp list", "mcp add", "mcp import"]);
 
 /** The words before the command line's end, and the piece of a word that is to be completed. */
 interface Unfinished {
@@ -83,83 +78,61 @@ function unfinished(words: readonly string[]): Unfinished {
   return { before: [...before, flag], current: value, prefix: `${flag}=` };
 }
 
-/** A word to choose, and what it means. */
-interface Proposal {
-  readonly word: string;
-  readonly brief?: string;
-}
-
-/** What a task can begin with or mention: commands and skills by their name, files of this directory. */
-async function taskWords(
-  before: readonly string[],
-  current: string,
-): Promise<readonly Proposal[] | undefined> {
-  if (before[0] !== "run") return undefined;
-  const values = await import("./values.ts");
-  if (current.startsWith("/") && !current.includes("/", 1)) {
-    const commands = await values.slashNames();
-    // Else it may be a path.
-    return commands.some(({ word }) => word.startsWith(current)) ? commands : undefined;
-  }
-  return current.startsWith("@") ? values.references(current.slice(1)) : undefined;
-}
-
-/** Values that follow a flag or a command and come from this machine. */
-async function dynamicValues(before: readonly string[]): Promise<readonly string[] | undefined> {
-  const last = before.at(-1);
-  if (last === "--model" || last === "-m") return (await import("./values.ts")).modelNames();
-  if (last === "--preset") return (await import("./values.ts")).presetNames();
-  if (last === "--resume" || last === "-r") return (await import("./values.ts")).sessionIds();
-  const command = before.filter((word) => !word.startsWith("-")).join(" ");
-  if (command === "replay" || (/^session \w+$/.test(command) && !NO_SESSION.has(command))) {
-    return (await import("./values.ts")).sessionIds();
-  }
-  if (command === "config get" || command === "config set") {
-    return (await import("./values.ts")).configKeys();
-  }
-  if (/^mcp \w+$/.test(command) && !NO_SERVER.has(command)) {
-    return (await import("./values.ts")).serverNames();
-  }
-  const server = /^mcp call (\S+)$/.exec(command)?.[1];
-  if (server !== undefined) return (await import("./values.ts")).toolNames(server);
-  if (command === "config presets") return (await import("./values.ts")).presetNames();
-  if (command === "completion") return Object.keys(SCRIPTS);
-}
-
-/** Words that may stand in place of a command, beside the commands. */
-const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
+export const completionCommand = command({
+  description: "Print a shell completion script. To install it, once:\n" +
+    "  bash        reasonix completion bash \\\n" +
+    "                > ~/.local/share/bash-completion/completions/reasonix\n" +
+    "  zsh         echo 'eval \"$(reasonix completion zsh)\"' >> ~/.zshrc\n" +
+    "  fish        reasonix completion fish \\\n" +
+    "                > ~/.config/fish/completions/reasonix.fish\n" +
+    "  powershell  reasonix completion powershell >> $PROFILE",
+  args: [argument("bash, zsh, fish or powershell", "shell", "shells")],
+  run: completion,
+});
 
 /** The program whose command lines are completed. */
-interface Completed {
-  readonly app: Application<CliContext>;
+interface CompletedProgram {
+  readonly appFor: (command: string | undefined) => Promise<Application<CliContext>>;
   /** The words with the short form of a command written out. */
-  readonly expand: (words: readonly string[]) => readonly string[];
+  readonly inCommandWords: (words: readonly string[]) => readonly string[];
 }
 
-export const completeFor = ({ app, expand }: Completed) =>
-  async function (
-    this: CliContext,
-    flags: { readonly describe?: boolean },
-    ...words: string[]
-  ): Promise<void> {
-    const { before, current, prefix, omitted = "" } = unfinished(words);
-    const command = expand(before);
-    const propose = async (): Promise<readonly Proposal[]> => {
-      if (command.length === 0 && current.startsWith("-")) return ROOT_FLAGS.map((word) => ({ word }));
-      const proposals = await proposeCompletions(app, [...command, current], this);
-      return proposals.map((each) => ({
-        word: each.completion,
-        ...("brief" in each ? { brief: each.brief } : {}),
-      }))
-        .filter(({ word }) => word !== "--");
-    };
-    // Flags are proposed where values could stand, too, once a dash says that one is meant.
-    const values = current.startsWith("-") ? undefined : await dynamicValues(command);
-    const proposals = values?.map((word) => ({ word })) ?? await taskWords(command, current) ??
-      await propose();
-    const fitting = proposals.filter(({ word }) => word.startsWith(current));
-    const told = ({ brief }: Proposal) => flags.describe && brief ? `\t${oneLine(brief, 80)}` : "";
-    this.process.stdout.write(
-      fitting.map((each) => `${prefix}${each.word.slice(omitted.length)}${told(each)}\n`).join(""),
-    );
-  };
+/** Prints the proposals for the last word, one a line. */
+export function completeCommand({ appFor, inCommandWords }: CompletedProgram): Command {
+  return command({
+    flags: { describe: flag("Add what each proposal means, after a tab") },
+    rest: argument("Words of the command line", "word"),
+    async run(flags, ...words) {
+      const { before, current, prefix, omitted = "" } = unfinished(words);
+      const command = inCommandWords(before);
+      const proposals = command.length === 0 && current.startsWith("-")
+        ? ROOT_FLAGS.map((word): Proposal => ({ word }))
+        : await proposed(this, await appFor(command[0]), [...command, current]);
+      const lines = proposals.filter(({ word }) => word !== "--" && word.startsWith(current))
+        .map(({ word, brief }) => {
+          const meaning = flags.describe && brief ? `\t${oneLine(brief, 80)}` : "";
+          return `${prefix}${word.slice(omitted.length)}${meaning}\n`;
+        });
+      this.process.stdout.write(lines.join(""));
+    },
+  });
+}
+
+/** Words that can stand in the position of a command. */
+const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
+
+/** Proposals of the parser. Flags are among them once a dash says that one is meant, or nothing else fits. */
+async function proposed(
+  context: CliContext,
+  app: Application<CliContext>,
+  words: readonly string[],
+): Promise<readonly Proposal[]> {
+  const briefs = new Map<string, string>();
+  const completing = { ...context, before: words.slice(0, -1), briefs };
+  const found = await proposeCompletions(app, words, completing);
+  const values = words.at(-1)?.startsWith("-") ? [] : found.filter(({ kind }) => kind === "argument:value");
+  return (values.length > 0 ? values : found).map((each): Proposal => {
+    const brief = briefs.get(each.completion) ?? ("brief" in each ? each.brief : undefined);
+    return { word: each.completion, ...(brief === undefined ? {} : { brief }) };
+  });
+}

@@ -9,87 +9,95 @@ import {
 import { findSkillSet, loadServerWork } from "../../../src/assembly/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
+import type { Proposal, ValueKind } from "../../command.ts";
 import { processContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
+import { SCRIPTS } from "./completion.ts";
 
-/** Values of this machine for shell completion. A broken configuration proposes nothing. */
-export function modelNames(): Promise<readonly string[]> {
-  return fromConfig(({ config }) => modelReferences(config));
+/** A word that is being typed, and the complete words before it. */
+interface Typed {
+  readonly current: string;
+  readonly before: readonly string[];
 }
 
-export function configKeys(): Promise<readonly string[]> {
-  return fromConfig((loaded) => listSettings(loaded).map((setting) => setting.key));
+/** Values of this machine for shell completion. A broken configuration proposes nothing. */
+export const VALUES: Readonly<Record<ValueKind, (typed: Typed) => Promise<readonly Proposal[]>>> = {
+  models: () => fromConfig(({ config }) => words(modelReferences(config))),
+  presets: () => Promise.resolve(words(PRESETS.map(({ name }) => name))),
+  settings: () => fromConfig((loaded) => words(listSettings(loaded).map(({ key }) => key))),
+  servers: () => fromConfig(serverNames),
+  // The server, then one of its tools.
+  serverTools: ({ before: [_group, _command, server, ...more] }) =>
+    more.length > 0
+      ? Promise.resolve([])
+      : fromConfig((loaded) => server === undefined ? serverNames(loaded) : toolNames(server, loaded)),
+  shells: () => Promise.resolve(words(Object.keys(SCRIPTS))),
+  sessions() {
+    const { cwd, home } = runPaths(processContext());
+    return Promise.resolve(words(listSessions(projectDir(home, cwd), { limit: 50 }).map(({ id }) => id)));
+  },
+  async task({ current }) {
+    if (current.startsWith("@")) return references(current.slice(1));
+    // With a second slash it is a path.
+    return current.startsWith("/") && !current.includes("/", 1) ? await fromConfig(slashNames) : [];
+  },
+};
+
+function words(values: readonly string[]): readonly Proposal[] {
+  return values.map((word) => ({ word }));
 }
 
 /** Names of MCP servers that some file describes. */
-export function serverNames(): Promise<readonly string[]> {
-  return fromConfig((loaded) => [...new Set(listServers(loaded).map(({ name }) => name))]);
+function serverNames(loaded: LoadedConfig): readonly Proposal[] {
+  return words([...new Set(listServers(loaded).map(({ name }) => name))]);
 }
 
 /** Tools that a server offered last; it is not started. */
-export function toolNames(server: string): Promise<readonly string[]> {
-  return fromConfig(async (loaded) => {
-    const { withServers } = await loadServerWork();
-    return await withServers(
-      { paths: runPaths(processContext()), loaded },
-      (servers) =>
-        Promise.resolve(
-          servers.offers().filter((tool) => tool.server === server).map(({ info }) => info.name),
-        ),
-    );
-  });
+async function toolNames(server: string, loaded: LoadedConfig): Promise<readonly Proposal[]> {
+  const { withServers } = await loadServerWork();
+  return await withServers(
+    { paths: runPaths(processContext()), loaded },
+    (servers) =>
+      Promise.resolve(
+        words(servers.offers().filter((tool) => tool.server === server).map(({ info }) => info.name)),
+      ),
+  );
 }
 
 /** Names that a task can begin with: commands of the program and skills. */
-export function slashNames(): Promise<readonly Named[]> {
-  return fromConfig(async (loaded) => {
-    const { skills } = await findSkillSet(runPaths(processContext()), loaded);
-    return [
-      ...(await allCommands({ headless: true })).map(({ name, brief }) => ({ word: `/${name}`, brief })),
-      ...skills.filter(({ slash }) => slash).map(({ name, description }) => ({
-        word: `/${name}`,
-        brief: description,
-      })),
-    ];
-  });
-}
-
-/** A word with what it means. */
-interface Named {
-  readonly word: string;
-  readonly brief: string;
+async function slashNames(loaded: LoadedConfig): Promise<readonly Proposal[]> {
+  const { skills } = await findSkillSet(runPaths(processContext()), loaded);
+  return [
+    ...(await allCommands({ headless: true })).map(({ name, brief }) => ({ word: `/${name}`, brief })),
+    ...skills.filter(({ slash }) => slash).map(({ name, description }) => ({
+      word: `/${name}`,
+      brief: description,
+    })),
+  ];
 }
 
 /** Entries of the directory that a reference has come to, as references; directories end with a slash. */
-export function references(typed: string): readonly { readonly word: string }[] {
-  const folder = typed.slice(0, typed.lastIndexOf("/") + 1);
+function references(typed: string): readonly Proposal[] {
+  const directory = typed.slice(0, typed.lastIndexOf("/") + 1);
   const { cwd } = runPaths(processContext());
   try {
-    const entries = [...Deno.readDirSync(folder.startsWith("/") ? folder : `${cwd}/${folder}`)];
-    return entries.filter(({ name }) => !name.startsWith(".") || typed.slice(folder.length).startsWith("."))
-      .map(({ name, isDirectory }) => ({ word: `@${folder}${name}${isDirectory ? "/" : ""}` }))
+    const entries = [...Deno.readDirSync(directory.startsWith("/") ? directory : `${cwd}/${directory}`)];
+    return entries
+      .filter(({ name }) => !name.startsWith(".") || typed.slice(directory.length).startsWith("."))
+      .map(({ name, isDirectory }) => ({ word: `@${directory}${name}${isDirectory ? "/" : ""}` }))
       .sort((a, b) => a.word < b.word ? -1 : 1);
   } catch {
     return [];
   }
 }
 
-async function fromConfig<T>(
-  read: (loaded: LoadedConfig) => readonly T[] | Promise<readonly T[]>,
-): Promise<readonly T[]> {
+async function fromConfig(
+  read: (loaded: LoadedConfig) => readonly Proposal[] | Promise<readonly Proposal[]>,
+): Promise<readonly Proposal[]> {
   try {
     const { cwd, home, env } = runPaths(processContext());
     return await read(await loadConfig({ cwd, home, env }));
   } catch {
     return [];
   }
-}
-
-export function presetNames(): readonly string[] {
-  return PRESETS.map((preset) => preset.name);
-}
-
-export function sessionIds(): readonly string[] {
-  const { cwd, home } = runPaths(processContext());
-  return listSessions(projectDir(home, cwd), { limit: 50 }).map((session) => session.id);
 }

@@ -1,3 +1,4 @@
+import { argument, choice, entry, flag, type FlagsOf, option, options, toggle } from "../../command.ts";
 import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import {
   listServers,
@@ -24,21 +25,32 @@ import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { realDirectory, runPaths } from "../../terminal/working_directory.ts";
 
-interface AddFlags {
-  readonly env?: readonly string[];
-  readonly header?: readonly string[];
-  readonly cwd?: string;
-  readonly transport?: "stdio" | "http" | "streamable-http" | "sse";
-  readonly headersHelper?: string;
-  readonly project?: boolean;
-  readonly user?: boolean;
-}
+const SCOPE = {
+  project: flag("Use the files of this project"),
+  user: flag("Use your own files (default)"),
+};
+
+const ADD_FLAGS = {
+  env: options("Variable for the program, also only its name", "NAME=value"),
+  cwd: option("Directory that the program runs in", "dir"),
+  header: options("Header for an address", "Name: value"),
+  headersHelper: option("Line of the shell that prints headers as JSON", "line"),
+  transport: choice("How it is reached; known from what is given", [
+    "stdio",
+    "http",
+    "streamable-http",
+    "sse",
+  ]),
+  ...SCOPE,
+};
+
+type AddFlags = FlagsOf<typeof ADD_FLAGS>;
 
 type Edits = Awaited<ReturnType<typeof loadServerEdits>>;
 type NewServer = Omit<Parameters<Edits["addServer"]>[1], "name">;
 
 /** Adds a server to the user's file, or to the project's, and shows what was written. */
-export async function add(
+async function add(
   this: CliContext,
   flags: AddFlags,
   name: string,
@@ -138,7 +150,7 @@ function remote(
     type: "http",
     url,
     headers: Object.fromEntries((flags.header ?? []).map((text) => header(name, text))),
-    ...(flags.headersHelper === undefined ? {} : { headersHelper: flags.headersHelper }),
+    ...(flags.headersHelper === undefined ? {} : { headers_helper: flags.headersHelper }),
   };
 }
 
@@ -209,15 +221,17 @@ function hints({ command, args }: NewServer, { project, cwd }: AddFlags, paths: 
   return [`${found} counts from the directory of each session; with --cwd . it is always this one`];
 }
 
-interface RemoveFlags {
-  readonly project?: boolean;
-  readonly user?: boolean;
-  /** Its secrets go too; absent: a person is asked, and without one they stay. */
-  readonly forgetSecret?: boolean;
-}
+const REMOVE_FLAGS = {
+  ...SCOPE,
+  forgetSecret: toggle(
+    "Take its secrets out of the home's .env too, or keep them; default: ask, else keep",
+  ),
+};
+
+type RemoveFlags = FlagsOf<typeof REMOVE_FLAGS>;
 
 /** Takes a server out of the file that describes it. Everything else in the file stays as it is. */
-export async function remove(this: CliContext, flags: RemoveFlags, name: string): Promise<void> {
+async function remove(this: CliContext, flags: RemoveFlags, name: string): Promise<void> {
   const paths = runPaths(this);
   const { removeServer } = await loadServerEdits();
   const places = [
@@ -373,3 +387,19 @@ function changedLines(context: CliContext, { before, after }: FileChange): strin
     });
   return [...shown(old, "-"), ...shown(now, "+")].join("");
 }
+
+export const ADD = entry("Add a server", {
+  description: "Add a server to your own files, or to those of this project.\n" +
+    "  reasonix mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
+    "  reasonix mcp add tracker https://tracker.example/mcp --header 'X-Team: a'",
+  flags: ADD_FLAGS,
+  aliases: { e: "env", t: "transport" },
+  rest: { ...argument("Name, then an address, or -- and a command line", "name"), minimum: 1 },
+  run: add,
+});
+
+export const REMOVE = entry("Remove a server", {
+  flags: REMOVE_FLAGS,
+  args: [argument("Name of the server", "name", "servers")],
+  run: remove,
+});

@@ -12,12 +12,13 @@ import {
   processContext,
 } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
+import { argument, command } from "../../command.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import type { LineOptions } from "./line_chat.ts";
-import { type ChatFlags, startOf } from "./chat_flags.ts";
+import { CHAT_FLAGS, type ChatFlags, startOf } from "../../run_flags.ts";
 
 /** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
-export async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Promise<void> {
+async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Promise<void> {
   const message = words.join(" ").trim();
   const first = flags.file ? await withFirstFiles(this, flags, message) : message;
   const why = plainLines(this, flags);
@@ -104,3 +105,13 @@ function plainLines(
 function isOn(value = ""): boolean {
   return value !== "" && value !== "0";
 }
+
+/** `reasonix chat`, and `reasonix` alone. */
+export const chatCommand = command({
+  description: 'Open the chat; `reasonix` alone and `reasonix "message"` do the same. Without a\n' +
+    "terminal that can show it, each line of standard input is a message.",
+  flags: CHAT_FLAGS,
+  aliases: { c: "continue", f: "file", m: "model", r: "resume" },
+  rest: argument("First message", "message"),
+  run: chat,
+});

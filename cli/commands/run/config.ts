@@ -1,3 +1,5 @@
+import type { RunFlags } from "../../run_flags.ts";
+import { realDirectory } from "../../terminal/working_directory.ts";
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import {
   loadTrustedConfig,
@@ -15,71 +17,11 @@ import {
   unattended,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import type { OutputFormat, SHOWN_TEXTS } from "../../../src/frontend/mod.ts";
+import { CLAUDE_MODES, isClaudeMode, type SdkHost, type SdkSettings } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
-import type { PermissionMode } from "../../../src/permission/mod.ts";
+import { BUILTINS, toolsNamed } from "../../../src/tool/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
-import type { GoalFlags } from "./goal/goal.ts";
-import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
-import { realDirectory } from "../../terminal/working_directory.ts";
-
-/** Flags of `reasonix run` for many tasks. */
-export interface BatchFlags {
-  /** File of tasks, each for a run of its own. */
-  readonly tasks?: string;
-  readonly jobs?: number;
-  /** Each task of the file gets a git work tree. */
-  readonly worktree?: boolean;
-  readonly results?: string;
-  /** Tasks of the file that were finished before are done once more. */
-  readonly fresh?: boolean;
-}
-
-/** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
-export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode">, GoalFlags, BatchFlags {
-  readonly permissionMode?: PermissionMode | ClaudeMode;
-  readonly inputFormat?: "text" | "stream-json";
-  /** The one that asks: `stdio` is the SDK at the other end of the line. */
-  readonly permissionPromptTool?: string;
-  readonly maxTurns?: number;
-  readonly maxBudgetUsd?: number;
-  readonly forkSession?: boolean;
-  readonly systemPrompt?: string;
-  readonly systemPromptFile?: string;
-  /** JSON Schema of the answer: its text, or a file. */
-  readonly jsonSchema?: string;
-  readonly tools?: string;
-  readonly model?: string;
-  /** A model that is used where a provider has it, as lines for Claude Code name one. */
-  readonly preferModel?: string;
-  readonly preset?: string;
-  readonly maxSteps?: number;
-  readonly timeLimit?: number;
-  readonly maxCost?: number;
-  readonly outputFormat: OutputFormat;
-  readonly allowedTools?: readonly string[];
-  readonly disallowedTools?: readonly string[];
-  readonly writes?: "allow" | "dry-run" | "deny";
-  readonly addDir?: readonly string[];
-  readonly dir?: string;
-  readonly metrics?: string;
-  /** Files and directories that go with the message. */
-  readonly file?: readonly string[];
-  readonly showThinking?: boolean;
-  readonly noColor?: boolean;
-  readonly quiet?: boolean;
-  readonly verbose?: boolean;
-  readonly stream?: boolean;
-  /** Begins in plan mode; then the plan is carried out. */
-  readonly planThenRun?: boolean;
-  readonly autoPlan?: boolean;
-  readonly includePartialMessages?: boolean;
-  /** What of the model's texts goes to standard output. */
-  readonly output?: (typeof SHOWN_TEXTS)[number];
-  /** The provider's last reply in place of the answer. */
-  readonly raw?: boolean;
-}
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {
@@ -257,4 +199,30 @@ function existingDirectory({ cwd }: RunPaths, dir: string): string {
 /** Rules separated by commas or blanks; those inside parentheses belong to the rule. */
 function splitRules(values: readonly string[]): string[] {
   return values.flatMap((value) => value.match(/(?:[^\s,()]|\([^)]*\)?)+/g) ?? []);
+}
+
+/** The built-in tools that a list of `--tools` leaves out; "default" leaves out none. */
+function toolsLeftOut(list: string): readonly string[] {
+  const named = list.split(/[\s,]+/).filter((name) => name !== "");
+  if (named.includes("default")) return [];
+  const wanted = named.flatMap(toolsNamed);
+  return BUILTINS.map(({ name }) => name).filter((name) => !wanted.includes(name));
+}
+
+/** The run of a command line, as an SDK changes it. */
+export function sdkHost(paths: RunPaths, flags: RunFlags): SdkHost {
+  const { copy: _copy, forkSession: _fork, sessionId: _id, continue: _continue, ...later } = flags;
+  const withSettings = ({ resume, ...settings }: SdkSettings): RunFlags => {
+    const { preferModel, ...given } = resume === undefined ? flags : { ...later, resume };
+    const preferred = settings.model === undefined && preferModel !== undefined ? { preferModel } : {};
+    return { ...given, ...preferred, ...settings };
+  };
+  return {
+    paths,
+    permissionMode: flags.permissionMode,
+    asks: flags.permissionPromptTool === "stdio",
+    load: (settings) => loadNonInteractiveConfig(paths, withSettings(settings)),
+    options: (settings) => runOptions(withSettings(settings)),
+    schema: (settings) => answerSchemaOf(withSettings(settings)),
+  };
 }

@@ -1,19 +1,24 @@
-import type { CommandHost } from "../../../src/command/mod.ts";
-import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
-import { FRONTENDS, Output, type Printer } from "../../../src/frontend/mod.ts";
-import { terminalSafe } from "../../../src/util/terminal_text.ts";
+import { LineCommands } from "./line_commands.ts";
+import { LinePerson } from "./line_person.ts";
+import { chatOpener } from "./open_chat.ts";
+import { type ChatFlags, startOf } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
 import { type CliContext, errorText, exitCodeOf } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
-import { type ChatFlags, startOf } from "./chat_flags.ts";
-import { claudeMode } from "./claude_names.ts";
-import { LineCommands } from "./line_commands.ts";
-import { LinePerson } from "./line_person.ts";
-import { Metrics } from "./metrics.ts";
-import { chatOpener } from "./open_chat.ts";
-import { redacted, resultOf } from "./result.ts";
+import type { CommandHost } from "../../../src/command/mod.ts";
+import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
+import {
+  claudeMode,
+  FRONTENDS,
+  Metrics,
+  Output,
+  type Printer,
+  redacted,
+  resultOf,
+} from "../../../src/frontend/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
 type Message = Parameters<Repl["carryOut"]>[0];
 type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;

@@ -1,18 +1,17 @@
+import { loadRunConfig, runOptions } from "./config.ts";
+import type { ChatFlags, RunFlags } from "../../run_flags.ts";
+import { languageNotice, languageOf, textsFor } from "../../terminal/language.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
 import {
   assemble,
   type Assembly,
   type AssemblyOptions,
   type TrustOptions,
 } from "../../../src/assembly/mod.ts";
-import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
-import type { ChatFlags } from "./chat_flags.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
-import type { Person } from "../../../src/frontend/mod.ts";
-import { languageNotice, languageOf, textsFor } from "../../terminal/language.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
-import { isClaudeMode } from "./claude_names.ts";
-import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
+import { isClaudeMode, type Person } from "../../../src/frontend/mod.ts";
 import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
 
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;

@@ -1,39 +1,41 @@
-import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
-import { requireProvider } from "../../../src/config/mod.ts";
-import { Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
-import { lazy } from "../../../src/util/lazy.ts";
-import { createRedactor } from "../../../src/util/redact.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { argument, command } from "../../command.ts";
+import type { AgentMode } from "./agent_mode.ts";
+import { answerSchemaOf, loadNonInteractiveConfig, requireTasks, runOptions, sdkHost } from "./config.ts";
+import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
+import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
-import { type InputReporter, readTask } from "../../terminal/stdin.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
+import { type InputReporter, readTask } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import type { AgentMode } from "./agent_mode/agent_mode.ts";
+import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
+import { requireProvider } from "../../../src/config/mod.ts";
 import {
-  answerSchemaOf,
-  loadNonInteractiveConfig,
-  requireTasks,
-  type RunFlags,
-  runOptions,
-} from "./config.ts";
-import { commandNames, executeLine } from "./line.ts";
-import { Metrics } from "./metrics.ts";
-import { printerFor } from "./printer.ts";
-import {
+  claudeMode,
+  commandNames,
+  executeLine,
   failedResult,
+  FRONTENDS,
+  Metrics,
+  Output,
+  type Printer,
   redacted,
   reportResult,
   resultOf,
+  type RunResult,
   type TurnFacts,
   unsavedLine,
   withDelivery,
-} from "./result.ts";
+} from "../../../src/frontend/mod.ts";
+import { lazy } from "../../../src/util/lazy.ts";
+import { createRedactor } from "../../../src/util/redact.ts";
 
 const loadFiles = lazy(() => import("./attached_files.ts"));
-const loadGoal = lazy(() => import("./goal/goal.ts"));
+const loadGoal = lazy(() => import("./goal.ts"));
 
 /** `reasonix run`: one task, one turn, one result. */
-export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
+async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
   if (flags.tasks !== undefined) {
     const { runBatch } = await import("./batch/batch.ts");
     return await runBatch(this, flags, words);
@@ -53,8 +55,15 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   let result: RunResult;
   try {
     if (flags.inputFormat === "stream-json") {
-      const { converse } = await import("./sdk/conversation.ts");
-      this.process.exitCode = await converse(this, flags, { out, printer, secrets, signal: stop.signal });
+      if (flags.file) {
+        throw new ReasonixError("Cannot use --file together with --input-format stream-json", {
+          exit: "usage",
+          remedy: "write @FILE in a message, or send the content as a block of it",
+        });
+      }
+      const { converse } = await FRONTENDS.sdk();
+      const host = sdkHost(runPaths(this, flags.dir), flags);
+      this.process.exitCode = await converse(host, { out, printer, secrets, signal: stop.signal });
       return removeListeners();
     }
     result = await runTask(this, flags, { words, printer, err, secrets, speech, signal: stop.signal });
@@ -120,16 +129,16 @@ async function runTask(
   if (usesEnvironment !== undefined) tell(usesEnvironment);
   const schema = await answerSchemaOf(flags);
   const plans = flags.planThenRun || loaded.config.agent.auto_plan
-    ? await (await import("./plan/plan_options.ts")).planOptions(flags, speech, signal)
+    ? await (await import("./plan_options.ts")).planOptions(flags, speech, signal)
     : {};
   const steps = flags.steps ?? loaded.config.agent_mode.default_steps;
   const mode = steps > 1 || flags.raw
-    ? new (await import("./agent_mode/agent_mode.ts")).AgentMode(flags, loaded.config)
+    ? new (await import("./agent_mode.ts")).AgentMode(flags, loaded.config)
     : undefined;
   const options = { ...runOptions(flags), steps, ...mode?.options, ...plans };
   const assembly = await assemble({ ...options, waitForAgents: true, answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
-  await mode?.follow(assembly, err);
+  mode?.follow(assembly, err);
   assembly.controller.subscribe((event) => printer.event(event));
   try {
     const parts = {
@@ -185,4 +194,45 @@ async function resultOfTask(
   const references = piped === undefined || piped === line.input.text ? [] : [`<stdin>\n${piped}\n</stdin>`];
   const outcome = await assembly.run({ ...line.input, references }, signal);
   return await resultOf(await mode?.outcome(outcome) ?? outcome, assembly, parts);
+}
+
+export const runCommand = command({
+  description: "Do one task and exit. The answer goes to standard output, progress to standard\n" +
+    "error. A file, pipe or socket on standard input is context of the task, or the\n" +
+    "task itself when there is none or when it is -.\n" +
+    "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
+  flags: RUN_FLAGS,
+  aliases: { c: "continue", f: "file", j: "jobs", m: "model", q: "quiet", r: "resume" },
+  rest: argument("What to do; - reads standard input", "task", "task"),
+  run,
+});
+
+interface PrinterDeps {
+  readonly out: Output;
+  readonly speech: Speech;
+  readonly err: Output;
+}
+
+/** The printer of the output format that the flags ask for. */
+async function printerFor(
+  context: CliContext,
+  flags: RunFlags,
+  { out, err, speech }: PrinterDeps,
+): Promise<Printer> {
+  const { createPrinter } = await FRONTENDS.print();
+  return createPrinter({
+    ...displayOf(context, flags.noColor),
+    format: flags.outputFormat,
+    texts: () => speech.run,
+    out,
+    err,
+    showThinking: flags.showThinking ?? false,
+    quiet: flags.quiet ?? false,
+    verbose: flags.verbose ?? false,
+    stream: flags.stream ?? false,
+    get permissionMode() {
+      return claudeMode(flags.permissionMode);
+    },
+    partialMessages: flags.includePartialMessages ?? false,
+  });
 }

@@ -1,14 +1,17 @@
+import { checkValue, type Finding } from "../load/check.ts";
+import { checkLayer, parseToml, readText } from "../load/layer.ts";
+import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import {
+  isTable,
+  type JsonSchema,
+  locate,
+  parseKeyPath,
+  schemaAt,
+  type TomlTable,
+} from "../schema/json_schema.ts";
 import { ReasonixError } from "../../core/mod.ts";
-import { type ProviderTable, putProvider } from "./provider.ts";
-import { insertTable, removeTable, wrapNewLists } from "./table_text.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/json.ts";
-import { checkValue, type Finding } from "../load/check.ts";
-import { locate, parseKeyPath, schemaAt } from "../schema/key_path.ts";
-import { checkLayer, parseToml } from "../load/layer.ts";
-import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { readText } from "../load/read_text.ts";
-import { isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 
 export interface EditOptions {
   /** The file belongs to a project: others read it, too. Otherwise it is made private (mode 0600). */
@@ -265,4 +268,137 @@ function unchangeable(file: string, cause?: unknown): ReasonixError {
     remedy: "make the change by hand",
     cause,
   });
+}
+
+/** A provider entry as a file has it. */
+export type ProviderTable = TomlTable & { readonly name: string };
+
+/**
+ * Puts a provider entry into the tables of a file: a new one after the others, or over the one of that name,
+ * whose other settings and further models stay.
+ */
+function putProvider(table: TomlTable, entry: ProviderTable): void {
+  const list = Array.isArray(table.providers) ? table.providers : [];
+  const present = list.find((candidate): candidate is TomlTable =>
+    isTable(candidate) && candidate.name === entry.name
+  );
+  if (!present) {
+    table.providers = [...list, entry];
+    return;
+  }
+  const { models, model, ...rest } = entry;
+  if (Array.isArray(models)) {
+    const known = Array.isArray(present.models) ? present.models : [];
+    present.models = [...new Set([...known, ...models])];
+    delete present.model;
+  } else if (model !== undefined) {
+    present.model = model;
+    delete present.models;
+    delete present.default;
+  }
+  // A setting that follows the address or the model does not outlive them.
+  for (const name of ["api_key_env", "context_window"]) if (rest[name] === undefined) delete present[name];
+  Object.assign(present, rest);
+}
+
+/**
+ * Returns the text with another entry behind the last one of a list of tables: before the comments that
+ * belong to what comes next. Undefined when the text has no such list.
+ */
+function insertTable(text: string, name: string, entry: string): string | undefined {
+  const lines = text.split("\n");
+  const { header, inside } = headersOf(name);
+  const last = lines.findLastIndex((line) => header.test(line));
+  if (last < 0) return undefined;
+  const next = lines.findIndex((line, index) => index > last && /^\s*\[/.test(line) && !inside.test(line));
+  const end = endOfEntry(lines, last, next < 0 ? lines.length : next);
+  // The last line of a file without a newline is ended first, so that the two do not run together.
+  const ending = text.includes("\r\n") ? "\r" : "";
+  const added = ["", ...entry.trimEnd().split("\n")].map((line) => line + ending);
+  const before = lines.slice(0, end).map((line) =>
+    ending !== "" && !line.endsWith(ending) ? line + ending : line
+  );
+  const after = lines.slice(end);
+  return [...before, ...added, ...(after.length > 0 ? after : [""])].join("\n");
+}
+
+/**
+ * Returns the text without one entry of a list of tables; comments before it stay. Undefined when the text
+ * has no such list.
+ */
+function removeTable(text: string, name: string, index: number): string | undefined {
+  const lines = text.split("\n");
+  const { header, inside } = headersOf(name);
+  const starts = lines.flatMap((line, at) => header.test(line) ? [at] : []);
+  const start = starts[index];
+  if (start === undefined) return undefined;
+  const next = lines.findIndex((line, at) =>
+    at > start && /^\s*\[/.test(line) && (header.test(line) || !inside.test(line))
+  );
+  const end = endOfEntry(lines, start, next < 0 ? lines.length : next);
+  const blank = (at: number) => /^\s*$/.test(lines[at] ?? "");
+  // The blank line that stood before the entry would otherwise stand beside the one behind it.
+  const first = start > 0 && blank(start - 1) && blank(end) ? start - 1 : start;
+  return [...lines.slice(0, first), ...lines.slice(first === 0 && blank(end) ? end + 1 : end)].join("\n");
+}
+
+function headersOf(name: string): { readonly header: RegExp; readonly inside: RegExp } {
+  return {
+    header: new RegExp(`^\\s*\\[\\[\\s*${name}\\s*\\]\\]`),
+    inside: new RegExp(`^\\s*\\[\\[?\\s*${name}\\s*[.\\]]`),
+  };
+}
+
+/** The line behind an entry: comments and blank lines at its end belong to what comes next. */
+function endOfEntry(lines: readonly string[], start: number, next: number): number {
+  let end = next;
+  while (end > start + 1 && /^\s*(?:#|$)/.test(lines[end - 1] ?? "")) end--;
+  return end;
+}
+
+const MAX_LINE = 110;
+
+/** Writes lists that are new and too long for a line with one item on each line. */
+function wrapNewLists(before: string, after: string): string {
+  const known = new Set(before.split("\n"));
+  return after.split("\n").map((line) => {
+    const [, head = "", body = "", ending = ""] = /^(\w+ = )\[ (.*) \](\r?)$/.exec(line) ?? [];
+    if (body === "" || line.length <= MAX_LINE || known.has(line)) return line;
+    const items = body.match(/"(?:[^"\\]|\\.)*"|'[^']*'/g) ?? [];
+    if (items.join(", ") !== body) return line;
+    return [`${head}[`, ...items.map((item) => `  ${item},`), "]"].join(`${ending}\n`) + ending;
+  }).join("\n");
+}
+
+/**
+ * Saves a key in the key file, which only the user can read. A line of that name gives way; everything else
+ * stays as it is.
+ */
+export async function saveKey(file: string, name: string, value: string): Promise<void> {
+  const line = `${name}=${/^[\w.+/=:-]+$/.test(value) ? value : `'${value}'`}`;
+  const lines = linesWithout(file, [name]);
+  while (lines.at(-1) === "") lines.pop();
+  await saveFile(file, `${[...lines, line].join("\n")}\n`, { setMode: 0o600 });
+}
+
+/** Takes keys out of the key file; everything else stays as it is. */
+export async function removeKeys(file: string, names: readonly string[]): Promise<void> {
+  await saveFile(file, linesWithout(file, names).join("\n"), { setMode: 0o600 });
+}
+
+function linesWithout(file: string, names: readonly string[]): string[] {
+  const lines = readIfThere(file).split("\n");
+  return lines.filter((text) => {
+    const name = /^(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(text)?.[1];
+    return name === undefined || !names.includes(name);
+  });
+}
+
+function readIfThere(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
+  }
 }

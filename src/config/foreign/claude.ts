@@ -1,166 +1,135 @@
 /**
- * The settings of Claude Code: its permission rules and its hooks in our words. `config import` copies them;
- * those of a project are read in place and become layers like those of our own file, so that they restrict
- * immediately, and grant once the user trusts them.
+ * The settings of Claude Code: its permission rules and hooks in our words. Those of a project are read in
+ * place and become layers like those of our own file: they restrict immediately, and grant once the user
+ * trusts them. `config import` copies those of the user.
  */
-import { join } from "../../path/lexical.ts";
+import { mcpJsonFile } from "../config_paths.ts";
+import type { SourceDocument } from "./document.ts";
+import { readOauth } from "./mcp_json.ts";
+import type { Scope } from "./plan.ts";
+import { JsonFile, LayerBuilder } from "../load/jsonc.ts";
+import { checkLayer, type Layer } from "../load/layer.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
+import { join, slashed } from "../../path/lexical.ts";
 import { isFault, lintRule, readRule } from "../../rule/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { checkLayer, type Layer } from "../load/layer.ts";
-import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import type { TomlTable } from "../schema/json_schema.ts";
-import { JsonFile } from "../load/jsonc.ts";
-import type { Scope } from "./plan.ts";
 
 /** The weaker first. */
 const FILES = [".claude/settings.json", ".claude/settings.local.json"] as const;
 const LISTS = ["deny", "ask", "allow"] as const;
-/** Keys of `permissions` with a meaning. */
-const PERMISSIONS: ReadonlySet<string> = new Set([...LISTS, "additionalDirectories", "defaultMode"]);
-/** Keys of the file with a meaning. */
-const KNOWN: ReadonlySet<string> = new Set(["$schema", "permissions", "hooks", "disableAllHooks"]);
+/** Keys of `permissions`, and of the file, with a meaning. */
+const PERMISSIONS: readonly string[] = [...LISTS, "additionalDirectories", "defaultMode"];
+const KNOWN = ["$schema", "permissions", "hooks", "disableAllHooks"];
 const OFF = "set permissions.claude_settings = false in your own file to leave such files alone";
 
 export interface ClaudeSettings {
-  readonly layers: readonly Layer[];
+  readonly permissions: readonly Layer[];
+  readonly hooks: readonly Layer[];
   /** Unused parts of the files, such as ".claude/settings.json (env)". */
   readonly unused: readonly string[];
 }
 
 /** Reads the files of a project. One that cannot be read may hold a refusal, so that it is an error. */
 export async function readClaudeSettings(cwd: string, problems: ConfigProblem[]): Promise<ClaudeSettings> {
-  const layers: Layer[] = [];
-  const unused: string[] = [];
+  const [permissions, hooks, unused]: [Layer[], Layer[], string[]] = [[], [], []];
   for (const name of FILES) {
-    const json = await JsonFile.open({ source: "project", file: join(cwd, name) }, {
-      level: "error",
-      remedy: `correct it, or ${OFF}`,
-    }, problems);
+    const unusable = { level: "error", remedy: `correct it, or ${OFF}` } as const;
+    const json = await JsonFile.open({ source: "project", file: join(cwd, name) }, unusable, problems);
     if (!json) continue;
-    const permissions = new ClaudePermissions(json);
-    const layer = permissions.layer();
-    problems.push(...json.problems);
-    if (permissions.unused.length > 0) unused.push(`${name} (${permissions.unused.join(", ")})`);
-    if (layer) layers.push(layer);
+    const { value } = json;
+    if (!isRecord(value)) {
+      reject(json, "error", [], "A JSON object is expected");
+      continue;
+    }
+    const layer = permissionLayer(json, value.permissions);
+    if (layer) permissions.push(layer);
+    const hookLayer = hooksOf(json);
+    if (hookLayer) hooks.push(hookLayer);
+    const others = isRecord(value.permissions) ? Object.keys(value.permissions) : [];
+    const keys = [
+      ...Object.keys(value).filter((key) => !KNOWN.includes(key)),
+      ...others.filter((key) => !PERMISSIONS.includes(key)).map((key) => `permissions.${key}`),
+    ];
+    if (keys.length > 0) unused.push(`${name} (${keys.join(", ")})`);
   }
-  return { layers, unused };
+  return { permissions, hooks, unused };
 }
 
-/** The permissions of a project's file as a layer. */
-class ClaudePermissions {
-  readonly unused: string[] = [];
-  readonly #json: JsonFile;
-  readonly #table = { permissions: {} as TomlTable } as TomlTable & { permissions: TomlTable };
-  /** Place in the file of each part of the layer. */
-  readonly #origins = new Map<string, KeyPath>();
+function reject(
+  json: JsonFile,
+  level: ConfigProblem["level"],
+  path: KeyPath,
+  message: string,
+  remedy = `correct it, or ${OFF}`,
+): undefined {
+  return json.report(path, message, remedy, level);
+}
 
-  constructor(json: JsonFile) {
-    this.#json = json;
-  }
+function permissionLayer(json: JsonFile, permissions: unknown): Layer | undefined {
+  if (permissions === undefined) return undefined;
+  if (!isRecord(permissions)) return reject(json, "error", ["permissions"], "Permissions must be an object");
+  const builder = new LayerBuilder(json);
+  for (const list of LISTS) addRules(json, builder, list, permissions[list]);
+  addDirectories(json, builder, permissions.additionalDirectories);
+  addMode(json, builder, permissions.defaultMode);
+  const layer = builder.layer(["permissions"]);
+  json.problems.push(...checkLayer(layer));
+  return layer;
+}
 
-  layer(): Layer | undefined {
-    const { value, source, file } = this.#json;
-    if (!isRecord(value)) return this.#wrong("error", [], "A JSON object is expected");
-    this.unused.push(...Object.keys(value).filter((key) => !KNOWN.has(key)));
-    const { permissions } = value;
-    if (permissions === undefined) return undefined;
-    if (!isRecord(permissions)) return this.#wrong("error", ["permissions"], "Permissions must be an object");
-    const others = Object.keys(permissions).filter((key) => !PERMISSIONS.has(key));
-    this.unused.push(...others.map((key) => `permissions.${key}`));
-    for (const list of LISTS) this.#rules(list, permissions[list]);
-    this.#directories(permissions.additionalDirectories);
-    this.#mode(permissions.defaultMode);
-    const layer: Layer = {
-      source,
-      file,
-      table: this.#table,
-      find: (path) => {
-        const origins = path.map((_, index) => formatKey(path.slice(0, path.length - index)));
-        const found = origins.find((key) => this.#origins.has(key));
-        return this.#json.find(found === undefined ? ["permissions"] : this.#origins.get(found) ?? []);
-      },
-    };
-    this.#json.problems.push(...checkLayer(layer));
-    return layer;
-  }
-
-  #wrong(level: ConfigProblem["level"], path: KeyPath, message: string, remedy?: string): undefined {
-    this.#json.report(path, message, remedy ?? `correct it, or ${OFF}`, level);
-  }
-
-  /** Sets a key of the layer; `origin` is its place in the file. */
-  #set(path: readonly [table: string, key: string], value: unknown, origin: KeyPath): void {
-    const [name, key] = path;
-    this.#table[name] = { ...this.#table[name] as TomlTable | undefined, [key]: value };
-    this.#origins.set(formatKey(path), origin);
-  }
-
-  #add(list: RuleListName, rule: string, origin: KeyPath): void {
-    const { permissions } = this.#table;
-    const rules = Array.isArray(permissions[list]) ? permissions[list] : [];
-    this.#origins.set(formatKey(["permissions", list, rules.length]), origin);
-    permissions[list] = [...rules, rule];
-  }
-
-  #rules(list: RuleListName, value: unknown): void {
-    if (value === undefined) return;
-    const level = list === "allow" ? "warning" : "error";
-    const at = ["permissions", list];
-    if (!Array.isArray(value)) return this.#wrong(level, at, `Permissions.${list} must be an array`);
-    for (const [index, written] of value.entries()) {
-      const path = [...at, index];
-      if (typeof written === "string") this.#rule(list, written, path);
-      else this.#wrong(level, path, `Permissions.${list}[${index}] must be a text`);
+/** A refusal without a counterpart stays as it is, so that the check of all layers reports it. */
+function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, value: unknown): void {
+  if (value === undefined) return;
+  const level = list === "allow" ? "warning" : "error";
+  const at = ["permissions", list];
+  if (!Array.isArray(value)) return reject(json, level, at, `Permissions.${list} must be an array`);
+  for (const [index, written] of value.entries()) {
+    const path = [...at, index];
+    if (typeof written !== "string") {
+      reject(json, level, path, `Permissions.${list}[${index}] must be a text`);
+      continue;
+    }
+    if (isUnknownTool(written)) continue;
+    const result = claudeRule(written, list, "project");
+    if ("rule" in result) builder.add(at, result.rule, path);
+    else if (list !== "allow") builder.add(at, written, path);
+    else {
+      const message = `The rule ${quoted(written)} allows nothing: ${result.why}`;
+      reject(json, "warning", path, message, "correct or remove it");
     }
   }
+}
 
-  /** A refusal without a counterpart stays as it is, so that the check of all layers reports it. */
-  #rule(list: RuleListName, written: string, path: KeyPath): void {
-    if (isForeignTool(written)) return;
-    const translated = claudeRule(written, list, "project");
-    if ("rule" in translated) return this.#add(list, translated.rule, path);
-    if (list !== "allow") return this.#add(list, written, path);
-    const message = `The rule ${quoted(written)} allows nothing: ${translated.why}`;
-    this.#wrong("warning", path, message, "correct or remove it");
+function addDirectories(json: JsonFile, builder: LayerBuilder, value: unknown): void {
+  if (value === undefined) return;
+  const path = ["permissions", "additionalDirectories"];
+  if (!Array.isArray(value) || value.some((item) => typeof item !== "string")) {
+    return reject(json, "warning", path, "AdditionalDirectories must be an array of texts; it is ignored");
   }
+  value.forEach((item, index) => builder.add(["sandbox", "allow_write"], item, [...path, index]));
+}
 
-  #directories(value: unknown): void {
-    if (value === undefined) return;
-    const path = ["permissions", "additionalDirectories"];
-    if (!Array.isArray(value) || value.some((item) => typeof item !== "string")) {
-      const message = "AdditionalDirectories must be an array of texts; it is ignored";
-      return this.#wrong("warning", path, message);
-    }
-    this.#set(["sandbox", "allow_write"], value.map(String), path);
-    for (const index of value.keys()) {
-      this.#origins.set(formatKey(["sandbox", "allow_write", index]), [...path, index]);
-    }
+/** A mode that restricts counts immediately; the ones that lift every prompt never do. */
+function addMode(json: JsonFile, builder: LayerBuilder, mode: unknown): void {
+  const path = ["permissions", "defaultMode"];
+  if (mode === undefined || mode === "default" || mode === "manual") return;
+  if (mode === "acceptEdits") return builder.add(["permissions", "allow"], "Edit", path);
+  if (mode === "dontAsk") return builder.set(["permissions", "mode"], "deny", path);
+  if (mode === "plan") return builder.set(["tools", "writes"], "deny", path);
+  if (mode === "bypassPermissions" || mode === "auto") {
+    const message = `A project cannot set the mode "${mode}"; it is ignored`;
+    return reject(json, "warning", path, message, "remove it");
   }
-
-  /** A mode that restricts counts immediately; the ones that lift every prompt never do. */
-  #mode(mode: unknown): void {
-    const path = ["permissions", "defaultMode"];
-    if (mode === undefined || mode === "default" || mode === "manual") return;
-    if (mode === "acceptEdits") return this.#add("allow", "Edit", path);
-    if (mode === "dontAsk") return this.#set(["permissions", "mode"], "deny", path);
-    if (mode === "plan") return this.#set(["tools", "writes"], "deny", path);
-    if (mode === "bypassPermissions" || mode === "auto") {
-      return this.#wrong(
-        "warning",
-        path,
-        `A project cannot set the mode "${mode}"; it is ignored`,
-        "remove it",
-      );
-    }
-    const message = `${JSON.stringify(mode)?.slice(0, 60)} is no permission mode`;
-    this.#wrong("error", path, message, `write default, acceptEdits, dontAsk or plan, or ${OFF}`);
-  }
+  const message = `${JSON.stringify(mode)?.slice(0, 60)} is no permission mode`;
+  reject(json, "error", path, message, `write default, acceptEdits, dontAsk or plan, or ${OFF}`);
 }
 
 export type RuleListName = "deny" | "ask" | "allow";
 
-/** The rule of ours that says no more than the foreign one allows, and no less than it forbids. */
+/** A rule of ours that allows no more than the one of Claude Code, and forbids no less. */
 export type Translation =
   | { readonly rule: string; readonly note?: string }
   | { readonly why: string };
@@ -180,17 +149,16 @@ export function claudeRule(text: string, list: RuleListName, scope: Scope): Tran
   const [, tool = "", between] = split;
   const inner = between?.trim();
   if (inner === "") return { why: "nothing stands in its parentheses" };
-  const foreign = { tool, inner: inner ?? "*", list, scope };
-  return checked(translated(foreign), list);
+  return checked(translated({ tool, inner: inner ?? "*", list, scope }), list);
 }
 
-function translated(foreign: ClaudeRule): Translation {
-  const { tool, inner, list } = foreign;
-  if (tool === "Bash" || tool === "PowerShell") return commandRule(foreign);
+function translated(rule: ClaudeRule): Translation {
+  const { tool, inner, list } = rule;
+  if (tool === "Bash" || tool === "PowerShell") return commandRule(rule);
   if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
-    return pathRule(foreign);
+    return pathRule(rule);
   }
-  if (tool === "WebFetch") return fetchRule(foreign);
+  if (tool === "WebFetch") return fetchRule(rule);
   if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
   if (inner === "*") return { rule: tool };
   if (list !== "allow") return { rule: tool, note: "stricter: it names every call of the tool" };
@@ -203,8 +171,8 @@ function checked(result: Translation, list: RuleListName): Translation {
   if ("why" in result) return result;
   const read = readRule(result.rule);
   if (isFault(read)) return { why: lowered(read.message) };
-  const remark = lintRule(read);
-  if (remark) return { why: lowered(remark.message) };
+  const warning = lintRule(read);
+  if (warning) return { why: lowered(warning.message) };
   return list === "allow" || result.note === undefined || result.note !== "" ? result : { rule: result.rule };
 }
 
@@ -231,7 +199,7 @@ function commandRule({ inner, list }: ClaudeRule): Translation {
 }
 
 function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
-  const name = list === "allow" ? OWN_TOOL[tool] ?? tool : tool === "NotebookRead" ? "Read" : tool;
+  const name = list === "allow" ? SINGLE_TOOLS[tool] ?? tool : tool === "NotebookRead" ? "Read" : tool;
   if (inner === "*" || inner === "**") return { rule: name };
   const fromProject = /^\/(?!\/)/.test(inner);
   if (list === "allow") {
@@ -245,8 +213,8 @@ function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
   return { rule: `${name}(${glob})`, ...(note === undefined ? {} : { note }) };
 }
 
-/** There an allowance for one of these tools is none for the others of the family. */
-const OWN_TOOL: Readonly<Record<string, string>> = {
+/** Allowing one of these tools there does not allow the others of its family. */
+const SINGLE_TOOLS: Readonly<Record<string, string>> = {
   Write: "write_file",
   MultiEdit: "multi_edit",
   NotebookEdit: "notebook_edit",
@@ -281,16 +249,16 @@ function fetchRule({ inner, list }: ClaudeRule): Translation {
   return { rule: `web_fetch(https://${host}/*)`, note: "https only" };
 }
 
-/** Tools of Claude Code that rules name most; a name near to one of them is a slip of the pen. */
+/** Tools of Claude Code that rules name most; a similar name is a typing error. */
 const COMMON = ["Bash", "Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Grep", "Glob", "WebFetch"];
 /** Those that have a counterpart under another name. */
 const RENAMED = /^(?:Agent|NotebookRead|PowerShell|Task)$/;
 
 /**
- * Reports whether a rule of Claude Code names a tool that does not exist here: what it refuses nothing does,
- * and what it allows nothing needs.
+ * Reports whether a rule names a tool of Claude Code that does not exist here: it restricts and allows
+ * nothing.
  */
-function isForeignTool(rule: string): boolean {
+function isUnknownTool(rule: string): boolean {
   const [, name = ""] = /^\s*([A-Z]\w*)\s*(?:\([\s\S]*\))?\s*$/.exec(rule) ?? [];
   if (name === "" || RENAMED.test(name) || !isFault(readRule(name))) return false;
   return name === "Cd" || suggestNames(name, COMMON, 1).length === 0;
@@ -300,29 +268,19 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
 }
 
-interface SettingsFile {
-  readonly source: "user" | "project";
-  readonly file: string;
-  /** Another reader of the file has reported that it is no JSON. */
-  readonly shared?: boolean;
-}
-
 /**
  * Reads the hooks of a `settings.json`, if it is there and has some, as a layer of `[[hooks]]`: the form of
  * Claude Code, whose groups hold handlers with a `timeout` in seconds, and the flat form of earlier versions
  * of this program, with `match` and a `timeout` in milliseconds. A faulty hook is a warning.
  */
 export async function readSettingsHooks(
-  { source, file, shared = false }: SettingsFile,
+  file: { readonly source: "user" | "project"; readonly file: string },
   problems: ConfigProblem[],
 ): Promise<Layer | undefined> {
   const unusable = { consequence: "; no hook of this file runs", remedy: "correct it" };
   // Most such files have none, and need no parser.
-  const holdsHooks = (text: string) => text.includes('"hooks"');
-  const json = await JsonFile.open({ source, file }, unusable, shared ? [] : problems, holdsHooks);
-  const layer = json && new SettingsHooks(json).layer();
-  problems.push(...json?.problems ?? []);
-  return layer;
+  const json = await JsonFile.open(file, unusable, problems, (text) => text.includes('"hooks"'));
+  return json && hooksOf(json);
 }
 
 /** Keys of a group, and of a handler. */
@@ -331,127 +289,297 @@ const HANDLER_KEYS = ["type", "command", "timeout", "failure", "statusMessage", 
 export const SETTINGS_KEYS: readonly string[] = [...GROUP_KEYS, ...HANDLER_KEYS];
 /** Keys without which the same hook runs for the same calls. */
 const IGNORED_KEYS = ["async", "asyncRewake"];
-
-interface HandlerContext {
-  readonly event: string;
-  readonly matcher: string;
-  /** Units of `timeout` in a second. */
-  readonly perSecond: number;
-  /** A key without a meaning here. */
-  readonly unknown: string | undefined;
-}
-
-/** The hooks of a file as a layer. */
-class SettingsHooks {
-  readonly #json: JsonFile;
-  readonly #entries: TomlTable[] = [];
-  /** Place in the file of each entry. */
-  readonly #origins: KeyPath[] = [];
-
-  constructor(json: JsonFile) {
-    this.#json = json;
-  }
-
-  layer(): Layer | undefined {
-    const { value, source, file } = this.#json;
-    const hooks = isRecord(value) ? value.hooks : undefined;
-    if (isRecord(value) && value.disableAllHooks === true) return undefined;
-    if (isRecord(hooks)) {
-      for (const [event, groups] of Object.entries(hooks)) this.#event(event, groups);
-    } else if (hooks !== undefined) this.#wrong(["hooks"], `"hooks" is no object`, FORM);
-    if (this.#entries.length === 0) return undefined;
-    return {
-      source,
-      file,
-      table: { hooks: this.#entries },
-      find: ([, index, ...rest]) => {
-        const origin = typeof index === "number" ? this.#origins[index] ?? [] : [];
-        return this.#json.find([...origin, ...rest]);
-      },
-    };
-  }
-
-  #event(event: string, groups: unknown): void {
-    const path = ["hooks", event];
-    if (!Array.isArray(groups)) return this.#wrong(path, `${formatKey(path)} is no array`, FORM);
-    for (const [index, group] of groups.entries()) this.#group(event, group, [...path, index]);
-  }
-
-  #group(event: string, group: unknown, path: KeyPath): void {
-    if (!isRecord(group)) return this.#wrong(path, `${formatKey(path)} is no object`, FORM);
-    const matcher = group.matcher ?? group.match ?? "";
-    if (typeof matcher !== "string") {
-      return this.#wrong([...path, "matcher"], "The matcher of a hook must be a text", "correct it");
-    }
-    if (typeof group.command === "string") {
-      const unknown = this.#unknown(group, SETTINGS_KEYS, path);
-      return this.#handler({ event, matcher, perSecond: 1000, unknown }, group, path);
-    }
-    const { hooks } = group;
-    if (!Array.isArray(hooks)) return this.#wrong(path, `${formatKey(path)} has no "hooks" array`, FORM);
-    const ofGroup = this.#unknown(group, GROUP_KEYS, path);
-    for (const [index, handler] of hooks.entries()) {
-      const here = [...path, "hooks", index];
-      if (!isRecord(handler)) this.#wrong(here, `${formatKey(here)} is no object`, FORM);
-      else {
-        const unknown = this.#unknown(handler, HANDLER_KEYS, here) ?? ofGroup;
-        this.#handler({ event, matcher, perSecond: 1, unknown }, handler, here);
-      }
-    }
-  }
-
-  #handler(
-    { event, matcher, perSecond, unknown }: HandlerContext,
-    { type = "command", command, timeout, failure }: Readonly<Record<string, unknown>>,
-    path: KeyPath,
-  ): void {
-    if (type !== "command") {
-      const message = `A hook of the type ${JSON.stringify(type)} does not run here: it was left out`;
-      return this.#wrong(
-        [...path, "type"],
-        message,
-        'write a program: { "type": "command", "command": "…" }',
-      );
-    }
-    if (typeof command !== "string" || command.trim() === "") {
-      return this.#wrong(path, 'A hook without "command" was left out', 'add "command"');
-    }
-    if (timeout !== undefined && (typeof timeout !== "number" || timeout < 0)) {
-      return this.#wrong([...path, "timeout"], "The timeout of a hook must be a number", "correct it");
-    }
-    if (failure !== undefined && failure !== "open" && failure !== "closed") {
-      const message = `The failure of a hook is "open" or "closed", not ${JSON.stringify(failure)}`;
-      this.#wrong([...path, "failure"], `${message}; it counts as "closed"`, "correct it");
-    }
-    this.#origins.push(path);
-    this.#entries.push({
-      ...(unknown === undefined ? {} : { unknown }),
-      event,
-      matcher,
-      command,
-      ...(timeout === undefined ? {} : { timeout_seconds: timeout / perSecond }),
-      ...(failure === undefined ? {} : { failure: failure === "open" ? "open" : "closed" }),
-    });
-  }
-
-  /** Returns the key that keeps a hook from running; what it can do without is a warning. */
-  #unknown(
-    value: Readonly<Record<string, unknown>>,
-    known: readonly string[],
-    path: KeyPath,
-  ): string | undefined {
-    const unknown = Object.keys(value).filter((key) => !known.includes(key));
-    const ignored = unknown.filter((key) => IGNORED_KEYS.includes(key));
-    for (const key of ignored) {
-      this.#wrong([...path, key], `${JSON.stringify(key)} of a hook has no effect here`, "remove it");
-    }
-    return unknown.find((key) => !ignored.includes(key));
-  }
-
-  #wrong(path: KeyPath, message: string, remedy: string): void {
-    this.#json.report(path, message, remedy);
-  }
-}
-
 const FORM = 'write { "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", ' +
   '"command": "…" }] }] } }';
+
+function hooksOf(json: JsonFile): Layer | undefined {
+  const { hooks, disableAllHooks } = isRecord(json.value) ? json.value : {};
+  if (hooks === undefined || disableAllHooks === true) return undefined;
+  if (!isRecord(hooks)) return json.report(["hooks"], `"hooks" is no object`, FORM);
+  const builder = new LayerBuilder(json);
+  let count = 0;
+  const add = (entry: TomlTable, path: KeyPath) => {
+    builder.add(["hooks"], entry, path);
+    count++;
+  };
+  for (const [event, groups] of Object.entries(hooks)) {
+    const path = ["hooks", event];
+    if (!Array.isArray(groups)) json.report(path, `${formatKey(path)} is no array`, FORM);
+    else groups.forEach((group, index) => readGroup(json, { event, group, path: [...path, index], add }));
+  }
+  return count > 0 ? builder.layer([]) : undefined;
+}
+
+interface HookGroup {
+  readonly event: string;
+  readonly group: unknown;
+  readonly path: KeyPath;
+  readonly add: (entry: TomlTable, path: KeyPath) => void;
+}
+
+function readGroup(json: JsonFile, { event, group, path, add }: HookGroup): void {
+  if (!isRecord(group)) return json.report(path, `${formatKey(path)} is no object`, FORM);
+  const matcher = group.matcher ?? group.match ?? "";
+  if (typeof matcher !== "string") {
+    return json.report([...path, "matcher"], "The matcher of a hook must be a text", "correct it");
+  }
+  if (typeof group.command === "string") {
+    const unknown = unknownKey(json, group, SETTINGS_KEYS, path);
+    const entry = readHandler(json, group, path, 1000);
+    if (entry) add({ ...(unknown === undefined ? {} : { unknown }), event, matcher, ...entry }, path);
+    return;
+  }
+  if (!Array.isArray(group.hooks)) return json.report(path, `${formatKey(path)} has no "hooks" array`, FORM);
+  const ofGroup = unknownKey(json, group, GROUP_KEYS, path);
+  for (const [index, handler] of group.hooks.entries()) {
+    const here = [...path, "hooks", index];
+    if (!isRecord(handler)) {
+      json.report(here, `${formatKey(here)} is no object`, FORM);
+      continue;
+    }
+    const unknown = unknownKey(json, handler, HANDLER_KEYS, here) ?? ofGroup;
+    const entry = readHandler(json, handler, here, 1);
+    if (entry) add({ ...(unknown === undefined ? {} : { unknown }), event, matcher, ...entry }, here);
+  }
+}
+
+/** Reads a handler; its `timeout` has `perSecond` units in a second. */
+function readHandler(
+  json: JsonFile,
+  { type = "command", command, timeout, failure }: Readonly<Record<string, unknown>>,
+  path: KeyPath,
+  perSecond: number,
+): TomlTable | undefined {
+  if (type !== "command") {
+    const message = `A hook of the type ${JSON.stringify(type)} does not run here: it was left out`;
+    return json.report([...path, "type"], message, 'write a program: { "type": "command", "command": "…" }');
+  }
+  if (typeof command !== "string" || command.trim() === "") {
+    return json.report(path, 'A hook without "command" was left out', 'add "command"');
+  }
+  if (timeout !== undefined && (typeof timeout !== "number" || timeout < 0)) {
+    return json.report([...path, "timeout"], "The timeout of a hook must be a number", "correct it");
+  }
+  if (failure !== undefined && failure !== "open" && failure !== "closed") {
+    const message = `The failure of a hook is "open" or "closed", not ${JSON.stringify(failure)}`;
+    json.report([...path, "failure"], `${message}; it counts as "closed"`, "correct it");
+  }
+  return {
+    command,
+    ...(timeout === undefined ? {} : { timeout_seconds: timeout / perSecond }),
+    ...(failure === undefined ? {} : { failure: failure === "open" ? "open" : "closed" }),
+  };
+}
+
+/** Returns the key that keeps a hook from running; what it can do without is a warning. */
+function unknownKey(
+  json: JsonFile,
+  value: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+  path: KeyPath,
+): string | undefined {
+  const unknown = Object.keys(value).filter((key) => !known.includes(key));
+  for (const key of unknown.filter((name) => IGNORED_KEYS.includes(name))) {
+    json.report([...path, key], `${JSON.stringify(key)} of a hook has no effect here`, "remove it");
+  }
+  return unknown.find((key) => !IGNORED_KEYS.includes(key));
+}
+
+/** Plans what the settings become; `cwd` is the project whose servers of `.claude.json` count. */
+export async function planClaude(documents: readonly SourceDocument[], cwd: string): Promise<void> {
+  const switchedOff = new Set(
+    documents.flatMap((document) =>
+      document.texts(["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
+    ).map(({ text }) => text),
+  );
+  for (const document of documents) {
+    if (slashed(document.path) === slashed(mcpJsonFile(cwd))) {
+      document.leave(["mcpServers"], readInPlace("mcp list"));
+    } else if (document.path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
+    else if (document.path.endsWith(".claude.json")) planState(document, cwd);
+    else await planSettings(document, cwd);
+  }
+}
+
+function readInPlace(command: string): string {
+  return `they are read from this file; see \`reasonix ${command}\` and \`reasonix trust\``;
+}
+
+function planState(document: SourceDocument, cwd: string): void {
+  planServers(document, ["mcpServers"]);
+  const project = isTable(document.table.projects) ? document.table.projects[cwd] : undefined;
+  if (!isTable(project)) return;
+  const shared = document.withScope("project");
+  planServers(shared, ["projects", cwd, "mcpServers"]);
+  planRules(shared, ["projects", cwd, "allowedTools"], project.allowedTools, "allow");
+}
+
+function planServers(
+  document: SourceDocument,
+  path: KeyPath,
+  switchedOff: ReadonlySet<string> = new Set(),
+): void {
+  document.servers({ path, shown: path.slice(-1) }, (server, name) => {
+    const { type, command, args, env, url, headers, cwd, headersHelper, timeout } = server;
+    const oauth = readOauth(server.oauth);
+    return {
+      entry: {
+        ...{ type, command, args, env, url, headers, cwd, headers_helper: headersHelper, oauth },
+        call_timeout_seconds: typeof timeout === "number" ? timeout / 1000 : undefined,
+        enabled: server.disabled !== true && !switchedOff.has(name),
+      },
+      without: [...(oauth ? [] : ["oauth"]), "alwaysAllow"].filter((key) => server[key] !== undefined),
+    };
+  });
+}
+
+/** Settings with a plan, and their types. */
+const SETTINGS = {
+  permissions: "table",
+  sandbox: "table",
+  model: "text",
+  env: "table",
+  $schema: "any",
+  hooks: "any",
+  disableAllHooks: "any",
+  disabledMcpjsonServers: "any",
+} as const;
+
+const REASONS: Readonly<Record<string, string>> = {
+  apiKeyHelper: "a program that prints the key is not asked; put the key into .env or the environment",
+  enabledPlugins: "there are no plugins of this kind",
+  enabledMcpjsonServers: "`reasonix trust` decides about the servers of a project",
+  enableAllProjectMcpServers: "`reasonix trust` decides about the servers of a project",
+};
+
+async function planSettings(document: SourceDocument, cwd: string): Promise<void> {
+  const { table } = document;
+  document.leaveMistyped(SETTINGS);
+  // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
+  const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
+    slashed(document.path).replace(slashed(cwd), ""),
+  );
+  if (table.hooks !== undefined && isRead) document.leave(["hooks"], readInPlace("hooks list"));
+  else if (table.hooks !== undefined) await planHooks(document);
+  if (isTable(table.permissions)) {
+    if (isRead) document.leave(["permissions"], readInPlace("permissions list"));
+    else planPermissions(document, table.permissions);
+  }
+  if (isTable(table.sandbox)) planSandbox(document, table.sandbox);
+  if (typeof table.model === "string") planModel(document, table.model);
+  if (isTable(table.env)) planEnvironment(document, table.env);
+  document.leaveOthers(SETTINGS, REASONS);
+}
+
+async function planHooks(document: SourceDocument): Promise<void> {
+  const { path: file, scope, table } = document;
+  if (table.disableAllHooks === true) {
+    return document.leave(["hooks"], "disableAllHooks switches them off");
+  }
+  const problems: ConfigProblem[] = [];
+  const layer = await readSettingsHooks({ source: scope, file }, problems);
+  for (const { message, place = { file } } of problems) {
+    document.plan.leave({ text: "hooks", place, scope }, lowered(message));
+  }
+  const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
+  entries.forEach((item, index) => {
+    const place = { file, ...layer?.find?.(["hooks", index]) };
+    const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
+    document.plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
+  });
+}
+
+function planPermissions(document: SourceDocument, permissions: TomlTable): void {
+  for (const [key, value] of Object.entries(permissions)) {
+    const path = ["permissions", key];
+    if (key === "allow" || key === "ask" || key === "deny") planRules(document, path, value, key);
+    else if (key === "defaultMode") planMode(document, path, String(value));
+    else if (key === "additionalDirectories") {
+      document.items(path, { value, key: "sandbox.allow_write" });
+    } else document.leave(path, "it has no counterpart", value);
+  }
+}
+
+function planRules(document: SourceDocument, path: KeyPath, value: unknown, list: RuleListName): void {
+  for (const { path: here, text } of document.texts(path, value)) {
+    const result = claudeRule(text, list, document.scope);
+    if ("why" in result) document.leave(here, result.why, text);
+    else {document.add(here, `permissions.${list}`, result.rule, {
+        shown: text,
+        note: result.note || undefined,
+      });}
+  }
+}
+
+/** Values of `permissions.mode` by the modes of Claude Code. */
+const MODES: Readonly<Record<string, readonly [mode: string, note?: string]>> = {
+  default: ["ask"],
+  dontAsk: ["deny"],
+  plan: ["deny", "stricter; --permission-mode plan is a choice of each run"],
+};
+
+function planMode(document: SourceDocument, path: KeyPath, mode: string): void {
+  const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
+  if (value !== undefined) return document.set(path, "permissions.mode", value, { shown: mode, note });
+  if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
+  const why = "no file lifts every question; --permission-mode danger-full-access does for one run";
+  document.leave(path, why, mode);
+}
+
+const SANDBOX_LISTS: Readonly<Record<string, string>> = {
+  "network.allowedDomains": "sandbox.network_hosts",
+  "filesystem.allowWrite": "sandbox.allow_write",
+  "filesystem.denyRead": "sandbox.forbid_read",
+};
+
+function planSandbox(document: SourceDocument, sandbox: TomlTable): void {
+  for (const [section, value] of Object.entries(sandbox)) {
+    const path = ["sandbox", section];
+    if (section === "enabled") {
+      if (value === true) document.set(path, "sandbox.bash", "enforce", { shown: value });
+      else document.leave(path, "the jail stays on", value);
+      continue;
+    }
+    if (!isTable(value)) document.leave(path, "it has no counterpart", value);
+    for (const [name, list] of isTable(value) ? Object.entries(value) : []) {
+      const key = SANDBOX_LISTS[`${section}.${name}`];
+      if (key === undefined || !Array.isArray(list)) {
+        document.leave([...path, name], "it has no counterpart");
+        continue;
+      }
+      const refuse = (text: string) =>
+        key === "sandbox.network_hosts" && text.includes("*")
+          ? "a * would allow other hosts here"
+          : undefined;
+      document.items([...path, name], { value: list, key, refuse });
+    }
+  }
+}
+
+function planModel(document: SourceDocument, written: string): void {
+  const origin = document.origin(["model"], written);
+  const model = written.replace(/\[\w+\]$/, "");
+  const vendor = VENDORS.find(({ name }) => name === "anthropic");
+  if (!vendor || !model.startsWith("claude-")) {
+    const why = "it is a name of Claude Code's own; `reasonix setup` lists the models of a vendor";
+    return document.plan.leave(origin, why);
+  }
+  const entry = { ...vendorEntry(vendor), models: [model], default: model };
+  const note = `its key is ${vendor.keyName}; a subscription cannot be used`;
+  document.plan.take(origin, { kind: "entry", list: "providers", entry }, note);
+  document.plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
+}
+
+function planEnvironment(document: SourceDocument, env: TomlTable): void {
+  for (const [name, value] of Object.entries(env)) {
+    const path = ["env", name];
+    if (name === "ANTHROPIC_API_KEY" && typeof value === "string" && value !== "") {
+      document.plan.key({ name, value, origin: document.origin(path) }, name);
+      continue;
+    }
+    const why = name === "ANTHROPIC_BASE_URL"
+      ? "it speaks Anthropic's own wire; `reasonix setup` takes an OpenAI-compatible address"
+      : "a variable of that program; export it in your shell where commands need it";
+    document.leave(path, why);
+  }
+}

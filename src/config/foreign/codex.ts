@@ -1,8 +1,7 @@
-import type { ProviderTable } from "../edit/provider.ts";
+import type { SourceDocument } from "./document.ts";
+import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import type { ForeignDocument } from "./document.ts";
-import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 
 /** Settings with a plan, and their types. */
 const SETTINGS = {
@@ -30,7 +29,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Plans what codex's settings become. */
-export function planCodex(documents: readonly ForeignDocument[]): void {
+export function planCodex(documents: readonly SourceDocument[]): void {
   for (const document of documents) {
     if (document.path.endsWith(".rules")) {
       planCodexRules(document);
@@ -52,7 +51,7 @@ interface Choice {
   readonly profile?: string;
 }
 
-function planModels(document: ForeignDocument): void {
+function planModels(document: SourceDocument): void {
   const { table } = document;
   const choices = choicesOf(document);
   const configured = isTable(table.model_providers) ? table.model_providers : {};
@@ -72,7 +71,7 @@ function planModels(document: ForeignDocument): void {
   });
 }
 
-function choicesOf(document: ForeignDocument): Choice[] {
+function choicesOf(document: SourceDocument): Choice[] {
   const { table } = document;
   const provider = typeof table.model_provider === "string" ? table.model_provider : "openai";
   const own = typeof table.model === "string"
@@ -105,89 +104,90 @@ const LOCAL: Readonly<Record<string, string>> = {
 };
 
 /** Plans a provider; false when it is left. */
-function planProvider(document: ForeignDocument, name: string, choices: readonly Choice[]): boolean {
-  const models = [...new Set(choices.filter(({ provider }) => provider === name).map(({ model }) => model))];
+function planProvider(document: SourceDocument, name: string, choices: readonly Choice[]): boolean {
+  const { plan, table } = document;
+  const own = choices.filter(({ provider }) => provider === name);
+  const models = [...new Set(own.map(({ model }) => model))];
   const path = ["model_providers", name];
-  const tables = document.table.model_providers;
+  const tables = table.model_providers;
   const settings = isTable(tables) && isTable(tables[name]) ? tables[name] : undefined;
-  const origin = settings ? document.origin(path) : choices.find(({ provider }) => provider === name)?.origin;
-  if (!origin) {
-    document.leave(path, "it is no table");
+  const origin = settings ? document.origin(path) : own[0]?.origin ?? document.origin(path);
+  const address = settings ? addressOf(plan, origin, name, settings) : knownAddress(name);
+  const why = !settings && own.length === 0
+    ? "it is no table"
+    : models.length === 0
+    ? "no model of it is named; `reasonix setup` lists them"
+    : address
+    ? undefined
+    : `the provider ${JSON.stringify(name)} has no address`;
+  if (why !== undefined || !address) {
+    plan.leave(origin, why ?? "");
     return false;
   }
-  if (models.length === 0) {
-    document.plan.leave(origin, "no model of it is named; `reasonix setup` lists them");
-    return false;
-  }
-  const base = settings ? described(document.plan, origin, name, settings) : wellKnown(name);
-  if (!base) {
-    document.plan.leave(origin, `the provider ${JSON.stringify(name)} has no address`);
-    return false;
-  }
-  const { notes, ...address } = base;
   const vendor = settings ? undefined : VENDORS.find((candidate) => candidate.name === name);
-  const window = vendor?.window && vendor.models[0] === models[0] ? { context_window: vendor.window } : {};
+  const { note, ...rest } = address;
   const entry = {
     name,
-    ...address,
+    ...rest,
     models,
     default: models[0],
-    ...window,
-    ...limits(document.table, models),
+    ...(vendor?.window && vendor.models[0] === models[0] ? { context_window: vendor.window } : {}),
+    ...limits(table, models),
   };
-  document.plan.take(origin, { kind: "entry", list: "providers", entry }, notes);
+  plan.take(origin, { kind: "entry", list: "providers", entry }, note);
   return true;
 }
 
-type Address = Omit<ProviderTable, "name"> & { readonly notes?: string };
+type Address = TomlTable & { readonly note?: string };
 
-function wellKnown(name: string): Address | undefined {
+/** The address of a vendor, or of a server on this machine, that codex knows without settings. */
+function knownAddress(name: string): Address | undefined {
   const local = LOCAL[name];
   if (local !== undefined) return { base_url: local };
   const vendor = VENDORS.find((candidate) => candidate.name === name);
   if (!vendor) return undefined;
   const { name: _, models: __, default: ___, context_window: ____, ...address } = vendorEntry(vendor);
-  return {
-    ...address,
-    notes: `its key is ${vendor.keyName}, not a sign-in of codex`,
-  };
+  return { ...address, note: `its key is ${vendor.keyName}, not a sign-in of codex` };
 }
 
-function described(plan: ImportPlan, origin: Origin, name: string, settings: TomlTable): Address | undefined {
-  const { base_url: url, env_key: keyName, query_params: query, experimental_bearer_token: token } = settings;
+function addressOf(plan: ImportPlan, origin: Origin, name: string, settings: TomlTable): Address | undefined {
+  const { base_url: url, query_params: query, request_max_retries: retries } = settings;
   if (typeof url !== "string" || url === "") return undefined;
   const owner = { plan, origin, name };
-  const key = typeof token === "string" && token !== ""
-    ? plan.key(
-      { name: variableName(name, "api_key"), value: token, origin },
-      variableName(name, "bearer_token"),
-    )
-    : typeof keyName === "string"
-    ? keyName
-    : settings.requires_openai_auth === true
-    ? "OPENAI_API_KEY"
-    : "";
+  const key = keyName(plan, origin, name, settings);
   const headers = {
     ...safeHeaders(settings.http_headers, owner),
     ...fromEnvironment(settings.env_http_headers),
   };
-  const questions = isTable(query) ? new URLSearchParams(query as Record<string, string>).toString() : "";
-  const notes = [
-    ...(settings.auth === undefined ? [] : ["without auth: a program that prints the key is not asked"]),
-  ];
+  const parameters = isTable(query) ? new URLSearchParams(query as Record<string, string>).toString() : "";
+  const idle = settings.stream_idle_timeout_ms;
   return {
     ...(settings.wire_api === "chat" ? {} : { kind: "responses" }),
-    base_url: safeText(questions === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${questions}`, owner),
+    base_url: safeText(
+      parameters === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${parameters}`,
+      owner,
+    ),
     ...(key === "" ? {} : { api_key_env: key }),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
-    ...(typeof settings.request_max_retries === "number"
-      ? { max_attempts: settings.request_max_retries + 1 }
-      : {}),
-    ...(typeof settings.stream_idle_timeout_ms === "number"
-      ? { idle_timeout_seconds: settings.stream_idle_timeout_ms / 1000 }
-      : {}),
-    ...(notes.length > 0 ? { notes: notes.join("; ") } : {}),
+    ...(typeof retries === "number" ? { max_attempts: retries + 1 } : {}),
+    ...(typeof idle === "number" ? { idle_timeout_seconds: idle / 1000 } : {}),
+    ...(settings.auth === undefined
+      ? {}
+      : { note: "without auth: a program that prints the key is not asked" }),
   };
+}
+
+function keyName(plan: ImportPlan, origin: Origin, name: string, settings: TomlTable): string {
+  const { env_key: variable, experimental_bearer_token: token } = settings;
+  if (typeof token === "string" && token !== "") {
+    const found = { name: variableName(name, "api_key"), value: token, origin };
+    return plan.key(found, variableName(name, "bearer_token"));
+  }
+  return typeof variable === "string"
+    ? variable
+    : settings.requires_openai_auth === true
+    ? "OPENAI_API_KEY"
+    : "";
 }
 
 /** Returns the limits of the model of the file, for its provider when that has no other model. */
@@ -209,26 +209,12 @@ function fromEnvironment(names: unknown): Record<string, string> {
   );
 }
 
-const SERVER_KEYS = [
-  "command",
-  "args",
-  "env",
-  "env_vars",
-  "url",
-  "bearer_token_env_var",
-  "http_headers",
-  "env_http_headers",
-  "enabled",
-  "cwd",
-  "startup_timeout_sec",
-  "startup_timeout_ms",
-  "tool_timeout_sec",
-  "enabled_tools",
-  "disabled_tools",
-];
+const SERVER_KEYS =
+  ("command args env env_vars url bearer_token_env_var http_headers env_http_headers enabled cwd " +
+    "startup_timeout_sec startup_timeout_ms tool_timeout_sec enabled_tools disabled_tools").split(" ");
 
 /** Plans what codex's MCP servers become. */
-function planCodexServers(document: ForeignDocument): void {
+function planCodexServers(document: SourceDocument): void {
   document.servers({ path: ["mcp_servers"] }, (server, name) => {
     const texts = (key: string) =>
       document.texts(["mcp_servers", name, key], server[key]).map(({ text }) => text);
@@ -237,23 +223,25 @@ function planCodexServers(document: ForeignDocument): void {
     const { startup_timeout_sec: seconds, startup_timeout_ms: milliseconds } = server;
     const enabledTools = texts("enabled_tools");
     return {
-      ...{ command, args, url, cwd, enabledTools, disabledTools: texts("disabled_tools") },
-      env: { ...passed, ...(isTable(server.env) ? server.env : {}) },
-      headers: {
-        ...(typeof bearer === "string" ? { Authorization: `Bearer \${${bearer}}` } : {}),
-        ...(isTable(server.http_headers) ? server.http_headers : {}),
-        ...fromEnvironment(server.env_http_headers),
+      entry: {
+        ...{ command, args, url, cwd, enabled_tools: enabledTools, disabled_tools: texts("disabled_tools") },
+        env: { ...passed, ...(isTable(server.env) ? server.env : {}) },
+        headers: {
+          ...(typeof bearer === "string" ? { Authorization: `Bearer \${${bearer}}` } : {}),
+          ...(isTable(server.http_headers) ? server.http_headers : {}),
+          ...fromEnvironment(server.env_http_headers),
+        },
+        // An empty list means every tool here, and none there.
+        enabled: server.enabled !== false &&
+          !(Array.isArray(server.enabled_tools) && enabledTools.length === 0),
+        startup_timeout_seconds: typeof seconds === "number"
+          ? seconds
+          : typeof milliseconds === "number"
+          ? milliseconds / 1000
+          : undefined,
+        call_timeout_seconds: typeof timeout === "number" ? timeout : undefined,
       },
-      // An empty list means every tool here, and none there.
-      enabled: server.enabled !== false &&
-        !(Array.isArray(server.enabled_tools) && enabledTools.length === 0),
-      ...(typeof seconds === "number"
-        ? { startupSeconds: seconds }
-        : typeof milliseconds === "number"
-        ? { startupSeconds: milliseconds / 1000 }
-        : {}),
-      ...(typeof timeout === "number" ? { timeoutSeconds: timeout } : {}),
-      notes: Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
+      without: Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)),
     };
   });
 }
@@ -270,7 +258,7 @@ const ASK: Setting = ["permissions.mode", "ask", "every writer without a rule is
 const APPROVALS: Readonly<Record<string, Setting>> = { untrusted: ASK, "on-request": ASK };
 
 /** Plans what codex's sandbox and approvals become: never more than they allow. */
-function planCodexPolicy(document: ForeignDocument): void {
+function planCodexPolicy(document: SourceDocument): void {
   const { approval_policy: approval, sandbox_mode: mode } = document.table;
   const plan = (name: string, values: Readonly<Record<string, Setting>>, why: string) => {
     const shown = document.table[name];
@@ -288,7 +276,7 @@ function planCodexPolicy(document: ForeignDocument): void {
   planWorkspace(document);
 }
 
-function planWorkspace(document: ForeignDocument): void {
+function planWorkspace(document: SourceDocument): void {
   const section = "sandbox_workspace_write";
   const workspace = document.table[section];
   for (const [key, value] of Object.entries(isTable(workspace) ? workspace : {})) {
@@ -302,11 +290,11 @@ function planWorkspace(document: ForeignDocument): void {
 }
 
 const LISTS: Readonly<Record<string, string>> = { allow: "allow", prompt: "ask", forbidden: "deny" };
-/** More alternatives than anybody writes by hand. */
+/** More alternatives than are written by hand. */
 const MOST_RULES = 64;
 
 /** Plans what the rules of a `.rules` file become: each names the first words of a command. */
-function planCodexRules(document: ForeignDocument): void {
+function planCodexRules(document: SourceDocument): void {
   const { rules } = document.table;
   for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
     const { pattern, decision } = rule as { pattern: unknown; decision: string };
@@ -314,22 +302,16 @@ function planCodexRules(document: ForeignDocument): void {
     const list = LISTS[decision];
     const shown = commands?.length === 1 ? commands[0] : undefined;
     const origin = { ...document.origin(["rules", index], shown), text: `${decision} ${shown ?? "rule"}` };
-    if (!commands || list === undefined) {
-      document.plan.leave(
-        origin,
-        commands ? "it is none of allow, prompt and forbidden" : "its pattern is no plain list of words",
-      );
-      continue;
-    }
-    for (const command of commands) {
-      if (list === "allow" && /[*?]/.test(command)) {
-        document.plan.leave(origin, "a * or ? is any text here, so it would allow more");
-      } else {document.plan.take(origin, {
-          kind: "item",
-          key: `permissions.${list}`,
-          item: `Bash(${command}:*)`,
-        });}
-    }
+    if (!commands) document.plan.leave(origin, "its pattern is no plain list of words");
+    else if (list === undefined) document.plan.leave(origin, "it is none of allow, prompt and forbidden");
+    else {for (const command of commands) {
+        if (list === "allow" && /[*?]/.test(command)) {
+          document.plan.leave(origin, "a * or ? is any text here, so it would allow more");
+        } else {
+          const item = `Bash(${command}:*)`;
+          document.plan.take(origin, { kind: "item", key: `permissions.${list}`, item });
+        }
+      }}
   }
 }
 

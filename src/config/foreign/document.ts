@@ -1,58 +1,68 @@
-import { errorMessage, type SourceLocation } from "../../core/mod.ts";
-import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
-import { type Layer, parseToml, placeOf } from "../load/layer.ts";
-import { parseFrontmatter } from "../../util/frontmatter.ts";
-import { parseJson } from "../../util/json.ts";
-import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import {
   type AgentName,
-  type ForeignServer,
   type ImportPlan,
   type Origin,
   type Scope,
+  type ServerDescription,
   takeServer,
 } from "./plan.ts";
+import { JsonFile, lineAndColumn } from "../load/jsonc.ts";
+import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { errorMessage, type SourceLocation } from "../../core/mod.ts";
+import { parseFrontmatter } from "../../util/frontmatter.ts";
+import { parseJson } from "../../util/json.ts";
 
-/** A file of another agent. */
-export interface ForeignFile {
+/** A settings file of another agent. */
+export interface SourceFile {
   readonly agent: AgentName;
   readonly path: string;
   readonly scope: Scope;
 }
 
-/** A file that was read, and the plan that takes its settings. */
-export class ForeignDocument implements ForeignFile {
-  readonly agent: AgentName;
+interface Contents {
+  readonly table: TomlTable;
+  readonly place: (path: KeyPath) => SourceLocation;
+}
+
+interface Shown {
+  /** The value there, to be shown. */
+  readonly shown?: unknown;
+  readonly note?: string | undefined;
+}
+
+/** A parsed file, and the plan that takes its settings. */
+export class SourceDocument {
   readonly path: string;
   readonly scope: Scope;
   readonly table: TomlTable;
-  readonly place: (path: KeyPath) => SourceLocation;
   readonly plan: ImportPlan;
+  readonly #file: SourceFile;
+  readonly #place: Contents["place"];
 
-  constructor(
-    { agent, path, scope }: ForeignFile,
-    { table, place, plan }: Pick<ForeignDocument, "table" | "place" | "plan">,
-  ) {
-    this.agent = agent;
-    this.path = path;
-    this.scope = scope;
+  constructor(file: SourceFile, { table, place }: Contents, plan: ImportPlan) {
+    this.path = file.path;
+    this.scope = file.scope;
     this.table = table;
-    this.place = place;
     this.plan = plan;
+    this.#file = file;
+    this.#place = place;
   }
 
-  withScope(scope: Scope): ForeignDocument {
-    return new ForeignDocument({ ...this, scope }, this);
+  get agent(): AgentName {
+    return this.#file.agent;
+  }
+
+  withScope(scope: Scope): SourceDocument {
+    return new SourceDocument({ ...this.#file, scope }, { table: this.table, place: this.#place }, this.plan);
   }
 
   /** Makes the origin of a setting; `value` is added where it may be shown. */
   origin(path: KeyPath, value?: unknown): Origin {
     const named = path.filter((part, index) => typeof part === "string" || index < path.length - 1);
-    const shown = value === undefined
-      ? ""
-      : ` ${typeof value === "string" ? JSON.stringify(value) : plain(value)}`;
-    return { text: `${formatKey(named)}${shown}`, place: this.place(path), scope: this.scope };
+    const shown = value === undefined ? "" : ` ${JSON.stringify(value) ?? String(value)}`;
+    return { text: `${formatKey(named)}${shown}`, place: this.#place(path), scope: this.scope };
   }
 
   /** Leaves a setting for a reason. */
@@ -60,7 +70,7 @@ export class ForeignDocument implements ForeignFile {
     this.plan.leave(this.origin(path, value), why);
   }
 
-  /** Takes over a setting as our setting `key`; `shown` is its value there. */
+  /** Takes over a setting as our setting `key`. */
   set(path: KeyPath, key: string, value: unknown, { shown, note }: Shown = {}): void {
     this.plan.take(this.origin(path, shown), { kind: "set", key, value }, note);
   }
@@ -78,42 +88,41 @@ export class ForeignDocument implements ForeignFile {
       return [];
     }
     return value.flatMap((text: unknown, index) => {
-      const here = [...path, index];
-      if (typeof text === "string") return [{ path: here, text }];
-      this.leave(here, "it is no text");
+      if (typeof text === "string") return [{ path: [...path, index], text }];
+      this.leave([...path, index], "it is no text");
       return [];
     });
   }
 
-  /** Takes over the texts of a list as items of our list `key`, unless `refuse` gives a reason. */
+  /** Takes over the texts of a list as items of our list `key`, unless `refuse` returns a reason. */
   items(
     path: KeyPath,
     { value, key, refuse = () => undefined }: {
       readonly value: unknown;
       readonly key: string;
-      readonly refuse?: (text: string) => { readonly why: string } | undefined;
+      readonly refuse?: (text: string) => string | undefined;
     },
   ): void {
     for (const { path: here, text } of this.texts(path, value)) {
-      const refused = refuse(text);
-      if (refused) this.leave(here, refused.why, text);
-      else this.add(here, key, text, { shown: text });
+      const why = refuse(text);
+      if (why === undefined) this.add(here, key, text, { shown: text });
+      else this.leave(here, why, text);
     }
   }
 
-  /** Takes over the servers of a table; `describe` turns one into our words, undefined when it is none. */
+  /** Takes over the servers of a table; `describe` returns undefined for what is none. */
   servers(
     { path, shown = path }: { readonly path: KeyPath; readonly shown?: KeyPath },
-    describe: (server: TomlTable, name: string) => Omit<ForeignServer, "name" | "origin"> | undefined,
+    describe: (server: TomlTable, name: string) => ServerDescription | undefined,
   ): void {
     const servers = path.reduce<unknown>(
       (value, part) => isTable(value) ? value[part] : undefined,
       this.table,
     );
     for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
-      const origin = { ...this.origin([...shown, name]), place: this.place([...path, name]) };
+      const origin = { ...this.origin([...shown, name]), place: this.#place([...path, name]) };
       const described = isTable(server) ? describe(server, name) : undefined;
-      if (described) takeServer(this.plan, { ...described, name, origin });
+      if (described) takeServer(this.plan, origin, name, described);
       else this.plan.leave(origin, "it is no description of a server");
     }
   }
@@ -123,8 +132,7 @@ export class ForeignDocument implements ForeignFile {
     for (const [key, type] of Object.entries(types)) {
       const value = this.table[key];
       const fits = type === "any" || (type === "table" ? isTable(value) : typeof value === "string");
-      if (value === undefined || fits) continue;
-      this.leave([key], `it is no ${type}`);
+      if (value !== undefined && !fits) this.leave([key], `it is no ${type}`);
     }
   }
 
@@ -136,22 +144,14 @@ export class ForeignDocument implements ForeignFile {
   }
 }
 
-interface Shown {
-  readonly shown?: unknown;
-  readonly note?: string | undefined;
-}
-
 /** State files of other agents hold whole histories. */
 const MAX_BYTES = 64 << 20;
 
 /**
- * Reads a file, JSON with comments or TOML by its name. Undefined when it is missing, or when it cannot be
- * used: then a problem says where and why.
+ * Reads a file, in the format of its name. Undefined when it is missing, or when it cannot be used: then a
+ * problem has the place and the reason.
  */
-export async function readForeign(
-  file: ForeignFile,
-  plan: ImportPlan,
-): Promise<ForeignDocument | undefined> {
+export async function readSource(file: SourceFile, plan: ImportPlan): Promise<SourceDocument | undefined> {
   const { path } = file;
   const { problems } = plan;
   const text = readText(path, problems);
@@ -163,10 +163,8 @@ export async function readForeign(
     : path.endsWith(".toml")
     ? fromToml(path, text, problems)
     : await fromJson(path, text, problems);
-  return contents && new ForeignDocument(file, { ...contents, plan });
+  return contents && new SourceDocument(file, contents, plan);
 }
-
-type Contents = Pick<ForeignDocument, "table" | "place">;
 
 const STRING = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
 const CALL = new RegExp(String.raw`\bprefix_rule\s*\((?<body>(?:${STRING}|[^)"'])*)\)`, "g");
@@ -194,7 +192,7 @@ function fromRules(file: string, text: string): Contents {
 /** Reads an agent or a command of opencode, by the directory it is in, as its settings would hold it. */
 function fromMarkdown(file: string, text: string, problems: ConfigProblem[]): Contents | undefined {
   const { fields, body, problems: notes } = parseFrontmatter(text);
-  // A text with a colon that should be in quotes is understood all the same.
+  // A text with a colon that should be in quotes is understood nevertheless.
   const problem = notes.find(({ text }) => !text.includes("colon"));
   if (problem) {
     problems.push({ ...unusable(file, problem.text), place: { file, line: problem.line } });
@@ -231,22 +229,12 @@ async function fromJson(
   text: string,
   problems: ConfigProblem[],
 ): Promise<Contents | undefined> {
-  const json = await parseJsonc(text);
-  if ("fault" in json) {
-    const { fault, ...position } = json;
-    problems.push({
-      level: "error",
-      message: `Cannot read the JSON here: ${fault}`,
-      remedy: "Correct it; nothing is imported from this file",
-      place: { file, ...position },
-    });
-    return undefined;
-  }
-  if (!isTable(json.value)) {
-    problems.push(unusable(file, "it holds no JSON object"));
-    return undefined;
-  }
-  return { table: json.value, place: (path) => ({ file, ...json.find(path) }) };
+  const remedy = "Correct it; nothing is imported from this file";
+  const json = await JsonFile.parse({ source: "user", file }, text, { level: "error", remedy }, problems);
+  if (!json) return undefined;
+  if (isTable(json.value)) return { table: json.value, place: (path) => json.place(path) };
+  problems.push(unusable(file, "it holds no JSON object"));
+  return undefined;
 }
 
 function readText(path: string, problems: ConfigProblem[]): string | undefined {
@@ -275,8 +263,4 @@ function unusable(file: string, reason: string): ConfigProblem {
     remedy: "Correct it, or name another file with --from",
     place: { file },
   };
-}
-
-function plain(value: unknown): string {
-  return JSON.stringify(value) ?? String(value);
 }

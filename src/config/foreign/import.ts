@@ -1,17 +1,47 @@
+/** Takes over the settings of other agents: what our own files would become, and what has no counterpart. */
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
-import type { ConfigProblem } from "../problem.ts";
-import { planClaude } from "./claude_import.ts";
+import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
+import { planClaude } from "./claude.ts";
 import { planCodex } from "./codex.ts";
-import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
-import { lazyDotenv, readText } from "../load/read_text.ts";
+import { readSource, type SourceDocument, type SourceFile } from "./document.ts";
+import type { ImportContext } from "./files.ts";
 import { planOpencode } from "./opencode.ts";
-import type { Surroundings } from "./foreign_files.ts";
-import { type AgentName, type FoundKey, ImportPlan, type Left, serversOf } from "./plan.ts";
+import {
+  type AgentName,
+  type Change,
+  type FoundKey,
+  ImportPlan,
+  type Left,
+  serversOf,
+  type Step,
+} from "./plan.ts";
 import { planReasonix } from "./reasonix.ts";
-import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
+import { checkLayer, lazyDotenv, readProjectText, readText } from "../load/layer.ts";
+import type { ConfigProblem } from "../problem.ts";
+import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../schema/json_schema.ts";
+import { formatLocation } from "../../core/mod.ts";
+import { join, parentOf } from "../../path/lexical.ts";
+import { exists } from "../../path/probe.ts";
+import { canonicalJson } from "../../util/json.ts";
 
 export { writeConfig } from "../edit/edit.ts";
-export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./foreign_files.ts";
+export { AGENTS, filesFrom, findFiles, usualFiles } from "./files.ts";
+
+/** The result of a step: it is written, is present already, or is overridden by our file. */
+export interface Outcome extends Step {
+  readonly file: string;
+  readonly state: "new" | "present" | "kept";
+}
+
+/** One of our files, as it is and as it would be. */
+interface TargetFile {
+  readonly path: string;
+  /** Others read it, too: it belongs to the project. */
+  readonly shared: boolean;
+  /** The present text; empty when there is no file. */
+  readonly before: string;
+  readonly after: string;
+}
 
 /** Everything that an import would do, and what it cannot do. */
 export interface ImportPreview {
@@ -28,7 +58,7 @@ export interface ImportPreview {
   readonly files: readonly TargetFile[];
 }
 
-type Planner = (documents: readonly ForeignDocument[], cwd: string) => void | Promise<void>;
+type Planner = (documents: readonly SourceDocument[], cwd: string) => void | Promise<void>;
 
 const PLANNERS: Readonly<Record<AgentName, Planner>> = {
   claude: planClaude,
@@ -44,30 +74,24 @@ const PLANNERS: Readonly<Record<AgentName, Planner>> = {
  * @throws {ReasonixError} when one of our own files cannot be read
  */
 export async function previewImport(
-  sources: readonly ForeignFile[],
-  { cwd, home, env }: Surroundings,
+  sources: readonly SourceFile[],
+  { cwd, home, env }: ImportContext,
   only?: "servers",
 ): Promise<ImportPreview> {
   const whole = new ImportPlan();
-  const documents: ForeignDocument[] = [];
+  const documents: SourceDocument[] = [];
   for (const source of sources) {
-    const document = await readForeign(source, whole);
+    const document = await readSource(source, whole);
     if (document) documents.push(document);
   }
-  for (const agent of Object.keys(PLANNERS) as AgentName[]) {
-    await PLANNERS[agent](documents.filter((document) => document.agent === agent), cwd);
+  for (const [agent, plan] of Object.entries(PLANNERS)) {
+    await plan(documents.filter((document) => document.agent === agent), cwd);
   }
   const plan = only === "servers" ? serversOf(whole) : whole;
-  const user = await resolveSteps(plan, {
-    path: userConfigFile({ home, env }),
-    directory: home,
-    shared: false,
-  });
-  const project = await resolveSteps(plan, {
-    path: projectConfigFile(cwd),
-    directory: `${cwd}/.reasonix`,
-    shared: true,
-  });
+  const user = new Target(userConfigFile({ home, env }), home, false);
+  const project = new Target(projectConfigFile(cwd), `${cwd}/.reasonix`, true);
+  await user.apply(plan.steps.filter(({ origin }) => origin.scope === "user"));
+  await project.apply(plan.steps.filter(({ origin }) => origin.scope === "project"));
   const saved = lazyDotenv(() => readText(`${home}/.env`, []));
   return {
     outcomes: [...user.outcomes, ...project.outcomes],
@@ -80,4 +104,178 @@ export async function previewImport(
     problems: plan.problems,
     files: [...user.files, ...project.files].filter(({ before, after }) => before !== after),
   };
+}
+
+const HEADER =
+  "# Reasonix configuration, begun by `reasonix config import`. Every setting: reasonix config show\n";
+
+type FileChange = Extract<Change, { kind: "file" }>;
+/** A change of our configuration file. */
+type Setting = Exclude<Change, FileChange>;
+type SettingStep = Step & { readonly change: Setting };
+type Result = Pick<Outcome, "state"> & { readonly note?: string | undefined };
+
+/**
+ * Our configuration file of one scope, and the Markdown files that steps add to its directory. What is there
+ * already is kept; entries of lists are added. Nothing is written.
+ */
+class Target {
+  readonly outcomes: Outcome[] = [];
+  readonly left: Left[] = [];
+  readonly files: TargetFile[] = [];
+  readonly #path: string;
+  readonly #directory: string;
+  readonly #shared: boolean;
+  #table: TomlTable = {};
+  #hasProviders = false;
+  #steps: readonly Step[] = [];
+  /** The step that set something first, by what it sets. */
+  readonly #first = new Map<string, SettingStep>();
+
+  constructor(path: string, directory: string, shared: boolean) {
+    this.#path = path;
+    this.#directory = directory;
+    this.#shared = shared;
+  }
+
+  /** @throws {ReasonixError} when the file cannot be read or changed */
+  async apply(steps: readonly Step[]): Promise<void> {
+    const { before, after } = await rewriteConfig(this.#path, (table) => {
+      this.#table = table;
+      this.#hasProviders = Array.isArray(table.providers) && table.providers.length > 0;
+      this.#steps = steps;
+      for (const step of steps) this.#step(step);
+    }, HEADER);
+    this.files.unshift({ path: this.#path, shared: this.#shared, before, after });
+  }
+
+  #step({ origin, change, note }: Step): void {
+    if (change.kind === "file") {
+      const file = join(this.#directory, change.path);
+      const result = this.#addFile(file, change);
+      return this.#outcome({ origin, change }, file, { ...result, note: result.note ?? note });
+    }
+    const isRefused = this.#shared && change.kind !== "entry" && isUserOnly(change.key);
+    const why = isRefused
+      ? `only your own file can set ${change.key}, where it would count everywhere`
+      : faultOf(change);
+    if (why !== undefined) return void this.left.push({ origin, why });
+    const result = this.#set({ origin, change });
+    this.#outcome({ origin, change }, this.#path, result.state === "new" ? { ...result, note } : result);
+  }
+
+  #outcome(step: Step, file: string, { state, note }: Result): void {
+    this.outcomes.push({ ...step, file, state, ...(note === undefined ? {} : { note }) });
+  }
+
+  /** Adds a file; one that is there stays as it is. */
+  #addFile(file: string, { text }: FileChange): Result {
+    // A link of the project could lead the file anywhere.
+    if (this.#shared && [this.#directory, parentOf(file)].some(isLink)) {
+      return { state: "kept", note: "its directory is a link" };
+    }
+    const planned = this.files.find((other) => other.path === file)?.after;
+    const present = planned ?? readProjectText(file, []) ?? (exists(file) ? "" : undefined);
+    if (present === undefined) {
+      this.files.push({ path: file, shared: this.#shared, before: "", after: text });
+      return { state: "new" };
+    }
+    if (present !== text) return { state: "kept", note: "there is such a file; yours is kept" };
+    return { state: "present", note: planned === undefined ? "there already" : "said above" };
+  }
+
+  #set(step: SettingStep): Result {
+    const { change } = step;
+    const stricter = this.#stricter(change);
+    if (stricter) return { state: "kept", note: `${formatLocation(stricter.origin.place)} is stricter` };
+    const first = this.#first.get(nameOf(change));
+    const isSame = this.#compare(change);
+    if (isSame === undefined) {
+      if (change.kind === "set" && change.key === "default_model" && this.#hasProviders) {
+        return { state: "kept", note: "your first provider stays the default one" };
+      }
+      apply(this.#table, change);
+      this.#first.set(nameOf(change), step);
+      return { state: "new" };
+    }
+    if (isSame) return { state: "present", note: first ? "said above" : "there already" };
+    return {
+      state: "kept",
+      note: first ? `${formatLocation(first.origin.place)} says it first` : this.#yours(change),
+    };
+  }
+
+  /** Finds the step with a stricter value of the same setting. */
+  #stricter(change: Setting): Step | undefined {
+    if (change.kind !== "set") return undefined;
+    const schema = schemaAt(parseKeyPath(change.key));
+    const order = schema.project === "stricter" ? schema.enum ?? [] : [];
+    const rank = order.indexOf(String(change.value));
+    return this.#steps.find(({ change: other }) =>
+      other.kind === "set" && other.key === change.key && order.indexOf(String(other.value)) < rank
+    );
+  }
+
+  /** Compares a change with the file; undefined when that has no such value. */
+  #compare(change: Setting): boolean | undefined {
+    if (change.kind === "entry") {
+      const { list, entry } = change;
+      const entries = this.#table[list];
+      const present = Array.isArray(entries)
+        ? entries.filter(isTable).find(({ name }) => name === entry.name)
+        : undefined;
+      return present &&
+        Object.entries(entry).every(([key, value]) => canonicalJson(present[key]) === canonicalJson(value));
+    }
+    const value = valueAt(this.#table, parseKeyPath(change.key));
+    if (change.kind === "item") {
+      const same = canonicalJson(change.item);
+      return Array.isArray(value) && value.some((item) => canonicalJson(item) === same) ? true : undefined;
+    }
+    return value === undefined ? undefined : canonicalJson(value) === canonicalJson(change.value);
+  }
+
+  #yours(change: Setting): string {
+    const present = change.kind === "entry"
+      ? `has an entry ${JSON.stringify(change.entry.name)}`
+      : `says ${JSON.stringify(valueAt(this.#table, parseKeyPath(change.key)))}`;
+    return `your file ${present}; yours is kept`;
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isSymlink;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the reason why our file cannot hold a change: another program may have accepted any value. */
+function faultOf(change: Setting): string | undefined {
+  const table: TomlTable = {};
+  apply(table, change);
+  const message = checkLayer({ source: "user", table }).find(({ level }) => level === "error")?.message;
+  return message === undefined ? undefined : message.charAt(0).toLowerCase() + message.slice(1);
+}
+
+/** A setting or entry by one name, whatever its value. */
+function nameOf(change: Setting): string {
+  if (change.kind === "entry") return `${change.list}.${change.entry.name}`;
+  return change.kind === "set" ? change.key : `${change.key} ${canonicalJson(change.item)}`;
+}
+
+function apply(table: TomlTable, change: Setting): void {
+  const path = change.kind === "entry" ? [change.list] : parseKeyPath(change.key).map(String);
+  const last = path.pop() ?? "";
+  let here = table;
+  for (const part of path) {
+    const next = here[part];
+    here = isTable(next) ? next : (here[part] = {}) as TomlTable;
+  }
+  if (change.kind === "set") here[last] = change.value;
+  else {
+    const list = Array.isArray(here[last]) ? here[last] : [];
+    here[last] = [...list, change.kind === "entry" ? change.entry : change.item];
+  }
 }

@@ -1,10 +1,10 @@
-import type { ProviderTable } from "../edit/provider.ts";
-import { isFault, readRule } from "../../rule/mod.ts";
+import type { ProviderTable } from "../edit/edit.ts";
+import type { SourceDocument } from "./document.ts";
+import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import type { ForeignDocument } from "./document.ts";
-import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
+import { isFault, readRule } from "../../rule/mod.ts";
 
 /** Settings with a plan, and their types. */
 const SETTINGS = {
@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Plans what opencode's settings become, those of version 1 and of version 2. */
-export function planOpencode(documents: readonly ForeignDocument[]): void {
+export function planOpencode(documents: readonly SourceDocument[]): void {
   for (const document of documents) {
     document.leaveMistyped(SETTINGS);
     planModels(document);
@@ -42,8 +42,8 @@ export function planOpencode(documents: readonly ForeignDocument[]): void {
   }
 }
 
-function planModels(document: ForeignDocument): void {
-  const { table } = document;
+function planModels(document: SourceDocument): void {
+  const { plan, table } = document;
   const section = isTable(table.providers) ? "providers" : "provider";
   const tables = isTable(table[section]) ? table[section] : {};
   const [, chosen = "", model = ""] = /^([^/]+)\/(.+)$/.exec(String(table.model ?? "")) ?? [];
@@ -51,27 +51,22 @@ function planModels(document: ForeignDocument): void {
   for (const name of new Set([...Object.keys(tables), ...(chosen === "" ? [] : [chosen])])) {
     const settings = isTable(tables[name]) ? tables[name] : undefined;
     const origin = settings ? document.origin([section, name]) : document.origin(["model"], table.model);
-    const entry = providerEntry(document.plan, origin, {
+    const planned = providerEntry(plan, origin, {
       name,
       settings: settings ?? {},
       model: name === chosen ? model : "",
     });
-    if ("why" in entry) document.plan.leave(origin, String(entry.why));
-    else {
-      const { note, ...rest } = entry;
-      document.plan.take(
-        origin,
-        { kind: "entry", list: "providers", entry: rest as ProviderTable },
-        note as string | undefined,
-      );
-      written.add(name);
+    if (typeof planned === "string") {
+      plan.leave(origin, planned);
+      continue;
     }
+    plan.take(origin, { kind: "entry", list: "providers", entry: planned.entry }, planned.note);
+    written.add(name);
   }
   if (table.model === undefined) return;
   const origin = document.origin(["model"], table.model);
-  if (written.has(chosen)) {
-    document.plan.take(origin, { kind: "set", key: "default_model", value: table.model });
-  } else document.plan.leave(origin, "its provider is not taken over");
+  if (written.has(chosen)) plan.take(origin, { kind: "set", key: "default_model", value: table.model });
+  else plan.leave(origin, "its provider is not taken over");
 }
 
 interface Described {
@@ -81,42 +76,43 @@ interface Described {
   readonly model: string;
 }
 
-function providerEntry(plan: ImportPlan, origin: Origin, { name, settings, model }: Described): TomlTable {
+/** Returns the entry of a provider, or the reason why there is none. */
+function providerEntry(
+  plan: ImportPlan,
+  origin: Origin,
+  { name, settings, model }: Described,
+): { readonly entry: ProviderTable; readonly note?: string } | string {
   const options = [settings.options, settings.settings].find(isTable) ?? {};
   const vendor = VENDORS.find((candidate) => candidate.name === (ALIASES[name] ?? name));
-  const speaks = String(settings.npm ?? settings.package ?? "");
+  const adapter = String(settings.npm ?? settings.package ?? "");
   const url = options.baseURL ?? settings.api;
-  const compatible = /openai(?:-compatible)?$/.test(speaks) || speaks === "";
-  if (typeof url === "string" ? !compatible : !vendor) {
-    return {
-      why: typeof url === "string"
-        ? `it speaks through ${speaks}; only OpenAI-compatible servers are there`
-        : "it has no address",
-    };
+  if (typeof url !== "string") {
+    if (!vendor) return "it has no address";
+  } else if (adapter !== "" && !/openai(?:-compatible)?$/.test(adapter)) {
+    return `it speaks through ${adapter}; only OpenAI-compatible servers are there`;
   }
   const described = isTable(settings.models) ? settings.models : {};
   const models = [...new Set([...(model === "" ? [] : [model]), ...Object.keys(described)])];
-  if (models.length === 0) return { why: "no model of it is named; `reasonix setup` lists them" };
+  if (models.length === 0) return "no model of it is named; `reasonix setup` lists them";
   const owner = { plan, origin, name };
   const { context_window: _, models: __, default: ___, ...known } = vendor && typeof url !== "string"
     ? vendorEntry(vendor)
     : {} as TomlTable;
-  const key = keyName(plan, origin, { name, options, settings, known: vendor?.keyName });
+  const key = keyName(owner, { options, settings, known: vendor?.keyName });
   const headers = safeHeaders(mapValues(options.headers), owner);
-  return {
+  const entry = {
     ...known,
     name,
     ...(typeof url === "string" ? { base_url: safeText(variables(url), owner) } : {}),
     models,
     default: models[0],
-    ...key,
+    ...(key === undefined ? {} : { api_key_env: key }),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
     ...(models[0] === vendor?.models[0] && vendor?.window ? { context_window: vendor.window } : {}),
     ...windowOf(described, models),
-    ...(/\/openai$/.test(speaks) && known.kind === undefined
-      ? { note: "asked for chat completions, not responses" }
-      : {}),
   };
+  const isChat = /\/openai$/.test(adapter) && known.kind === undefined;
+  return { entry, ...(isChat ? { note: "asked for chat completions, not responses" } : {}) };
 }
 
 /** Names that opencode has for vendors. */
@@ -126,35 +122,29 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 function keyName(
-  plan: ImportPlan,
-  origin: Origin,
-  { name, options, settings, known }: {
-    readonly name: string;
+  { plan, origin, name }: { readonly plan: ImportPlan; readonly origin: Origin; readonly name: string },
+  { options: { apiKey }, settings, known }: {
     readonly options: TomlTable;
     readonly settings: TomlTable;
     readonly known: string | undefined;
   },
-): TomlTable {
-  const { apiKey } = options;
-  const listed = Array.isArray(settings.env)
-    ? settings.env.find((item) => typeof item === "string")
-    : undefined;
+): string | undefined {
   if (typeof apiKey !== "string" || apiKey === "") {
-    const usual = listed ?? known;
-    return usual === undefined ? {} : { api_key_env: usual };
+    const listed = Array.isArray(settings.env)
+      ? settings.env.find((item) => typeof item === "string")
+      : undefined;
+    return listed ?? known;
   }
   const reference = /^\{env:(\w+)\}$/.exec(apiKey)?.[1];
-  if (reference !== undefined) return { api_key_env: reference };
+  if (reference !== undefined) return reference;
   const wanted = known ?? variableName(name, "api_key");
   const file = /^\{file:(.+)\}$/.exec(apiKey)?.[1];
-  if (file !== undefined) {
-    plan.notices.push(`Put the content of ${file} into .env as ${wanted}`);
-    return { api_key_env: wanted };
-  }
-  return { api_key_env: plan.key({ name: wanted, value: apiKey, origin }, variableName(name, "key")) };
+  if (file === undefined) return plan.key({ name: wanted, value: apiKey, origin }, variableName(name, "key"));
+  plan.notices.push(`Put the content of ${file} into .env as ${wanted}`);
+  return wanted;
 }
 
-/** The smallest window that is told of the models, so that none of them overflows. */
+/** The smallest known window of the models, so that none of them overflows. */
 function windowOf(described: TomlTable, models: readonly string[]): TomlTable {
   const windows = models.map((model) => described[model]).flatMap((model) => {
     const limit = isTable(model) && isTable(model.limit) ? model.limit.context : undefined;
@@ -163,7 +153,7 @@ function windowOf(described: TomlTable, models: readonly string[]): TomlTable {
   return windows.length > 0 ? { context_window: Math.min(...windows) } : {};
 }
 
-function planServers(document: ForeignDocument): void {
+function planServers(document: SourceDocument): void {
   const mcp = isTable(document.table.mcp) ? document.table.mcp : {};
   const nested = isTable(mcp.servers) && !("type" in mcp.servers) && !("command" in mcp.servers);
   document.servers({ path: nested ? ["mcp", "servers"] : ["mcp"] }, (server) => {
@@ -171,30 +161,27 @@ function planServers(document: ForeignDocument): void {
     if ([type, server.command, url].every((value) => value === undefined)) return undefined;
     const [command, ...args] = Array.isArray(server.command) ? server.command.map(variables) : [];
     return {
-      ...{ type, command, args, cwd },
-      env: mapValues(server.environment),
-      url: typeof url === "string" ? variables(url) : undefined,
-      headers: mapValues(server.headers),
-      enabled: server.enabled !== false && server.disabled !== true,
-      notes: [
-        ...(typeof server.timeout === "number" ? [`without timeout ${server.timeout}`] : []),
-        ...(server.oauth !== undefined && server.oauth !== false ? ["without oauth"] : []),
+      entry: {
+        ...{ type, command, args, cwd },
+        env: mapValues(server.environment),
+        url: typeof url === "string" ? variables(url) : undefined,
+        headers: mapValues(server.headers),
+        enabled: server.enabled !== false && server.disabled !== true,
+      },
+      without: [
+        ...(typeof server.timeout === "number" ? [`timeout ${server.timeout}`] : []),
+        ...(server.oauth !== undefined && server.oauth !== false ? ["oauth"] : []),
       ],
     };
   });
 }
 
-function planInstructions(document: ForeignDocument): void {
+function planInstructions(document: SourceDocument): void {
   const refuse = (text: string) => {
-    if (/^https?:/.test(text)) return { why: "instructions are files, not addresses" };
-    const isRelative = document.scope === "user" && !/^[~/]/.test(text);
-    return isRelative ? { why: "it counts from each project" } : undefined;
+    if (/^https?:/.test(text)) return "instructions are files, not addresses";
+    return document.scope === "user" && !/^[~/]/.test(text) ? "it counts from each project" : undefined;
   };
-  document.items(["instructions"], {
-    value: document.table.instructions,
-    key: "instructions",
-    refuse,
-  });
+  document.items(["instructions"], { value: document.table.instructions, key: "instructions", refuse });
 }
 
 /** `{env:NAME}` in our words. */
@@ -239,7 +226,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
 const STRICTNESS: readonly Answer[] = ["allow", "ask", "deny"];
 
 /** Plans what opencode's permissions become: here deny goes before ask, and ask before allow. */
-function planOpencodeRules(document: ForeignDocument): void {
+function planOpencodeRules(document: SourceDocument): void {
   const lines = linesOf(document);
   const general = lines.findLast(({ tool }) => tool === "*");
   const families = new Map<string, Line[]>();
@@ -353,7 +340,7 @@ function takeRule(plan: ImportPlan, { answer, origin }: Line, item: string, note
   plan.take(origin, { kind: "item", key: `permissions.${answer}`, item }, note);
 }
 
-function linesOf(document: ForeignDocument): Line[] {
+function linesOf(document: SourceDocument): Line[] {
   const { permission, permissions } = document.table;
   if (Array.isArray(permissions)) {
     return permissions.flatMap((item, index) => versionTwo(document, item, index));
@@ -371,7 +358,7 @@ function linesOf(document: ForeignDocument): Line[] {
   });
 }
 
-function versionTwo(document: ForeignDocument, item: unknown, index: number): Line[] {
+function versionTwo(document: SourceDocument, item: unknown, index: number): Line[] {
   const path = ["permissions", index];
   if (!isTable(item)) {
     document.leave(path, "it is no permission", item);
@@ -383,7 +370,7 @@ function versionTwo(document: ForeignDocument, item: unknown, index: number): Li
 }
 
 function lineOf(
-  document: ForeignDocument,
+  document: SourceDocument,
   path: KeyPath,
   { tool, pattern, value }: { readonly tool: string; readonly pattern: string; readonly value: unknown },
 ): Line[] {
@@ -421,7 +408,7 @@ function strictest(answers: readonly unknown[]): Answer {
 }
 
 /** The older switches of single tools. */
-function planTools(document: ForeignDocument): void {
+function planTools(document: SourceDocument): void {
   const { tools } = document.table;
   for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
     const path = ["tools", name];
@@ -436,7 +423,7 @@ function planTools(document: ForeignDocument): void {
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
 
 /** Plans the agents and commands of opencode as Markdown files. */
-function planOpencodeFiles(document: ForeignDocument): void {
+function planOpencodeFiles(document: SourceDocument): void {
   const { table } = document;
   const sections = { agent: agentFile, agents: agentFile, command: commandFile, commands: commandFile };
   for (const [section, describe] of Object.entries(sections)) {
@@ -463,22 +450,8 @@ type Made =
   | { readonly why: string };
 
 /** Fields of an agent that are looked at one by one, or that only its looks depend on. */
-const AGENT_FIELDS = [
-  "description",
-  "mode",
-  "model",
-  "prompt",
-  "temperature",
-  "top_p",
-  "steps",
-  "maxSteps",
-  "tools",
-  "permission",
-  "disable",
-  "hidden",
-  "color",
-  "name",
-];
+const AGENT_FIELDS = ("description mode model prompt temperature top_p steps " +
+  "maxSteps tools permission disable hidden color name").split(" ");
 
 function agentFile(agent: TomlTable): Made {
   const { description = "", model, prompt = "", temperature, top_p, tools, permission } = agent;

@@ -1,9 +1,9 @@
-import type { SourceLocation } from "../../core/mod.ts";
-import { createRedactor } from "../../util/redact.ts";
-import type { ProviderTable } from "../edit/provider.ts";
+import type { ProviderTable } from "../edit/edit.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import type { SourceLocation } from "../../core/mod.ts";
+import { createRedactor } from "../../util/redact.ts";
 
 export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
 
@@ -172,70 +172,66 @@ function mapTexts(values: unknown, map: (value: string, name: string) => string)
   );
 }
 
-/** An MCP server as another agent describes it, in our words. */
-export interface ForeignServer {
-  readonly name: string;
-  readonly origin: Origin;
-  readonly type?: unknown;
-  readonly command?: unknown;
-  readonly args?: unknown;
-  readonly env?: unknown;
-  readonly url?: unknown;
-  readonly headers?: unknown;
-  readonly enabled: boolean;
-  readonly cwd?: unknown;
-  readonly headersHelper?: unknown;
-  readonly oauth?: TomlTable | undefined;
-  readonly timeoutSeconds?: number;
-  readonly startupSeconds?: number;
-  readonly enabledTools?: readonly string[];
-  readonly disabledTools?: readonly string[];
+/** An MCP server of another agent as an entry of `[[plugins]]`, with its secrets and without a name. */
+export interface ServerDescription {
+  readonly entry: TomlTable;
   /** Parts without a counterpart. */
-  readonly notes: readonly string[];
+  readonly without: readonly string[];
 }
 
 const REMOTE = ["http", "streamable-http", "sse"];
 
-/** Takes over a server as an entry of `[[plugins]]`; what it lacks is said. */
-export function takeServer(plan: ImportPlan, server: ForeignServer): void {
-  const { name, origin } = server;
+/** Takes over a server as an entry of `[[plugins]]`, its secrets lifted into variables. */
+export function takeServer(
+  plan: ImportPlan,
+  origin: Origin,
+  name: string,
+  { entry: server, without }: ServerDescription,
+): void {
   const owner = { plan, origin, name };
-  const type = typeText(server);
-  if (type !== "stdio" && !REMOTE.includes(type)) {
+  const type = transportOf(server);
+  const isRemote = REMOTE.includes(type);
+  if (type !== "stdio" && !isRemote) {
     return plan.leave(origin, `the transport ${JSON.stringify(type)} is not there; stdio, http and sse are`);
   }
-  const needed = type === "stdio" ? "command" : "url";
-  if (typeof server[needed] !== "string" || server[needed] === "") {
-    return plan.leave(origin, `the server has no ${needed}`);
-  }
+  const needed = isRemote ? "url" : "command";
+  const target = server[needed];
+  if (typeof target !== "string" || target === "") return plan.leave(origin, `the server has no ${needed}`);
   const env = safeEnvironment(server.env, owner);
   const headers = safeHeaders(server.headers, owner);
   const args = safeArguments(server.args, owner);
-  const isRemote = type !== "stdio";
-  const texts = (value: unknown) => typeof value === "string" ? value : undefined;
-  const entry: TomlTable & { name: string } = {
+  const text = (value: unknown) => typeof value === "string" ? value : undefined;
+  const entry: ProviderTable = {
     name,
     ...given(
       isRemote
-        ? { type, url: safeText(String(server.url), owner, "api_key") }
-        : { command: safeText(String(server.command), owner), args },
+        ? {
+          type,
+          url: safeText(target, owner, "api_key"),
+          env,
+          headers,
+          headers_helper: text(server.headers_helper),
+        }
+        : { command: safeText(target, owner), args, env, headers, cwd: text(server.cwd) },
     ),
-    ...given({
-      env,
-      headers,
-      ...(isRemote ? { headers_helper: texts(server.headersHelper) } : { cwd: texts(server.cwd) }),
-    }),
     ...(server.oauth && isRemote ? { oauth: server.oauth } : {}),
     ...given({
-      startup_timeout_seconds: server.startupSeconds,
-      call_timeout_seconds: server.timeoutSeconds,
-      enabled_tools: server.enabledTools,
-      disabled_tools: server.disabledTools,
+      startup_timeout_seconds: server.startup_timeout_seconds,
+      call_timeout_seconds: server.call_timeout_seconds,
+      enabled_tools: server.enabled_tools,
+      disabled_tools: server.disabled_tools,
     }),
-    ...(server.enabled ? {} : { enabled: false }),
+    ...(server.enabled === false ? { enabled: false } : {}),
   };
-  const note = server.notes.length > 0 ? server.notes.join("; ") : undefined;
+  const note = without.length > 0 ? without.map((part) => `without ${part}`).join("; ") : undefined;
   plan.take(origin, { kind: "entry", list: "plugins", entry }, note);
+}
+
+function transportOf({ type, command, url }: TomlTable): string {
+  if (typeof type === "string" && type !== "") {
+    return type === "local" ? "stdio" : type === "remote" ? "http" : type;
+  }
+  return url !== undefined && command === undefined ? "http" : "stdio";
 }
 
 /** Keeps the values that are neither missing nor 0 nor an empty list or table. */
@@ -259,11 +255,4 @@ export function serversOf(whole: ImportPlan): ImportPlan {
   const entries = JSON.stringify(plan.steps.map(({ change }) => change));
   plan.keys.push(...whole.keys.filter(({ name }) => entries.includes(`\${${name}}`)));
   return plan;
-}
-
-function typeText({ type, command, url }: ForeignServer): string {
-  if (typeof type === "string" && type !== "") {
-    return type === "local" ? "stdio" : type === "remote" ? "http" : type;
-  }
-  return url !== undefined && command === undefined ? "http" : "stdio";
 }

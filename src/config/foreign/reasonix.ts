@@ -1,5 +1,6 @@
-import { lazyDotenv } from "../load/read_text.ts";
-import { parentOf } from "../../path/lexical.ts";
+import type { SourceDocument } from "./document.ts";
+import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
+import { lazyDotenv } from "../load/layer.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import {
   childSchema,
@@ -8,18 +9,17 @@ import {
   type JsonSchema,
   type TomlTable,
 } from "../schema/json_schema.ts";
-import type { ForeignDocument } from "./document.ts";
-import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./plan.ts";
+import { parentOf } from "../../path/lexical.ts";
 
 /** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
-export function planReasonix(documents: readonly ForeignDocument[]): void {
+export function planReasonix(documents: readonly SourceDocument[]): void {
   for (const document of documents) {
     planTable(document, document.table, []);
     planKeys(document);
   }
 }
 
-function planTable(document: ForeignDocument, table: TomlTable, path: KeyPath): void {
+function planTable(document: SourceDocument, table: TomlTable, path: KeyPath): void {
   for (const [name, value] of Object.entries(table)) {
     const here = [...path, name];
     const schema = schemaOf(here);
@@ -27,7 +27,7 @@ function planTable(document: ForeignDocument, table: TomlTable, path: KeyPath): 
     else if (here.length === 1 && (name === "providers" || name === "plugins")) {
       planEntries(document, name);
     } else if (schema.properties && isTable(value)) planTable(document, value, here);
-    else if (schema.secret) document.leave(here, "a secret is not copied; set it anew");
+    else if (schema.secret) document.leave(here, "a secret is not copied; set it again");
     else planValue(document, here, { schema, value });
   }
 }
@@ -37,7 +37,7 @@ function schemaOf(path: KeyPath): JsonSchema | undefined {
 }
 
 function planValue(
-  document: ForeignDocument,
+  document: SourceDocument,
   path: KeyPath,
   { schema, value }: { readonly schema: JsonSchema; readonly value: unknown },
 ): void {
@@ -59,7 +59,7 @@ function unusedNote(path: KeyPath): string | undefined {
   return idle === undefined ? undefined : idle === "obsolete" ? "has no effect" : "has no effect yet";
 }
 
-function planEntries(document: ForeignDocument, list: "providers" | "plugins"): void {
+function planEntries(document: SourceDocument, list: "providers" | "plugins"): void {
   const entries = document.table[list];
   const known = CONFIG_SCHEMA.properties?.[list]?.items?.properties ?? {};
   (Array.isArray(entries) ? entries : []).forEach((entry: unknown, index) => {
@@ -82,7 +82,7 @@ function planEntries(document: ForeignDocument, list: "providers" | "plugins"): 
 }
 
 /** Plans the keys of the file next to the configuration. */
-function planKeys(document: ForeignDocument): void {
+function planKeys(document: SourceDocument): void {
   const file = `${parentOf(document.path)}/.env`;
   const saved = lazyDotenv(() => {
     try {

@@ -1,13 +1,13 @@
-import type { SourceLocation } from "../../core/mod.ts";
+import type { EnvLookup } from "../config_paths.ts";
+import { SETTINGS_KEYS } from "../foreign/claude.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
-import { entryItem, type TrustItem } from "../../trust/mod.ts";
-import type { HookEntry } from "../schema/hook_schema.ts";
+import { hookEntry } from "../project/project_policy.ts";
+import type { HookEntry } from "../schema/config_types.ts";
 import { CONFIG_SCHEMA, isTable } from "../schema/json_schema.ts";
-import { hookEntry } from "../plugins/plugin_trust.ts";
+import type { SourceLocation } from "../../core/mod.ts";
+import { entryItem, type TrustItem } from "../../trust/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
-import { SETTINGS_KEYS } from "../foreign/claude.ts";
-import type { EnvLookup } from "../config_paths.ts";
 
 /** A hook that the files describe and that counts. */
 export interface ConfiguredHook extends HookEntry {

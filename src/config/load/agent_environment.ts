@@ -1,12 +1,12 @@
-import { type LocalizedMessage, message, withRemedy } from "../../core/mod.ts";
 import type { EnvLookup } from "../config_paths.ts";
-import { ConfigError } from "../problem.ts";
-import { resolveModel } from "../query/models.ts";
-import type { TomlTable } from "../schema/json_schema.ts";
-import type { ProviderEntry } from "../schema/provider_schema.ts";
 import { fillDefaults } from "./defaults.ts";
 import { checkLayer, type Layer } from "./layer.ts";
 import { providersOf } from "./resolve.ts";
+import { ConfigError } from "../problem.ts";
+import { resolveModel } from "../query/models.ts";
+import type { ProviderEntry } from "../schema/config_types.ts";
+import type { TomlTable } from "../schema/json_schema.ts";
+import { type LocalizedMessage, message, withRemedy } from "../../core/mod.ts";
 
 /** Addresses of Alibaba Cloud's Model Studio, which take `DASHSCOPE_API_KEY`. */
 const DASHSCOPE = /^https:\/\/dashscope(?:-[a-z]+)?\.aliyuncs\.com(?:[/:]|$)/;

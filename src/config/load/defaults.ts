@@ -1,11 +1,9 @@
 import { checkConfig } from "./check.ts";
 import type { Layer } from "./layer.ts";
 import { ConfigError } from "../problem.ts";
-import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
-import type { ProviderEntry } from "../schema/provider_schema.ts";
-import type { Config, ConfigInput } from "../schema/schema.ts";
+import type { Config, ConfigInput, ProviderEntry } from "../schema/config_types.ts";
+import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { builtInEntry, type HasKey, namedVendorEntry, type VendorEntry } from "../vendors.ts";
-import { valueAt } from "../schema/key_path.ts";
 
 /**
  * The settings when no file says anything: one vendor, so that a key is all a new user needs. Everything else

@@ -1,7 +1,8 @@
 import type { ParseError } from "jsonc-parser";
+import { type Layer, readProjectText, readText } from "./layer.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import type { TomlTable } from "../schema/json_schema.ts";
 import type { SourceLocation } from "../../core/mod.ts";
-import type { ConfigProblem, KeyPath } from "../problem.ts";
-import { readProjectText, readText } from "./read_text.ts";
 
 /** 1-based line and column. */
 export interface TextPosition {
@@ -9,14 +10,14 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/** A parsed text, and where its values stand. */
+/** A parsed text with the locations of its values. */
 export interface Jsonc {
   readonly value: unknown;
-  /** The place of a property or an item; of the nearest enclosing one when the path is not there. */
+  /** The location of a property or an item; of the nearest enclosing one when the path is not there. */
   find(path: KeyPath): TextPosition | undefined;
 }
 
-/** Says why a text is no JSON without any part of it, which may hold secrets. */
+/** The reason why a text is no JSON, without any part of it: it may hold secrets. */
 export interface JsoncFault extends TextPosition {
   readonly fault: string;
 }
@@ -71,37 +72,52 @@ interface Unusable {
   readonly remedy: string;
 }
 
-/** A JSON file in the form of another program: its value, places, and the problems found in it. */
+type JsonSource = Pick<JsonFile, "source" | "file">;
+
+/** A JSON file in the form of another program: its value, locations, and the problems found in it. */
 export class JsonFile {
-  readonly problems: ConfigProblem[] = [];
   readonly source: "user" | "project";
   readonly file: string;
   readonly value: unknown;
+  readonly problems: ConfigProblem[];
   readonly #json: Jsonc;
 
-  private constructor(source: "user" | "project", file: string, json: Jsonc) {
+  private constructor({ source, file }: JsonSource, json: Jsonc, problems: ConfigProblem[]) {
     this.source = source;
     this.file = file;
     this.value = json.value;
+    this.problems = problems;
     this.#json = json;
   }
 
   /** Opens a file if it is there; `wanted` tells by the text whether it has to be parsed. */
   static async open(
-    { source, file }: Pick<JsonFile, "source" | "file">,
-    { level = "warning", consequence = "", remedy }: Unusable,
+    source: JsonSource,
+    unusable: Unusable,
     problems: ConfigProblem[],
     wanted: (text: string) => boolean = () => true,
   ): Promise<JsonFile | undefined> {
+    const { level = "warning" } = unusable;
     const unread: ConfigProblem[] = [];
-    const text = source === "project" ? readProjectText(file, unread) : readText(file, unread);
+    const read = source.source === "project" ? readProjectText : readText;
+    const text = read(source.file, unread);
     problems.push(...unread.map((problem) => ({ ...problem, level })));
-    if (text === undefined || !wanted(text)) return undefined;
+    return text === undefined || !wanted(text)
+      ? undefined
+      : await JsonFile.parse(source, text, unusable, problems);
+  }
+
+  static async parse(
+    source: JsonSource,
+    text: string,
+    { level = "warning", consequence = "", remedy }: Unusable,
+    problems: ConfigProblem[],
+  ): Promise<JsonFile | undefined> {
     const json = await parseJsonc(text);
-    if (!("fault" in json)) return new JsonFile(source, file, json);
+    if (!("fault" in json)) return new JsonFile(source, json, problems);
     const { fault, ...position } = json;
     const message = `Cannot read the JSON here: ${fault}${consequence}`;
-    problems.push({ level, message, remedy, place: { file, ...position } });
+    problems.push({ level, message, remedy, place: { file: source.file, ...position } });
     return undefined;
   }
 
@@ -120,5 +136,57 @@ export class JsonFile {
     level: ConfigProblem["level"] = "warning",
   ): undefined {
     this.problems.push({ level, message, remedy, place: this.place(path) });
+  }
+}
+
+/** A layer made of a JSON file in another form; each of its parts is located where the file has it. */
+export class LayerBuilder {
+  readonly #json: JsonFile;
+  readonly #table: TomlTable = {};
+  readonly #origins = new Map<string, KeyPath>();
+
+  constructor(json: JsonFile) {
+    this.#json = json;
+  }
+
+  /** Sets a key; `origin` is its path in the file. */
+  set(path: readonly string[], value: unknown, origin: KeyPath): void {
+    const last = path.at(-1) ?? "";
+    this.#tableOf(path)[last] = value;
+    this.#origins.set(formatKey(path), origin);
+  }
+
+  /** Adds an item to a list. */
+  add(path: readonly string[], item: unknown, origin: KeyPath): void {
+    const table = this.#tableOf(path);
+    const last = path.at(-1) ?? "";
+    const list = Array.isArray(table[last]) ? table[last] : [];
+    this.#origins.set(formatKey([...path, list.length]), origin);
+    table[last] = [...list, item];
+  }
+
+  /** The layer; parts without an origin are at `start`. `names` maps keys of items to those of the file. */
+  layer(start: KeyPath, names: Readonly<Record<string, string>> = {}): Layer {
+    const { source, file } = this.#json;
+    return {
+      source,
+      file,
+      table: this.#table,
+      find: (path) => this.#json.find(this.#inFile(path, names) ?? start),
+    };
+  }
+
+  #tableOf(path: readonly string[]): TomlTable {
+    return path.slice(0, -1).reduce((table, name) => (table[name] ??= {}) as TomlTable, this.#table);
+  }
+
+  #inFile(path: KeyPath, names: Readonly<Record<string, string>>): KeyPath | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const origin = this.#origins.get(formatKey(path.slice(0, length)));
+      if (!origin) continue;
+      const [key, ...rest] = path.slice(length);
+      return key === undefined ? origin : [...origin, names[key] ?? key, ...rest];
+    }
+    return undefined;
   }
 }

@@ -1,11 +1,20 @@
 import { parse, TomlError } from "smol-toml";
-import { type LocalizedMessage, message, type SourceLocation, withRemedy } from "../../core/mod.ts";
-import { checkConfig, type Finding } from "./check.ts";
-import { Positions } from "./positions.ts";
+import { checkConfig, checkEntries, type Finding } from "./check.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
-import { readProjectText, readText } from "./read_text.ts";
-import { checkEntries } from "./check_entries.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import {
+  childSchema,
+  CONFIG_SCHEMA,
+  isTable,
+  type JsonSchema,
+  type TomlTable,
+} from "../schema/json_schema.ts";
+import {
+  errorMessage,
+  type LocalizedMessage,
+  message,
+  type SourceLocation,
+  withRemedy,
+} from "../../core/mod.ts";
 
 export type SourceName = "flag" | "environment" | "project" | "user" | "preset" | "default";
 
@@ -128,4 +137,322 @@ function syntaxRemedy(reason: string): LocalizedMessage {
     return message`close the quote on its line, or write """ around several lines`;
   }
   return message`correct this line; https://toml.io shows the syntax`;
+}
+
+/**
+ * Lays one table over another: tables join key by key, lists marked so are joined, entries with a name
+ * (providers, plugins) replace their namesakes and come first, anything else is replaced.
+ */
+export function mergeTables(
+  lower: TomlTable,
+  upper: TomlTable,
+  schema: JsonSchema | undefined = CONFIG_SCHEMA,
+): TomlTable {
+  const merged = new Map(Object.entries(lower));
+  for (const [name, value] of Object.entries(upper)) {
+    merged.set(name, mergeValue(merged.get(name), value, childSchema(schema, name)));
+  }
+  return Object.fromEntries(merged);
+}
+
+function mergeValue(lower: unknown, upper: unknown, schema: JsonSchema | undefined): unknown {
+  if (isTable(lower) && isTable(upper)) return mergeTables(lower, upper, schema);
+  if (!Array.isArray(lower) || !Array.isArray(upper)) return upper;
+  if (schema?.merge === "concat") return [...new Set([...lower, ...upper])];
+  if (!schema?.items?.properties) return upper;
+  const names = new Set(upper.map(nameOf));
+  return [...upper, ...lower.filter((entry) => !names.has(nameOf(entry)))];
+}
+
+function nameOf(entry: unknown): unknown {
+  return isTable(entry) ? entry.name : entry;
+}
+
+/** Larger files are not configuration; reading them would only use up memory. */
+const MAX_BYTES = 1 << 20;
+
+/**
+ * The text of a file of the user; undefined when there is none, or none that can be read (a problem says
+ * why).
+ */
+export function readText(file: string, problems: ConfigProblem[]): string | undefined {
+  try {
+    return checkText(file, Deno.readTextFileSync(file), problems);
+  } catch (error) {
+    return unread(file, error, problems);
+  }
+}
+
+/** The same for a file that came with a project: it may be a link to a device, which would never end. */
+export function readProjectText(file: string, problems: ConfigProblem[]): string | undefined {
+  try {
+    const info = Deno.statSync(file);
+    if (info.isFile && info.size <= MAX_BYTES) return readText(file, problems);
+    return reject(file, info.isDirectory ? "it is a directory" : describe(info), problems);
+  } catch (error) {
+    return unread(file, error, problems);
+  }
+}
+
+function describe(info: Deno.FileInfo): string {
+  return info.isFile ? tooLarge(info.size) : "it is not a regular file";
+}
+
+function tooLarge(size: number): string {
+  return `its size of ${size} is above the limit of 1 MiB`;
+}
+
+function checkText(file: string, text: string, problems: ConfigProblem[]): string | undefined {
+  if (text.length > MAX_BYTES) return reject(file, tooLarge(text.length), problems);
+  // The fast read replaces broken bytes; only then is the slow look worth it.
+  if (text.includes("\uFFFD") && !isUtf8(file)) return reject(file, "it is not UTF-8", problems);
+  return text;
+}
+
+function unread(file: string, error: unknown, problems: ConfigProblem[]): undefined {
+  if (error instanceof Deno.errors.NotFound) return undefined;
+  const isDirectory = error instanceof Deno.errors.IsADirectory;
+  return reject(file, isDirectory ? "it is a directory" : errorMessage(error), problems);
+}
+
+function isUtf8(file: string): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(file));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function reject(file: string, reason: string, problems: ConfigProblem[]): undefined {
+  problems.push({
+    level: "error",
+    ...withRemedy(
+      message`Cannot read the configuration file: ${reason}`,
+      message`put a readable text file in UTF-8 there, or remove it`,
+    ),
+    place: { file },
+  });
+}
+
+/**
+ * Reads the lines of a `.env` file: `NAME=value`, an optional `export`, single or double quotes, `#`
+ * comments. Values are taken as they are: nothing is expanded, so that a key with a `$` in it survives.
+ */
+function parseDotenv(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const line of text.replace(/^\uFEFF/, "").split(/\r?\n/)) {
+    const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)$/.exec(line);
+    if (match) values.set(match[1] ?? "", unquote(match[2] ?? ""));
+  }
+  return values;
+}
+
+function unquote(raw: string): string {
+  const quoted = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?$/.exec(raw);
+  if (quoted) {
+    return quoted[2] ?? (quoted[1] ?? "").replace(/\\(.)/g, (_, char) => char === "n" ? "\n" : char);
+  }
+  return raw.replace(/\s#.*$/, "").trim();
+}
+
+/** The values of a `.env` file, none when it is missing or unreadable. Read on first use only. */
+export function lazyDotenv(read: () => string | undefined): () => ReadonlyMap<string, string> {
+  let values: ReadonlyMap<string, string> | undefined;
+  return () => values ??= parseDotenv(read() ?? "");
+}
+
+/** Offsets of a key and of its value in the text. For a table both are those of its header. */
+interface Span {
+  readonly key: number;
+  readonly value: number;
+}
+
+const SEPARATOR = "\u0000";
+const BARE_KEY = /[A-Za-z0-9_-]/;
+
+/**
+ * Finds where keys and values stand in a TOML text. Only problems need this, so it is no part of parsing: the
+ * text has been accepted by the parser, and this walk only has to agree with it on where things begin.
+ */
+export class Positions {
+  readonly #text: string;
+  readonly #spans = new Map<string, Span>();
+  /** Number of entries of each array of tables so far. */
+  readonly #entries = new Map<string, number>();
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#document();
+  }
+
+  /**
+   * 1-based line and column, counted in UTF-16 units; the nearest enclosing key when the path itself is not
+   * written.
+   */
+  find(path: KeyPath, at: "key" | "value"): { line: number; column: number } | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const span = this.#spans.get(path.slice(0, length).join(SEPARATOR));
+      if (span) return lineAndColumn(this.#text, span[length === path.length ? at : "key"]);
+    }
+    return undefined;
+  }
+
+  #document(): void {
+    let table: KeyPath = [];
+    while (this.#skipSpace(), this.#at < this.#text.length) {
+      table = this.#peek() === "[" ? this.#header() : (this.#pair(table), table);
+    }
+  }
+
+  #header(): KeyPath {
+    const start = this.#at;
+    const isArray = this.#text.startsWith("[[", this.#at);
+    this.#at += isArray ? 2 : 1;
+    const keys = this.#keys();
+    this.#at += isArray ? 2 : 1;
+    const parent = this.#resolve(keys.slice(0, -1));
+    const path = [...parent, ...keys.slice(-1)];
+    if (!isArray) return this.#mark(this.#resolve(keys), start, start);
+    const count = this.#entries.get(path.join(SEPARATOR)) ?? 0;
+    this.#entries.set(path.join(SEPARATOR), count + 1);
+    if (count === 0) this.#mark(path, start, start);
+    return this.#mark([...path, count], start, start);
+  }
+
+  /** `[a.b]` after `[[a]]` means the last entry of `a`. */
+  #resolve(keys: readonly string[]): KeyPath {
+    const path: (string | number)[] = [];
+    for (const key of keys) {
+      path.push(key);
+      const count = this.#entries.get(path.join(SEPARATOR));
+      if (count !== undefined) path.push(count - 1);
+    }
+    return path;
+  }
+
+  #pair(table: KeyPath): void {
+    const start = this.#at;
+    const path = [...table, ...this.#keys()];
+    this.#at++;
+    this.#skipSpace();
+    this.#mark(path, start, this.#at);
+    this.#value(path);
+  }
+
+  #value(path: KeyPath): void {
+    const first = this.#peek();
+    const start = this.#at;
+    if (first === '"' || first === "'") this.#string();
+    else if (first === "[") this.#array(path);
+    else if (first === "{") this.#inlineTable(path);
+    else this.#skipWhile((char) => !/[,\]}#\n\r]/.test(char));
+    // Only a text that the parser refuses has no value here; the walk must end all the same.
+    if (this.#at === start) this.#at++;
+  }
+
+  #array(path: KeyPath): void {
+    this.#at++;
+    for (let index = 0; this.#more("]"); index++) {
+      const item = [...path, index];
+      this.#mark(item, this.#at, this.#at);
+      this.#value(item);
+    }
+  }
+
+  #inlineTable(path: KeyPath): void {
+    this.#at++;
+    while (this.#more("}")) this.#pair(path);
+  }
+
+  /** Reports whether another item follows; steps over commas, or over the closing bracket. */
+  #more(close: string): boolean {
+    this.#skipSpace();
+    while (this.#peek() === ",") {
+      this.#at++;
+      this.#skipSpace();
+    }
+    if (this.#at >= this.#text.length) return false;
+    if (this.#peek() !== close) return true;
+    this.#at++;
+    return false;
+  }
+
+  #keys(): string[] {
+    const keys: string[] = [];
+    do {
+      this.#skipWhile((char) => char === " " || char === "\t" || char === ".");
+      const start = this.#at;
+      const quote = this.#peek();
+      if (quote === '"' || quote === "'") {
+        this.#string();
+        const raw = this.#text.slice(start + 1, this.#at - 1);
+        keys.push(quote === '"' ? unescape(raw) : raw);
+      } else {
+        this.#skipWhile((char) => BARE_KEY.test(char));
+        if (this.#at === start) this.#at++;
+        keys.push(this.#text.slice(start, this.#at));
+      }
+      this.#skipWhile((char) => char === " " || char === "\t");
+    } while (this.#peek() === ".");
+    return keys;
+  }
+
+  #string(): void {
+    const quote = this.#text[this.#at] ?? "";
+    const long = this.#text.startsWith(quote.repeat(3), this.#at);
+    const end = long ? quote.repeat(3) : quote;
+    this.#at += end.length;
+    while (this.#at < this.#text.length && !this.#text.startsWith(end, this.#at)) {
+      this.#at += quote === '"' && this.#peek() === "\\" ? 2 : 1;
+    }
+    this.#at += end.length;
+    // A long string may end in up to two quotes of its own.
+    while (long && this.#peek() === quote) this.#at++;
+  }
+
+  #skipSpace(): void {
+    while (this.#at < this.#text.length) {
+      if (this.#peek() === "#") this.#skipWhile((char) => char !== "\n");
+      else if (/[\s\uFEFF]/.test(this.#peek())) this.#at++;
+      else return;
+    }
+  }
+
+  #skipWhile(test: (char: string) => boolean): void {
+    while (this.#at < this.#text.length && test(this.#peek())) this.#at++;
+  }
+
+  #peek(): string {
+    return this.#text[this.#at] ?? "";
+  }
+
+  #mark(path: KeyPath, key: number, value: number): KeyPath {
+    // `a.b = 1` writes the tables on its way, too; the first place counts.
+    for (let length = 1; length < path.length; length++) {
+      const parent = path.slice(0, length).join(SEPARATOR);
+      if (!this.#spans.has(parent)) this.#spans.set(parent, { key, value: key });
+    }
+    const name = path.join(SEPARATOR);
+    if (!this.#spans.has(name)) this.#spans.set(name, { key, value });
+    return path;
+  }
+}
+
+function unescape(raw: string): string {
+  try {
+    return String(JSON.parse(`"${raw}"`));
+  } catch {
+    // An escape that JSON does not know: such a key is not one of ours.
+    return raw;
+  }
+}
+
+function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  // A byte order mark is no column that anybody sees.
+  const shift = lineStart === 0 && text.startsWith("\uFEFF") ? 0 : 1;
+  return { line: before.split("\n").length, column: offset - lineStart + shift };
 }

@@ -1,25 +1,24 @@
+import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
-import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
 import {
   keyNamesOf,
   LayerResolver,
+  type LeftOutServer,
   mergeLayers,
   type ProjectProvider,
   providersOf,
   type ResolveOptions,
 } from "./resolve.ts";
-import { join } from "../../path/lexical.ts";
-import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { readSavedRules } from "../project/saved_rules.ts";
-import type { LeftOutServer } from "../plugins/left_out.ts";
-import type { TrustItem } from "../../trust/mod.ts";
-import type { ClaudeSettings } from "../foreign/claude.ts";
-import { exists, isDirectory } from "../../path/probe.ts";
-import type { Config, ConfigInput } from "../schema/schema.ts";
+import type { KeySources } from "../query/models.ts";
+import type { Config, ConfigInput } from "../schema/config_types.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { join } from "../../path/lexical.ts";
+import { exists, isDirectory } from "../../path/probe.ts";
+import type { TrustItem } from "../../trust/mod.ts";
 
 export interface LoadOptions extends ResolveOptions {
   /** Reasonix home; found through `env` when absent. */
@@ -87,10 +86,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const project = options.noFiles ? undefined : readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
   problems.push(...checkLayer(flags));
-  const { claude, mcp, settings } = options.noFiles
-    ? { claude: NO_CLAUDE, mcp: NO_MCP, settings: NO_SETTINGS }
-    : await foreignLayers({ cwd, home, toml: [user, project], own: [presetLayer, user, flags] }, problems);
-  const projects = [...claude.layers, ...settings.project, mcp.project, project].filter((layer) =>
+  const { permissions, hooks, servers, leftOut, unused } = options.noFiles
+    ? NO_FOREIGN
+    : await foreignLayers({ cwd, home, toml: [user, project], user: [presetLayer, user, flags] }, problems);
+  const projects = [...permissions, ...hooks.project, servers.project, project].filter((layer) =>
     layer !== undefined
   );
   const loader = new LayerResolver(options, home, problems);
@@ -100,7 +99,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     source: "environment",
     table: isTargeted ? { default_model: env("AGENT_MODEL") || undefined } : {},
   };
-  const users = [presetLayer, mcp.user, ...settings.user, user, forProject];
+  const users = [presetLayer, servers.user, ...hooks.user, user, forProject];
   const written = users.filter((layer) => layer !== undefined);
   const own = [builtInLayer([flags, wanted, user, presetLayer], hasKey), ...written.map(loader.resolveLayer)];
   failOnErrors(problems);
@@ -127,16 +126,16 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     needsTrust: loader.needsTrust,
     trusted: loader.trusted,
     projectProviders: loader.projectProviders,
-    unused: claude.unused,
-    leftOut: [...mcp.leftOut, ...loader.leftOut],
+    unused,
+    leftOut: [...leftOut, ...loader.leftOut],
     home,
     files: options.noFiles ? [] : [
       { source: "project", path: projectConfigFile(cwd), found: project !== undefined },
-      ...claude.layers.map(({ file = "" }) => ({ source: "project", path: file, found: true }) as const),
-      ...(mcp.project ? [{ source: "project", path: mcpJsonFile(cwd), found: true } as const] : []),
+      ...permissions.map(({ file = "" }) => ({ source: "project", path: file, found: true }) as const),
+      ...(servers.project ? [{ source: "project", path: mcpJsonFile(cwd), found: true } as const] : []),
       { source: "user", path: userFile, found: user !== undefined },
       ...(forProject?.file ? [{ source: "user", path: forProject.file, found: true } as const] : []),
-      ...(mcp.user ? [{ source: "user", path: mcpJsonFile(home), found: true } as const] : []),
+      ...(servers.user ? [{ source: "user", path: mcpJsonFile(home), found: true } as const] : []),
     ],
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
     keyNames: [
@@ -150,112 +149,77 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   };
 }
 
-/** What files in the forms of other programs say. */
-async function foreignLayers(
-  { cwd, home, toml, own }: {
-    readonly cwd: string;
-    readonly home: string;
-    readonly toml: readonly (Layer | undefined)[];
-    readonly own: readonly (Layer | undefined)[];
-  },
-  problems: ConfigProblem[],
-) {
-  const claude = await claudeSettings(cwd, own, problems);
-  const mcp = await mcpLayers({ cwd, home, toml }, problems);
-  const settings = await settingsLayers({ cwd, home, claude: claude !== NO_CLAUDE }, problems);
-  return { claude, mcp, settings };
+interface ForeignContext {
+  readonly cwd: string;
+  readonly home: string;
+  /** The layers of our own files, whose servers win. */
+  readonly toml: readonly (Layer | undefined)[];
+  /** The layers of the user, which decide whether files of Claude Code are read. */
+  readonly user: readonly (Layer | undefined)[];
 }
 
-const NO_CLAUDE: ClaudeSettings = { layers: [], unused: [] };
-
-interface McpLayers {
-  readonly user?: Layer;
-  readonly project?: Layer;
+/** The layers of files in the formats of other programs, the weaker first. */
+interface ForeignLayers {
+  /** Permission rules of the project. */
+  readonly permissions: readonly Layer[];
+  readonly hooks: { readonly user: readonly Layer[]; readonly project: readonly Layer[] };
+  readonly servers: { readonly user?: Layer; readonly project?: Layer };
   readonly leftOut: readonly LeftOutServer[];
+  /** Unused parts of files. */
+  readonly unused: readonly string[];
 }
 
-const NO_MCP: McpLayers = { leftOut: [] };
+const NO_FOREIGN: ForeignLayers = {
+  permissions: [],
+  hooks: { user: [], project: [] },
+  servers: {},
+  leftOut: [],
+  unused: [],
+};
 
-/** The servers of the two files `.mcp.json` beside those of our own files, which win. */
-async function mcpLayers(
-  { cwd, home, toml }: {
-    readonly cwd: string;
-    readonly home: string;
-    readonly toml: readonly (Layer | undefined)[];
-  },
+async function foreignLayers(
+  { cwd, home, toml, user }: ForeignContext,
   problems: ConfigProblem[],
-): Promise<McpLayers> {
+): Promise<ForeignLayers> {
+  const hasClaude = isDirectory(join(cwd, ".claude")) &&
+    fillDefaults(mergeLayers(user.filter((layer) => layer !== undefined))).permissions.claude_settings;
+  const settings = [
+    { source: "user", file: join(home, "settings.json") },
+    { source: "project", file: join(cwd, ".reasonix/settings.json") },
+  ] as const;
+  const present = settings.filter(({ file }) => exists(file));
+  const claude = hasClaude || present.length > 0 ? await import("../foreign/claude.ts") : undefined;
+  const { permissions = [], hooks = [], unused = [] } = hasClaude
+    ? await claude?.readClaudeSettings(cwd, problems) ?? {}
+    : {};
+  const servers = await mcpLayers({ cwd, home, toml }, problems);
+  const own: { user: Layer[]; project: Layer[] } = { user: [], project: [] };
+  for (const file of present) {
+    const layer = await claude?.readSettingsHooks(file, problems);
+    if (layer) own[file.source].push(layer);
+  }
+  return { permissions, hooks: { ...own, project: [...hooks, ...own.project] }, ...servers, unused };
+}
+
+/** The servers of the two files `.mcp.json`. */
+async function mcpLayers(
+  { cwd, home, toml }: Pick<ForeignContext, "cwd" | "home" | "toml">,
+  problems: ConfigProblem[],
+): Promise<Pick<ForeignLayers, "servers" | "leftOut">> {
   const files = { user: mcpJsonFile(home), project: mcpJsonFile(cwd) };
-  const there = (["user", "project"] as const).filter((source) => exists(files[source]));
-  if (there.length === 0) return NO_MCP;
-  const { pluginPlaces, readMcpJson } = await import("../plugins/mcp_json.ts");
+  const present = (["user", "project"] as const).filter((source) => exists(files[source]));
+  if (present.length === 0) return { servers: {}, leftOut: [] };
+  const { pluginPlaces, readMcpJson } = await import("../foreign/mcp_json.ts");
   const stronger = pluginPlaces(toml);
-  const layers: { user?: Layer; project?: Layer } = {};
+  const servers: { user?: Layer; project?: Layer } = {};
   const leftOut: LeftOutServer[] = [];
-  for (const source of there) {
+  for (const source of present) {
     const read = await readMcpJson({ source, file: files[source], stronger }, problems);
     if (!read) continue;
-    layers[source] = read.layer;
+    servers[source] = read.layer;
     leftOut.push(...read.leftOut);
   }
-  return { ...layers, leftOut };
-}
-
-/** The hooks of all files `settings.json`, the weaker first. */
-interface SettingsLayers {
-  readonly user: readonly Layer[];
-  readonly project: readonly Layer[];
-}
-
-const NO_SETTINGS: SettingsLayers = { user: [], project: [] };
-
-interface SettingsContext {
-  readonly home: string;
-  readonly cwd: string;
-  /** The files of Claude Code count, too. */
-  readonly claude: boolean;
-}
-
-/** Reads the files that are there; a look at each place where none is. */
-async function settingsLayers(
-  { home, cwd, claude }: SettingsContext,
-  problems: ConfigProblem[],
-): Promise<SettingsLayers> {
-  const shared = { source: "project", shared: true } as const;
-  const files = [
-    { source: "user", file: join(home, "settings.json") } as const,
-    ...(claude
-      ? [".claude/settings.json", ".claude/settings.local.json"].map((name) => ({
-        ...shared,
-        file: join(cwd, name),
-      }))
-      : []),
-    { source: "project", file: join(cwd, ".reasonix/settings.json") } as const,
-  ].filter(({ file }) => exists(file));
-  if (files.length === 0) return NO_SETTINGS;
-  const { readSettingsHooks } = await import("../foreign/claude.ts");
-  const layers: Layer[] = [];
-  for (const file of files) {
-    const layer = await readSettingsHooks(file, problems);
-    if (layer) layers.push(layer);
-  }
-  return {
-    user: layers.filter(({ source }) => source === "user"),
-    project: layers.filter(({ source }) => source === "project"),
-  };
-}
-
-/** The permission rules that the project brings for Claude Code, unless `own` settings leave them alone. */
-async function claudeSettings(
-  cwd: string,
-  own: readonly (Layer | undefined)[],
-  problems: ConfigProblem[],
-): Promise<ClaudeSettings> {
-  if (!isDirectory(join(cwd, ".claude"))) return NO_CLAUDE;
-  const { permissions } = fillDefaults(mergeLayers(own.filter((layer) => layer !== undefined)));
-  if (!permissions.claude_settings) return NO_CLAUDE;
-  const { readClaudeSettings } = await import("../foreign/claude.ts");
-  return await readClaudeSettings(cwd, problems);
+  return { servers, leftOut };
 }
 
 /**

@@ -1,15 +1,16 @@
+import { type EnvLookup, resolvePath, userConfigFile } from "../config_paths.ts";
 import { DEFAULT_LAYER, fillDefaults } from "./defaults.ts";
-import { expandConfig, type MissingVariable } from "./expand.ts";
-import { type Layer, locateFinding, placeOf } from "./layer.ts";
-import { mergeTables } from "./merge.ts";
-import { lazyDotenv, readProjectText, readText } from "./read_text.ts";
-import { join } from "../../path/lexical.ts";
-import { type EnvLookup, userConfigFile } from "../config_paths.ts";
+import {
+  type Layer,
+  lazyDotenv,
+  locateFinding,
+  mergeTables,
+  placeOf,
+  readProjectText,
+  readText,
+} from "./layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
-import type { TrustItem } from "../../trust/mod.ts";
-import type { Restrictable } from "../project/project_policy.ts";
-import { holderOf, isReservedVariable } from "../project/provider_trust.ts";
+import { hideSecrets, isSecretHandedOver } from "../query/hide_secrets.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
@@ -17,6 +18,11 @@ import {
   type JsonSchema,
   type TomlTable,
 } from "../schema/json_schema.ts";
+import { isReservedVariable } from "../vendors.ts";
+import { message, type SourceLocation, withRemedy } from "../../core/mod.ts";
+import { join } from "../../path/lexical.ts";
+import type { TrustItem } from "../../trust/mod.ts";
+import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
 
 /** Lays layers over each other, the weakest first. Providers of any file replace the built-in ones. */
 export function mergeLayers(layers: readonly Layer[]): TomlTable {
@@ -154,7 +160,7 @@ export class LayerResolver {
       directory: cwd,
       cwd,
     });
-    const { restrictProjectConfig } = await import("../project/project_policy.ts");
+    const { findGrants, restrictProjectConfig } = await import("../project/project_policy.ts");
     const restricted = restrictProjectConfig({
       layer,
       expanded: moveAliases(expanded),
@@ -170,13 +176,9 @@ export class LayerResolver {
       userFile: userConfigFile({ home: this.#home, env }),
       fromDotenv,
     });
-    const { table, warnings, withholdable, grantLists } = restricted;
-    const waiting: Restrictable[] = [...withholdable];
-    if (grantLists.length > 0) {
-      const { findGrants } = await import("../project/grants.ts");
-      const found = findGrants(restricted, { layer, cwd, env, home: this.#home, project, offline });
-      if (found) waiting.push(found);
-    }
+    const { table, warnings, withholdable } = restricted;
+    const grants = findGrants(restricted, { layer, cwd, env, home: this.#home, project, offline });
+    const waiting = [...withholdable, ...grants ? [grants] : []];
     this.#problems.push(...warnings);
     this.#remember(used);
     this.#reportSwitchedOff(layer, base);
@@ -228,23 +230,23 @@ export class LayerResolver {
         CONFIG_SCHEMA.properties?.[String(list)]?.items?.properties;
       const entry = isEntry ? entries[index] : undefined;
       if (isEntry && (!isTable(entry) || entry.enabled === false)) continue;
-      const remedy = `set ${name}, or write \${${name}:-…} with a default`;
-      const at = { path, at: "value", remedy } as const;
+      const remedy = message`set ${name}, or write ${`\${${name}:-…}`} with a default`;
+      const at = { path, at: "value" } as const;
       if (list !== "plugins" || !isTable(entry)) {
-        const message = `\${${name}} in ${formatKey(path)} is not set`;
-        this.#problems.push(locateFinding(layer, { ...at, level: "error", message }));
+        const text = message`${`\${${name}}`} in ${formatKey(path)} is not set`;
+        this.#problems.push(locateFinding(layer, { ...at, level: "error", ...withRemedy(text, remedy) }));
         continue;
       }
       const server = String(entry.name);
-      const message = `\${${name}} in its ${formatKey(rest)} is not set`;
+      const why = message`${`\${${name}}`} in its ${formatKey(rest)} is not set`;
       const problem = locateFinding(layer, {
         ...at,
         level: "warning",
-        message: `The MCP server ${JSON.stringify(server)} is not started: ${message}`,
+        ...withRemedy(message`The MCP server ${JSON.stringify(server)} is not started: ${why}`, remedy),
       });
       this.#problems.push(problem);
       const place = problem.place ?? { file: layer.file ?? "" };
-      this.leftOut.push({ name: server, why: "variable", message, remedy, place });
+      this.leftOut.push({ name: server, why: "variable", message: why.text, remedy: remedy.text, place });
       if (isEntry) entries[index] = undefined;
     }
   }
@@ -269,4 +271,152 @@ function findAliases(table: TomlTable, schema: JsonSchema, moves: [KeyPath, unkn
     if (child?.alias) moves.push([child.alias.split("."), value]);
     else if (child?.properties && isTable(value)) findAliases(value, child, moves);
   }
+}
+
+/** A server that a file describes and that does not count, with the reason. */
+export interface LeftOutServer {
+  readonly name: string;
+  /**
+   * A variable of it has no value; it cannot be read; another entry of its name counts; the project switches
+   * it off.
+   */
+  readonly why: "variable" | "invalid" | "shadowed" | "switched off";
+  /** The reason, to stand behind "is not used:". */
+  readonly message: string;
+  readonly remedy: string;
+  readonly place: SourceLocation;
+}
+
+/** The entries of `[[plugins]]` of a layer. */
+export function pluginsOf(layer: Pick<Layer, "table">): TomlTable[] {
+  const entries = layer.table.plugins;
+  return Array.isArray(entries) ? entries.filter(isTable) : [];
+}
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/** Variables that every program gets and that keep nothing secret. */
+const ORDINARY =
+  /^(?:HOME|USER|USERNAME|LOGNAME|USERPROFILE|PATH|PWD|SHELL|LANG|LC_\w+|TZ|TMPDIR|TMP|TEMP|HOSTNAME|XDG_\w+|APPDATA|LOCALAPPDATA)$/i;
+
+/** Replaces `${VAR}` and `${VAR:-default}`; the default also stands in for an empty variable. */
+function expandText(text: string, lookup: EnvLookup, missing: (name: string) => void): string {
+  if (!text.includes("${")) return text;
+  return text.replace(VARIABLE, (whole, name: string, fallback?: string) => {
+    const value = lookup(name);
+    if (fallback !== undefined) return value || fallback;
+    if (value === undefined) missing(name);
+    return value ?? whole;
+  });
+}
+
+export interface ExpandOptions {
+  /** Variables for the key at this path; the first part decides which sources count. */
+  readonly lookup: (path: KeyPath) => EnvLookup;
+  /** For `~/`. */
+  readonly env: EnvLookup;
+  /** Directory of the file that is expanded. */
+  readonly directory: string;
+  readonly cwd: string;
+}
+
+export interface MissingVariable {
+  readonly path: KeyPath;
+  readonly name: string;
+}
+
+/**
+ * A copy of a layer's table with variables replaced and paths made absolute, where the schema says so. `used`
+ * are the variables that hold secrets: by their name, by the place where they stand, or by their look.
+ */
+export function expandConfig(
+  table: TomlTable,
+  options: ExpandOptions,
+): { table: TomlTable; missing: MissingVariable[]; used: Map<string, string> } {
+  const missing: MissingVariable[] = [];
+  const used = new Map<string, string>();
+
+  function recording(leaf: Leaf, schema: JsonSchema): EnvLookup {
+    const lookup = options.lookup(leaf.path);
+    // A path that begins with a variable keeps no secret in it.
+    if (schema.path) return lookup;
+    return (name) => {
+      const value = lookup(name);
+      if (value && !ORDINARY.test(name) && isSecret(name, value, leaf)) used.set(name, value);
+      return value;
+    };
+  }
+
+  function strings(value: unknown, hidden: unknown, schema: JsonSchema, path: KeyPath): unknown {
+    if (typeof value === "string") {
+      const leaf = { path, hidden: String(hidden) };
+      const text = schema.expand
+        ? expandText(value, recording(leaf, schema), (name) => missing.push({ path, name }))
+        : value;
+      if (!schema.path || text === "") return text;
+      return resolvePath(text, schema.path === "file" ? options.directory : options.cwd, options.env);
+    }
+    const below = (item: unknown, key: string | number) =>
+      strings(item, (hidden as Record<string | number, unknown>)[key], schema, [...path, key]);
+    if (Array.isArray(value)) return value.map(below);
+    return isTable(value) ? mapTable(value, below) : value;
+  }
+
+  function walk(value: unknown, schema: JsonSchema | undefined, path: KeyPath): unknown {
+    if (!schema) return value;
+    if (schema.expand || schema.path) return strings(value, hideSecrets(value), schema, path);
+    if (Array.isArray(value)) return value.map((item, index) => walk(item, schema.items, [...path, index]));
+    if (!isTable(value)) return value;
+    return mapTable(value, (item, name) => walk(item, childSchema(schema, name), [...path, name]));
+  }
+
+  return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing, used };
+}
+
+/** A text of the configuration, and as it may be shown. */
+interface Leaf {
+  readonly path: KeyPath;
+  readonly hidden: string;
+}
+
+/**
+ * Reports whether a variable holds a secret: by its name, by the name of the flag, header or variable that it
+ * fills, or by its look.
+ */
+function isSecret(name: string, value: string, { path, hidden }: Leaf): boolean {
+  if (isSecretHandedOver(name)) return true;
+  if (isOrdinaryText(value)) return false;
+  const [table, key] = [path.at(-2), String(path.at(-1))];
+  return table === "headers" || (table === "env" && isSecretHandedOver(key)) ||
+    !(hidden.includes(`\${${name}}`) || hidden.includes(`\${${name}:-`)) ||
+    looksLikeSecret(value) || hideSecrets(value) !== value;
+}
+
+function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {
+  return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, map(value, name)]));
+}
+
+const ENTRY_WORDS: Readonly<Record<string, string>> = {
+  plugins: "the MCP server",
+  providers: "the provider",
+};
+
+/**
+ * Finds the part of the user's configuration that a variable is for: the provider, the MCP server or the
+ * table that names it, as `…_env` or in `${…}`.
+ */
+function holderOf(name: string, tables: readonly TomlTable[]): string | undefined {
+  const isNamed = (value: unknown, key = ""): boolean =>
+    typeof value === "string"
+      ? (key.endsWith("_env") && value === name) || value.includes(`\${${name}}`) ||
+        value.includes(`\${${name}:-`)
+      : typeof value === "object" && value !== null &&
+        Object.entries(value).some(([inner, item]) => isNamed(item, inner));
+  for (const [section, value] of tables.flatMap((table) => Object.entries(table))) {
+    const what = ENTRY_WORDS[section];
+    const entry = what && Array.isArray(value) ? value.find((each) => isNamed(each)) : undefined;
+    if (entry) return `of ${what} ${entry.name}`;
+    if (isNamed(value)) return `of [${section}]`;
+  }
+  return undefined;
 }

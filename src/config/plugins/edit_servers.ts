@@ -1,20 +1,16 @@
-import { ReasonixError } from "../../core/mod.ts";
-import { canonicalJson, isRecord } from "../../util/json.ts";
-import { rewriteConfig, writeConfig } from "../edit/edit.ts";
-import type { ProviderTable } from "../edit/provider.ts";
-import { type ForeignServer, ImportPlan, takeServer, variableName } from "../foreign/plan.ts";
+import { type ProviderTable, rewriteConfig, writeConfig } from "../edit/edit.ts";
+import { ImportPlan, takeServer, variableName } from "../foreign/plan.ts";
 import { parseJsonc } from "../load/jsonc.ts";
-import { readText } from "../load/read_text.ts";
+import { readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { canonicalJson, isRecord } from "../../util/json.ts";
 
 export { writeConfig };
 
-/** A server as a person describes it on the command line. */
-export type NewServer = Pick<
-  ForeignServer,
-  "name" | "type" | "command" | "args" | "env" | "cwd" | "url" | "headers" | "headersHelper"
->;
+/** A server as the command line describes it: an entry of `[[plugins]]` with its secrets. */
+export type NewServer = TomlTable & { readonly name: string };
 
 /** A file as it is and as it would be. */
 export interface FileChange {
@@ -56,7 +52,7 @@ function withoutSecrets(
 ): { readonly entry: ProviderTable; readonly secrets: readonly LiftedSecret[] } {
   const plan = new ImportPlan();
   const origin = { text: server.name, place: { file: "" }, scope: "user" } as const;
-  takeServer(plan, { ...server, origin, enabled: true, notes: [] });
+  takeServer(plan, origin, server.name, { entry: server, without: [] });
   const [step] = plan.steps;
   if (step?.change.kind !== "entry") {
     throw new ReasonixError(`Cannot add the MCP server "${server.name}": ${plan.left[0]?.why ?? ""}`, {

@@ -1,10 +1,9 @@
-import type { SourceLocation } from "../../core/mod.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { formatKey } from "../problem.ts";
-import { hideSecrets } from "../query/hide_secrets.ts";
+import { commandLine, hideSecrets } from "../query/hide_secrets.ts";
 import { sourceOf } from "../query/settings.ts";
-import { commandLine } from "./plugin_trust.ts";
-import type { PluginEntry } from "../schema/plugin_schema.ts";
+import type { PluginEntry } from "../schema/config_types.ts";
+import type { SourceLocation } from "../../core/mod.ts";
 
 /** An MCP server that the files describe, whether or not it counts. */
 export interface ServerRow {

@@ -1,13 +1,17 @@
-import { canonicalJson } from "../../util/json.ts";
+import { type EnvLookup, isInside, resolvePath } from "../config_paths.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
-import { type EnvLookup, isInside } from "../config_paths.ts";
-import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { hookEntry, pluginEntry } from "../plugins/plugin_trust.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
-import type { Config } from "../schema/schema.ts";
-import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
-import { entryItem, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
+import { commandLine, hideSecrets } from "../query/hide_secrets.ts";
+import type { Config } from "../schema/config_types.ts";
+import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable, valueAt } from "../schema/json_schema.ts";
+import { contains } from "../../path/contains.ts";
+import { relativeTo } from "../../path/lexical.ts";
+import { isSystemDirectory } from "../../path/protected.ts";
+import { realPath } from "../../path/real_path.ts";
+import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/mod.ts";
+import { entryItem, type PermissionGrant, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
+import { canonicalJson } from "../../util/json.ts";
 
 export interface ProjectInput {
   /** The layer as written. */
@@ -250,4 +254,342 @@ function mark(entry: TrustEntry, { input, path, result }: Scope, withhold: () =>
   const { layer, cwd } = input;
   const place = () => placeOf(layer, path) ?? { file: layer.file ?? "" };
   result.withholdable.push({ item: entryItem(entry, { cwd, place }), withhold });
+}
+
+export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
+  /** The Reasonix home, absolute. */
+  readonly home: string;
+  /** All layers of the project, as written. */
+  readonly project: readonly Layer[];
+  /** The preset that closes the network, such as "preset offline": no project opens it again. */
+  readonly offline?: string | undefined;
+}
+
+/**
+ * Finds what the lists of a project's file add to what the user allows: one decision for the file, keyed by
+ * all of it and by everything the project restricts. A warning names what a project can never have.
+ */
+export function findGrants(
+  { grantLists }: Pick<ProjectResult, "grantLists">,
+  input: GrantInput,
+): Restrictable | undefined {
+  const grants: PermissionGrant[] = [];
+  // The decision is about the file, and the same with every preset.
+  const decided: [string, string][] = [];
+  const withheld: (() => void)[] = [];
+  for (const { path, table, values, refuse } of grantLists) {
+    const key = formatKey(path);
+    const harmless: string[] = [];
+    const all: string[] = [];
+    for (const [index, written] of values.entries()) {
+      const found = effectOf(key, written, input);
+      if (found === "never") {
+        refuse(index, `Only your own file can open ${JSON.stringify(written)} for writing`);
+      } else if (found === "nothing") all.push(written);
+      else if (found === "inside") all.push(written), harmless.push(written);
+      else if (key === "sandbox.network_hosts" && input.offline !== undefined) {
+        decided.push([key, found.value]);
+        refuse(index, `With ${input.offline} a project cannot open the host ${JSON.stringify(written)}`);
+      } else {
+        decided.push([key, found.value]);
+        all.push(found.value);
+        // Looked up when it is shown: thousands of them would each cost a pass over the text.
+        grants.push({
+          key,
+          ...found,
+          get place() {
+            return placeOf(input.layer, [...path, index]) ?? { file: "" };
+          },
+        });
+      }
+    }
+    const name = String(path.at(-1));
+    table[name] = all;
+    withheld.push(() => {
+      if (harmless.length > 0) table[name] = harmless;
+      else delete table[name];
+    });
+  }
+  const [first] = grants;
+  if (!first) return undefined;
+  const file = input.layer.file ?? "";
+  const name = relativeTo(file, input.cwd) ?? file;
+  const restrictions = input.project.map((layer) => restrictionsOf(layer.table));
+  const definition = canonicalJson([decided, restrictions]);
+  const reason = "it would allow more than you do";
+  return {
+    item: { kind: "widening", name, reason, definition, place: first.place, grants },
+    withhold: () => withheld.forEach((withhold) => withhold()),
+  };
+}
+
+/** Nothing, nothing beyond the project itself, more than a project can ever have, or what the value says. */
+function effectOf(
+  key: string,
+  value: string,
+  context: GrantInput,
+): "nothing" | "inside" | "never" | Pick<PermissionGrant, "value" | "words"> {
+  if (key === "permissions.allow") {
+    return isFault(readRule(value)) ? "nothing" : { value, words: ruleWords(value) };
+  }
+  if (key === "sandbox.network_hosts") return { value, words: `connect to ${hostWords(value)}` };
+  const real = resolved(value);
+  if (real === undefined) return "never";
+  if (contains(resolved(context.cwd) ?? context.cwd, real)) return "inside";
+  return isTooWide(real, context) ? "never" : { value: real, words: `write in ${real}` };
+}
+
+function resolved(path: string): string | undefined {
+  try {
+    return realPath(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** System directories, whatever holds the user's home, and where this program keeps what the user decided. */
+function isTooWide(real: string, { home, env }: GrantInput): boolean {
+  const userHome = env("HOME") || env("USERPROFILE");
+  const own = resolved(home) ?? home;
+  return isSystemDirectory(real, userHome && (resolved(userHome) ?? userHome)) ||
+    contains(real, own) || contains(own, real);
+}
+
+function hostWords(entry: string): string {
+  return entry === "*" ? "any host" : entry.startsWith("*.") ? `every host below ${entry.slice(2)}` : entry;
+}
+
+const FAMILY_WORDS = {
+  Bash: "run every command",
+  Read: "read every file it can reach",
+  Edit: "edit every file of the workspace",
+  Mcp: "use every tool of every MCP server",
+  Task: "let every agent work on parts of a task",
+} as const;
+
+/** Describes an allow rule in plain words. */
+function ruleWords(text: string): string {
+  const rule = parseRule({ text }, "allow");
+  if (isProblem(rule)) return text;
+  const { family, spec, tool } = rule;
+  if (!spec) {
+    if (family !== undefined) return FAMILY_WORDS[family];
+    return tool === "*" ? "use every tool for anything" : `use ${tool}`;
+  }
+  if (spec.kind === "command") return commandWords(spec);
+  const what = spec.kind === "literal" ? JSON.stringify(spec.text) : spec.raw;
+  if (family === "Bash") return `run ${what}`;
+  if (family === "Read" || family === "Edit") return `${family.toLowerCase()} files named ${what}`;
+  return family === "Task" ? `let the agent ${what} work on parts of a task` : `use ${tool} for ${what}`;
+}
+
+function commandWords({ raw }: Extract<Rule["spec"], { kind: "command" }>): string {
+  const prefix = /^(.*?)(?:\s*:\*|\s+\*)$/s.exec(raw)?.[1];
+  if (prefix !== undefined && !/[*?]/.test(prefix)) {
+    return `run commands that begin with ${JSON.stringify(prefix)}`;
+  }
+  return /[*?]/.test(raw) ? `run commands of the form ${JSON.stringify(raw)}` : `run ${JSON.stringify(raw)}`;
+}
+
+const RESTRICTING: ReadonlySet<string | undefined> = new Set(["adds", "stricter", "off", "subset"]);
+
+/**
+ * Returns the settings of a project that restrict. Grants were trusted together with them, so without one of
+ * them they are others.
+ */
+function restrictionsOf(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA): TomlTable {
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([name, value]): [string, unknown][] => {
+      const child = schema.properties?.[name];
+      if (child?.properties && isTable(value)) {
+        const inner = restrictionsOf(value, child);
+        return Object.keys(inner).length > 0 ? [[name, inner]] : [];
+      }
+      return RESTRICTING.has(child?.project) ? [[name, value]] : [];
+    }),
+  );
+}
+
+/** Longer command lines are shown in full only where a person asks for it. */
+const MOST = 160;
+
+interface AboutPlugin {
+  readonly layer: Layer;
+  /** Of the entry in the layer. */
+  readonly path: KeyPath;
+  readonly cwd: string;
+  readonly env: EnvLookup;
+  /** The user has a server of that name, whose place it would take. */
+  readonly replaces: boolean;
+  /** Finds the owner of a variable; see `KnownKeys`. */
+  readonly holder: (name: string) => string | undefined;
+  /** Values that it takes from the project's `.env`. */
+  readonly used: TomlTable | undefined;
+}
+
+/** Makes the trust entry of a server as written; `entry` is the same with variables replaced. */
+function pluginEntry(
+  written: TomlTable,
+  entry: TomlTable,
+  { layer, path, cwd, env, replaces, holder, used }: AboutPlugin,
+): TrustEntry {
+  return {
+    kind: "plugin",
+    name: String(entry.name),
+    // The decision is another one where the user's own server gives way, or other values come along.
+    written: { ...written, ...(replaces ? { replaces } : {}), ...(used ? { used } : {}) },
+    paths: namedPaths(entry, { cwd, env }),
+    describe: () => ({
+      ...describePlugin(written, replaces, holder),
+      /** Places of values of variables and headers. */
+      get hidden() {
+        return (["env", "headers"] as const).flatMap((key) =>
+          Object.keys(tableOf(written[key])).flatMap((name) =>
+            placeOf(layer, [...path, key, name], "value") ?? []
+          )
+        );
+      },
+    }),
+  };
+}
+
+/**
+ * Describes a server as written; `replaces` says that the user has one of that name, which it would take the
+ * place of.
+ */
+function describePlugin(
+  written: TomlTable,
+  replaces: boolean,
+  holder: AboutPlugin["holder"],
+): ReturnType<TrustEntry["describe"]> {
+  const { cwd, headers_helper: helper } = written;
+  const what = target(written);
+  const env = Object.keys(tableOf(written.env));
+  const passed = variablesIn(written).map((name) => [name, holder(name)].join(" ").trimEnd());
+  const elsewhere = written.transport === "provider";
+  const connect = elsewhere ? "have the model's provider connect to" : "connect to";
+  const parts = [
+    isRemote(written) ? `${connect} ${cut(what)}` : `run ${JSON.stringify(cut(what))}`,
+    isText(cwd) ? ` in ${cut(cwd)}` : "",
+    " as an MCP server",
+    isText(helper) ? ` and run ${JSON.stringify(cut(helper))} for its headers` : "",
+    env.length > 0 ? `, with ${env.join(", ")} in its environment` : "",
+    passed.length > 0 ? `, and pass on your ${passed.join(", ")}` : "",
+    replaces ? ", in place of your own server of this name" : "",
+  ];
+  const rows: readonly (readonly [string, unknown])[] = [
+    [isRemote(written) ? "connects to" : "runs", what],
+    ["connected to by", elsewhere ? "the model's provider, which gets the headers, too" : undefined],
+    ["in", cwd],
+    ["runs for its headers", helper],
+    ["environment", env],
+    ["headers", Object.keys(tableOf(written.headers))],
+    ["passes on your variables", passed],
+    ["offers only", written.enabled_tools],
+    ["these run without a question, as tools that only read", written.trusted_read_only_tools],
+    ["takes the place of", replaces ? "your own server of this name" : undefined],
+  ];
+  return {
+    reason: `it would ${parts.join("")}`,
+    lines: rows.flatMap(([title, value]) => {
+      const text = Array.isArray(value) ? value.join(", ") : value;
+      return isText(text) ? [`${title}: ${text}`] : [];
+    }),
+  };
+}
+
+/** The command line or address, without what looks like a key in it. */
+function target(written: TomlTable): string {
+  if (isRemote(written)) return String(hideSecrets(String(written.url)));
+  const args = Array.isArray(written.args) ? written.args.map(String) : [];
+  return commandLine(String(written.command ?? ""), args);
+}
+
+function isRemote({ type, url }: TomlTable): boolean {
+  return isText(url) && (type ?? "stdio") !== "stdio";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function cut(text: string): string {
+  const more = text.length - MOST;
+  return more > 0 ? `${text.slice(0, MOST)}… (${more} more characters)` : text;
+}
+
+/** Names of the user's variables that the server gets. */
+function variablesIn(written: TomlTable): string[] {
+  const names = new Set<string>();
+  const look = (value: unknown): void => {
+    if (typeof value === "string") {
+      for (const [, name = ""] of value.matchAll(/\$\{([A-Za-z_]\w*)/g)) names.add(name);
+    } else if (typeof value === "object" && value !== null) Object.values(value).forEach(look);
+  };
+  look(written);
+  const { client_secret_env: secret } = tableOf(written.oauth);
+  if (isText(secret)) names.add(secret);
+  return [...names];
+}
+
+function tableOf(value: unknown): TomlTable {
+  return isTable(value) ? value : {};
+}
+
+/**
+ * Returns the paths that the words of a server may name, absolute: of the project's files among them the
+ * contents are trusted too. Words count from where the server runs, and from the project.
+ */
+function namedPaths(entry: TomlTable, { cwd, env }: { cwd: string; env: EnvLookup }): string[] {
+  const texts = [entry.command, entry.args, entry.headers_helper, Object.values(tableOf(entry.env))].flat();
+  const words = texts.filter(isText).flatMap((text) => [text, ...text.split(/[\s"'`=,;|&<>()]+/)]);
+  const directory = isText(entry.cwd) ? resolvePath(entry.cwd, cwd, env) : cwd;
+  const paths = words.filter((word) => word !== "" && !word.includes("\0")).flatMap((word) =>
+    [...new Set([directory, cwd])].map((base) => resolvePath(word, base, env))
+  );
+  return [...new Set(paths)];
+}
+
+/** Makes the trust entry of a hook as written; `paths` are those that its line names. */
+export function hookEntry(
+  written: TomlTable,
+  context: { readonly cwd: string; readonly env: EnvLookup },
+): TrustEntry & { readonly paths: readonly string[] } {
+  const { event, matcher = "", command } = written;
+  const line = String(hideSecrets(String(command)));
+  const about = matcher === "" || matcher === "*" ? "" : String(matcher);
+  return {
+    kind: "hook",
+    name: about === "" ? String(event) : `${event} ${about}`,
+    written,
+    paths: pathsInLine(String(command), context),
+    describe: () => ({
+      reason: `it would run ${JSON.stringify(line)} at ${event}${about === "" ? "" : ` of ${about}`}`,
+      lines: [
+        `runs: ${line}`,
+        `at: ${event}${about === "" ? "" : `, of ${about}`}`,
+        "it can refuse and change calls, answer for you what no rule speaks of, and tell the model things",
+        ...(written.failure === "closed" ? ["if it fails, it refuses"] : []),
+      ],
+    }),
+  };
+}
+
+/** The variable of the project directory in a line, in the forms of a shell. */
+const PROJECT =
+  /"?\$(?:\{(?:CLAUDE|REASONIX)_PROJECT_DIR(?::[-?=][^}]*)?\}|(?:CLAUDE|REASONIX)_PROJECT_DIR\b)"?/g;
+
+/** Returns the paths that the words of a line may name, absolute, whether or not there are such files. */
+function pathsInLine(
+  line: string,
+  { cwd, env }: { readonly cwd: string; readonly env: EnvLookup },
+): string[] {
+  const here = line.replace(PROJECT, cwd.replaceAll("$", "$$$$"));
+  const quoted = [...here.matchAll(/"([^"]+)"|'([^']+)'/g)].map(([, double, single]) =>
+    double ?? single ?? ""
+  );
+  const words = [...quoted, ...here.split(/[\s"'`=,;|&<>()]+/)];
+  const paths = words.filter((word) => word !== "" && !word.includes("\0"))
+    .map((word) => resolvePath(word, cwd, env));
+  return [...new Set(paths)];
 }

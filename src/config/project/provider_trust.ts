@@ -1,4 +1,3 @@
-import { canonicalJson } from "../../util/json.ts";
 import { fillValue } from "../load/defaults.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
@@ -7,22 +6,11 @@ import {
   CONFIG_SCHEMA,
   isTable,
   type JsonSchema,
+  type ProjectRule,
   type TomlTable,
 } from "../schema/json_schema.ts";
-import type { ProjectRule } from "../schema/schema_key.ts";
-import { isVendorVariable, vendorHosts } from "../vendors.ts";
-
-/** Variables that a project's `.env` may never supply. */
-export function isReservedVariable(name: string): boolean {
-  return /^(?:REASONIX|AGENT)_/.test(name) || isVendorVariable(name);
-}
-
-/** Reports whether an address stays on this machine. */
-export function isLoopback(url: string): boolean {
-  const host = URL.parse(url)?.hostname ?? "";
-  return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" ||
-    /^127(\.\d+){3}$/.test(host);
-}
+import { vendorHosts } from "../vendors.ts";
+import { canonicalJson } from "../../util/json.ts";
 
 export interface KnownKeys {
   /** Provider entries of the user and the preset, or the built-in one. */
@@ -230,31 +218,6 @@ function valueIn(table: TomlTable, name: string): unknown {
 
 function tableOf(value: unknown): TomlTable {
   return isTable(value) ? value : {};
-}
-
-const ENTRY_WORDS: Readonly<Record<string, string>> = {
-  plugins: "the MCP server",
-  providers: "the provider",
-};
-
-/**
- * Finds the part of the user's configuration that a variable is for: the provider, the MCP server or the
- * table that names it, as `…_env` or in `${…}`.
- */
-export function holderOf(name: string, tables: readonly TomlTable[]): string | undefined {
-  const isNamed = (value: unknown, key = ""): boolean =>
-    typeof value === "string"
-      ? (key.endsWith("_env") && value === name) || value.includes(`\${${name}}`) ||
-        value.includes(`\${${name}:-`)
-      : typeof value === "object" && value !== null &&
-        Object.entries(value).some(([inner, item]) => isNamed(item, inner));
-  for (const [section, value] of tables.flatMap((table) => Object.entries(table))) {
-    const what = ENTRY_WORDS[section];
-    const entry = what && Array.isArray(value) ? value.find((each) => isNamed(each)) : undefined;
-    if (entry) return `of ${what} ${textOf(entry.name)}`;
-    if (isNamed(value)) return `of [${section}]`;
-  }
-  return undefined;
 }
 
 /** Settings by which others could listen, or by which a server gets to know who the user is. */

@@ -1,12 +1,11 @@
 import { message, withRemedy } from "../../core/mod.ts";
-import { projectDir } from "../../path/project_dir.ts";
-import { exists } from "../../path/probe.ts";
-import type { RuleList } from "../../rule/mod.ts";
 import { rewriteConfig, writeConfig } from "../edit/edit.ts";
-import { checkLayer, type Layer, parseToml } from "../load/layer.ts";
-import { readText } from "../load/read_text.ts";
+import { checkLayer, type Layer, parseToml, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { exists } from "../../path/probe.ts";
+import { projectDir } from "../../path/project_dir.ts";
+import type { RuleList } from "../../rule/mod.ts";
 
 /** The project of saved rules, and the directory that holds them. */
 export interface SavedRulesLocation {

@@ -1,7 +1,7 @@
-import { isOrdinaryText } from "../../util/redact.ts";
+import type { Config } from "../schema/config_types.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
-import type { Config } from "../schema/schema.ts";
 import { isVendorVariable } from "../vendors.ts";
+import { isOrdinaryText } from "../../util/redact.ts";
 
 const MARK = "[secret]";
 
@@ -78,6 +78,13 @@ function hideInArgument(text: string, before: unknown): string {
   if (value !== undefined) return text.slice(0, -value.length) + `=${MARK}`;
   const follows = typeof before === "string" && SECRET_FLAG.exec(before) && !before.includes("=");
   return follows && !flag ? MARK : hideInText(text);
+}
+
+/** A command line as a person types it, without what looks like a key in it. */
+export function commandLine(command: string, args: readonly string[]): string {
+  const words = hideSecrets([command, ...args]) as string[];
+  return words.map((word) => /^(?:[\w@%+=:,./~${}-]+|\[secret\])$/.test(word) ? word : JSON.stringify(word))
+    .join(" ");
 }
 
 /** The part of the environment that stays out of children and of texts. */

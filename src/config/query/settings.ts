@@ -1,15 +1,22 @@
-import { hideSecrets } from "./hide_secrets.ts";
-import { locate, parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
 import { type Layer, placeOf, type SourceName } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { hideSecrets } from "./hide_secrets.ts";
+import { keySource } from "./models.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
   isTable,
   type JsonSchema,
+  locate,
+  parseKeyPath,
+  schemaAt,
   type TomlTable,
+  valueAt,
 } from "../schema/json_schema.ts";
+import { VENDORS } from "../vendors.ts";
+import { formatLocation, ReasonixError, type SourceLocation } from "../../core/mod.ts";
+import { loadTexts, type Locale } from "../../i18n/mod.ts";
 
 /** Who set a value, and where. A list that several layers add to belongs to the strongest of them. */
 export interface ConfigSource {
@@ -138,4 +145,61 @@ function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
   if (isTable(item)) return [...list, String(item.name), ...path.slice(at + 1)];
   const own = valueAt(layer.table, list);
   return [...list, Array.isArray(own) ? own.indexOf(item) : -1];
+}
+
+/** The source of a value, as `config show --origin` and `doctor` print it. */
+export function originText(origin: ConfigSource): string {
+  const { source, file, line, column } = origin;
+  if (file === undefined) return source;
+  const place: SourceLocation = {
+    file,
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+  };
+  return source === "preset" ? formatLocation(place) : `${source} ${formatLocation(place)}`;
+}
+
+/** The provider that is built in, where no file, preset or flag names one, and what there is to say of it. */
+export interface UnnamedProvider {
+  readonly vendor: string;
+  /** The variable of its key. */
+  readonly keyName: string;
+  /** It is taken from the environment, is nowhere, or is there while `security.env_keys` is off. */
+  readonly key: "environment" | "missing" | "unused";
+}
+
+/**
+ * Returns the built-in provider when it stands in for one that nobody set up; undefined when one is named, or
+ * when the key that chose it was saved on purpose.
+ */
+export function unnamedProvider({ layers, config, keys }: LoadedConfig): UnnamedProvider | undefined {
+  const named = layers.some(({ source, table }) => source !== "default" && table.providers !== undefined);
+  const [entry] = config.providers;
+  if (named || !entry) return undefined;
+  const source = keySource(entry, keys);
+  if (source !== "env" && source !== "missing") return undefined;
+  const keyName = entry.api_key_env;
+  return {
+    vendor: VENDORS.find(({ name }) => name === entry.name)?.label ?? entry.name,
+    keyName,
+    key: source === "env" ? "environment" : !keys.useEnv && keys.env(keyName) ? "unused" : "missing",
+  };
+}
+
+/**
+ * Makes sure that there is a provider to talk to. Returns a line for the user when it is one that a key of
+ * the environment chose.
+ *
+ * @throws {ReasonixError} (exit "config") when nothing is set up and there is no key either
+ */
+export async function requireProvider(loaded: LoadedConfig, locale: Locale): Promise<string | undefined> {
+  const unnamed = unnamedProvider(loaded);
+  if (!unnamed) return undefined;
+  const texts = await loadTexts("start", locale);
+  const { key, keyName, vendor } = unnamed;
+  if (key === "environment") return texts.usesEnvironment(keyName, vendor);
+  throw new ReasonixError(texts.noProvider, {
+    exit: "config",
+    remedy: key === "unused" ? texts.keyNotUsedRemedy(keyName) : texts.noProviderRemedy(keyName),
+  });
 }

@@ -1,8 +1,8 @@
 import { type AgentDefinition, type AgentWarning, loadAgents } from "../../context/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
-import { findAgentFiles, findSkillSet, loadAgentNames, type RunPaths } from "../../run/mod.ts";
+import { findAgentFiles, findSkillSet, loadKnownAgents, type RunPaths } from "../../run/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
-import { agentModel } from "./child_model.ts";
+import { agentModel } from "./agent_run.ts";
 
 /** An agent as commands show it. */
 export interface AgentRow extends AgentDefinition {
@@ -30,7 +30,7 @@ export async function agentList(paths: RunPaths, loaded: LoadedConfig): Promise<
     usable,
     ...agentModel(loaded, agent),
   });
-  const known = await (await loadAgentNames()).knownAgents({ agents, skillSet });
+  const known = await (await loadKnownAgents()).knownAgents({ agents, skillSet });
   return {
     agents: [
       ...known.map((agent) => row(agent, true)),

@@ -6,7 +6,7 @@ import {
   type DelegatedTask,
   type InternalRequest,
   type InternalResult,
-  loadAgentNames,
+  loadKnownAgents,
   type RunAgents,
   type RunContext,
   type TurnInput,
@@ -14,9 +14,15 @@ import {
 import { agentOfSession, newSessionId } from "../../session/mod.ts";
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
-import { AgentRun, type AgentRunDeps } from "./agent_run.ts";
-import { agentsDirectory, type Assemble, type ChildTask, openChild } from "./child_options.ts";
-import { Slots } from "./slots.ts";
+import {
+  AgentRun,
+  type AgentRunDeps,
+  agentsDirectory,
+  type Assemble,
+  type ChildTask,
+  openChild,
+  Slots,
+} from "./agent_run.ts";
 
 /** Opens the desk of a run, when its first task comes. */
 export function openDesk(run: RunContext, assemble: Assemble): RunAgents {
@@ -199,7 +205,7 @@ class SubagentManager implements RunAgents {
 
   async #childTask(task: AgentTask): Promise<ChildTask | string> {
     const { inputs } = this.#run;
-    const agent = await (await loadAgentNames()).agentNamed(task.agent, inputs);
+    const agent = await (await loadKnownAgents()).agentNamed(task.agent, inputs);
     if (typeof agent === "string") return agent;
     const readOnly = task.readOnly || agent.readOnly;
     // What only reads has no changes to keep apart.

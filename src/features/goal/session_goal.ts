@@ -1,8 +1,9 @@
-import type { TurnOutcome } from "../../agent/mod.ts";
-import { type GoalLimits, type GoalRecord, loadGoals } from "../../control/mod.ts";
+import type { Limits, TurnOutcome } from "../../agent/mod.ts";
+import type { Config } from "../../config/mod.ts";
 import {
   errorMessage,
   type Event,
+  type EventOf,
   isAbort,
   type LocalizedMessage,
   message,
@@ -10,12 +11,150 @@ import {
   ReasonixError,
   textFields,
 } from "../../core/mod.ts";
+import {
+  type GoalClock,
+  type GoalController,
+  type GoalRecord,
+  type GoalRequest,
+  loadUserCommand,
+  type RunContext,
+  type TurnInput,
+  type UserCommandResult,
+} from "../../run/mod.ts";
 import { openGoal } from "../../session/mod.ts";
-import type { GoalReport } from "../../tool/mod.ts";
+import type { GoalReport, ToolRegistry } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
-import type { GoalClock, GoalController, GoalRequest, RunContext, TurnInput } from "../../run/mod.ts";
-import { GoalChecks, goalLimits, remaining, requireGoal } from "./goal_checks.ts";
-import { GoalResearch } from "./research.ts";
+import {
+  afterTurn,
+  type CheckResult,
+  continueText,
+  EffectTracker,
+  goalBlock,
+  type GoalLimits,
+  goalTexts,
+  RESUME_TEXT,
+  takenUp,
+} from "./goal_record.ts";
+import { demandsResearch, GoalResearch } from "./research.ts";
+
+/** The commands of a goal, and what others have found out about the turn. */
+class GoalChecks {
+  readonly #parts: RunContext;
+  /** Commands of the verification whose last run in this turn failed, with what they printed. */
+  readonly #unverified = new Map<string, string>();
+  #own = false;
+
+  constructor(parts: RunContext) {
+    this.#parts = parts;
+  }
+
+  /** A turn begins. */
+  forget(): void {
+    this.#unverified.clear();
+  }
+
+  /** Takes what the verification of the turn says. */
+  verified({ command, outcome, text = "" }: EventOf<"verification">): void {
+    if (this.#own) return;
+    if (outcome === "failed" || outcome === "timeout") this.#unverified.set(command, text);
+    else this.#unverified.delete(command);
+  }
+
+  /** Runs all checks, so that all that fails is known at once. Rejects only when the signal aborts. */
+  async run({ checks = [], turns }: GoalRecord, signal: AbortSignal): Promise<readonly CheckResult[]> {
+    const results: CheckResult[] = [];
+    for (const [command, text] of this.#unverified) results.push({ command, passed: false, text });
+    for (const command of checks) {
+      signal.throwIfAborted();
+      const { durationMs, ...end } = await this.#one(command, signal);
+      this.#own = true;
+      await this.#parts.recorder.record({
+        type: "verification",
+        round: turns + 1,
+        command,
+        outcome: end.outcome,
+        ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
+        text: end.text,
+        durationMs,
+      });
+      this.#own = false;
+      results.push({ command, passed: end.outcome === "passed", text: end.text });
+    }
+    return results;
+  }
+
+  async #one(line: string, signal: AbortSignal): Promise<UserCommandResult> {
+    const { tools: { runCommand }, loaded: { config } } = this.#parts;
+    const { refusalOf } = await loadUserCommand();
+    const refusal = await refusalOf(line, this.#parts, signal);
+    if (refusal !== undefined) return { outcome: "failed", text: `not run: ${refusal}`, durationMs: 0 };
+    return await runCommand({ line, timeoutSeconds: config.goal.check_timeout_seconds }, signal);
+  }
+}
+
+/** An objective that long belongs into a file. */
+const MAX_OBJECTIVE = 20_000;
+const MAX_CHECKS = 20;
+
+interface Wanted extends Pick<RunContext, "gate" | "modes"> {
+  readonly registry: Pick<ToolRegistry, "get">;
+  readonly objective: string;
+  readonly checks: readonly string[];
+}
+
+/** Throws a ReasonixError where a goal cannot be worked towards, before anything of it is recorded. */
+async function requireGoal({ objective, checks, modes, registry, gate }: Wanted): Promise<void> {
+  if (objective === "") throw unfit("it says nothing", "say what is to be reached");
+  if (objective.length > MAX_OBJECTIVE) {
+    const remedy = "write it to a file and name the file in the objective";
+    throw unfit(`it has ${objective.length} characters, more than ${MAX_OBJECTIVE}`, remedy);
+  }
+  if (checks.length > MAX_CHECKS) {
+    throw unfit(`it has ${checks.length} checks, more than ${MAX_CHECKS}`, "put them into one script");
+  }
+  if (checks.includes("")) throw unfit("one of its checks is empty", "give --check a command line");
+  if (modes.collaboration === "plan") {
+    throw unfit("plan mode is on", "leave it with /plan off, or without --permission-mode plan");
+  }
+  if (!registry.get("update_goal")) {
+    throw unfit(
+      "the tool update_goal is not offered",
+      "add it to [tools] enabled, or use a model with tools",
+    );
+  }
+  for (const check of checks) {
+    const { refusalOf } = await loadUserCommand();
+    const refusal = await refusalOf(check, { gate, modes }, new AbortController().signal);
+    if (refusal === undefined) continue;
+    throw new ReasonixError(`Cannot use the check "${check}": ${refusal}`, {
+      exit: "blocked",
+      remedy: "change the check, or the rule that refuses it",
+    });
+  }
+}
+
+function unfit(why: string, remedy: string): ReasonixError {
+  return new ReasonixError(`Cannot work towards this goal: ${why}`, { exit: "usage", remedy });
+}
+
+/** The bounds of a goal; what a run may cost bounds its goal too. */
+function goalLimits({ goal, agent }: Config): GoalLimits {
+  const costs = [goal.max_cost, agent.max_cost].filter((limit) => limit > 0);
+  return {
+    turns: goal.max_turns,
+    durationMs: goal.time_limit_seconds * 1000,
+    cost: costs.length === 0 ? 0 : Math.min(...costs),
+    idle: goal.no_progress_turns,
+  };
+}
+
+/** What a goal leaves for its next turn. */
+function remaining({ durationMs, cost }: GoalLimits, { leg }: GoalRecord): Limits {
+  return {
+    ...(durationMs > 0 ? { timeMs: Math.max(1, durationMs - leg.durationMs) } : {}),
+    ...(cost > 0 ? { cost: cost - leg.cost } : {}),
+  };
+}
 
 const CLEARED: NewEvent = {
   type: "notice",
@@ -23,8 +162,6 @@ const CLEARED: NewEvent = {
   code: "goal",
   ...textFields(message`Goal cleared`),
 };
-
-type GoalLibrary = Awaited<ReturnType<typeof loadGoals>>;
 
 /**
  * The goal of a session: turns follow one another until the model says that it is reached and its checks
@@ -37,8 +174,7 @@ export class SessionGoal implements GoalController {
   readonly #research: GoalResearch;
   readonly #clock: GoalClock;
   readonly #limits: GoalLimits;
-  #library: GoalLibrary | undefined;
-  #effects: InstanceType<GoalLibrary["EffectTracker"]> | undefined;
+  #effects: EffectTracker | undefined;
   /** A turn for the goal is running, or about to. */
   #inTurn = false;
   #byUser = false;
@@ -76,7 +212,6 @@ export class SessionGoal implements GoalController {
     reason: "research" | "upgraded" = "research",
   ): Promise<TurnInput> {
     const { recorder, registry, modes } = this.#parts;
-    const library = await this.#load();
     const objective = request.objective.trim();
     const checks = (request.checks ?? []).map((check) => check.trim());
     registry.offerLate();
@@ -95,21 +230,21 @@ export class SessionGoal implements GoalController {
       idle: 0,
       ...(research === undefined ? {} : { research }),
     });
-    this.#effects = new library.EffectTracker();
+    this.#effects = new EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#say("info", library.goalTexts[reason](research));
+    if (research !== undefined) await this.#say("info", goalTexts[reason](research));
     return { text: objective };
   }
 
-  /** The input of the turn that goes on with the goal. Throws a ReasonixError (usage) where there is none. */
-  async resume(): Promise<TurnInput> {
+  /** The input of the turn that resumes the goal. Throws a ReasonixError (usage) where there is none. */
+  resume(): Promise<TurnInput> {
     if (!this.open) {
       throw new ReasonixError("Cannot go on: the session has no open goal", {
         exit: "usage",
         remedy: "set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE",
       });
     }
-    return { text: (await this.#load()).RESUME_TEXT, origin: "continue", literal: true };
+    return Promise.resolve({ text: RESUME_TEXT, origin: "continue", literal: true });
   }
 
   /** Drops the goal; the turn that runs is the last one. Returns false where there is none. */
@@ -123,7 +258,6 @@ export class SessionGoal implements GoalController {
   /** An ordinary prompt that asks for long research in so many words becomes a goal. */
   async upgrade(input: TurnInput): Promise<TurnInput> {
     const { modes, registry, loaded } = this.#parts;
-    const { demandsResearch } = await this.#load();
     const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !this.open;
     const canWrite = loaded.config.tools.writes === "allow" && !input.readOnly && input.skill === undefined;
     const isUsers = (input.origin ?? "user") === "user";
@@ -153,11 +287,10 @@ export class SessionGoal implements GoalController {
     const { modes, registry } = this.#parts;
     const hasTool = registry.get("update_goal") !== undefined;
     if (!open || this.#inTurn || modes.collaboration === "plan" || !hasTool) return input;
-    const library = await this.#load();
-    const record = open.state === "active" ? open : library.takenUp(open);
+    const record = open.state === "active" ? open : takenUp(open);
     if (record !== open) await this.#save(record);
     if (modes.collaboration !== "goal") await modes.setCollaboration("goal");
-    this.#effects ??= new library.EffectTracker();
+    this.#effects ??= new EffectTracker();
     this.#effects.take();
     this.#checks.forget();
     this.#counted ??= this.#clock.now();
@@ -166,7 +299,7 @@ export class SessionGoal implements GoalController {
     this.#byUser = false;
     const research = await this.#research.status(record);
     const stated = input.text.trim() === record.objective;
-    const block = library.goalBlock({ record, limits: this.#limits, research, stated });
+    const block = goalBlock({ record, limits: this.#limits, research, stated });
     return { ...input, references: [...input.references ?? [], block] };
   }
 
@@ -180,7 +313,7 @@ export class SessionGoal implements GoalController {
       const isClaimed = outcome.reason === "done" && report?.status === "complete";
       const checks = isClaimed ? await this.#checks.run(open, signal) : [];
       const now = this.#clock.now();
-      const decision = (await this.#load()).afterTurn(open, {
+      const decision = afterTurn(open, {
         ...outcome,
         report,
         effect: this.#effects?.take() ?? "none",
@@ -202,10 +335,9 @@ export class SessionGoal implements GoalController {
   }
 
   async #goOn(
-    { record, next, waitMs }: Extract<ReturnType<GoalLibrary["afterTurn"]>, { readonly waitMs: number }>,
+    { record, next, waitMs }: Extract<ReturnType<typeof afterTurn>, { readonly waitMs: number }>,
     signal: AbortSignal,
   ): Promise<TurnInput | undefined> {
-    const { goalTexts, continueText } = await this.#load();
     const turn = record.turns + 1;
     for (const { command } of next.why === "checks" ? next.failed : []) {
       await this.#say("warning", goalTexts.check(command));
@@ -222,7 +354,6 @@ export class SessionGoal implements GoalController {
 
   /** Records how the goal ended or was left, loudly, and with the report of its research. */
   async #end(record: GoalRecord, update: LocalizedMessage | undefined, answer: string): Promise<void> {
-    const { goalTexts } = await this.#load();
     const report = await this.#research.report(record, answer);
     this.#counted = undefined;
     await this.#save({ ...record, ...(report === undefined ? {} : { report }) });
@@ -237,7 +368,6 @@ export class SessionGoal implements GoalController {
     const { open } = this;
     this.#inTurn = false;
     if (open?.state !== "active") return;
-    const { goalTexts } = await this.#load();
     const update = why === undefined ? goalTexts.paused() : goalTexts.failed(why);
     await this.#end({ ...open, state: "stopped", ...(why === undefined ? {} : { note: why }) }, update, "");
   }
@@ -257,10 +387,6 @@ export class SessionGoal implements GoalController {
       return undefined;
     }
     return open && { type: "goal.change", ...open, state: "cleared" };
-  }
-
-  async #load(): Promise<GoalLibrary> {
-    return this.#library ??= await loadGoals();
   }
 
   async #save(record: GoalRecord): Promise<void> {

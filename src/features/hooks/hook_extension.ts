@@ -1,17 +1,207 @@
 import type { CallOpinion, Stop } from "../../agent/mod.ts";
+import { type ConfiguredHook, loadHookConfig } from "../../config/mod.ts";
 import type { CompactionHooks } from "../../context/mod.ts";
-import { message, type PreparedCall, ReasonixError, textFields } from "../../core/mod.ts";
+import {
+  type ApprovalAnswer,
+  message,
+  type NewEvent,
+  type PreparedCall,
+  ReasonixError,
+  textFields,
+} from "../../core/mod.ts";
+import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
+import type {
+  AssemblyOptions,
+  PreparedHooks,
+  RunContext,
+  RunPaths,
+  TurnExtension,
+  TurnInput,
+} from "../../run/mod.ts";
+import type { Asker, ToolResult } from "../../tool/mod.ts";
+import { after } from "../../util/timer.ts";
 import {
   formatHookProblem,
-  hookNote,
-  type HookOutcome,
+  type HookEvent,
+  hookToolInput,
+  hookToolName,
+  hookToolNames,
   missingCommands,
   ownArguments,
-} from "../../hook/mod.ts";
-import type { ToolResult } from "../../tool/mod.ts";
-import { after } from "../../util/timer.ts";
-import type { TurnExtension, TurnInput } from "../../run/mod.ts";
-import { occasion, type RunHooks } from "./run_hooks.ts";
+  readHooks,
+} from "./hook.ts";
+import {
+  hookNote,
+  type HookOutcome,
+  HookPrograms,
+  Hooks,
+  type TrustedContents,
+  trustedContents,
+} from "./hook_runs.ts";
+
+/** The agent that works on a part of the task, where it is one. */
+interface HookedAgent {
+  readonly id: string;
+  readonly type: string;
+}
+
+interface HookSources {
+  readonly configured: readonly ConfiguredHook[];
+  /** Where the project is; an agent may work somewhere else. */
+  readonly paths: RunPaths;
+  /** Absent: as they are now. */
+  readonly contents?: TrustedContents;
+}
+
+/** Something that happens, as its hooks see it. */
+interface Occasion {
+  readonly input?: Readonly<Record<string, unknown>>;
+  readonly names?: readonly string[];
+  readonly signal?: AbortSignal;
+  readonly callId?: string;
+}
+
+/** Permission modes by the names that hooks know. */
+const MODES = {
+  plan: "plan",
+  "read-only": "default",
+  "workspace-write": "default",
+  "danger-full-access": "bypassPermissions",
+} as const;
+
+const APPROVALS = { ask: undefined, auto: "acceptEdits", yolo: "bypassPermissions" } as const;
+
+/** The hooks of one run, from its assembling on. They run once it is there. */
+class RunHooks {
+  readonly configured: readonly ConfiguredHook[];
+  readonly problems: ReturnType<typeof readHooks>["problems"];
+  readonly agent: HookedAgent | undefined;
+  /** Calls that are being judged or run, by their id. */
+  readonly calls = new Map<string, PreparedCall>();
+  /** Arguments that a hook allowed a call with; an empty text once they were taken. */
+  readonly #amended = new Map<string, string>();
+  readonly #ready: ReturnType<typeof readHooks<ConfiguredHook>>["hooks"];
+  #begun: { readonly run: RunContext; readonly hooks: Hooks<ConfiguredHook> } | undefined;
+
+  readonly #sources: HookSources;
+
+  constructor(sources: HookSources, agent?: HookedAgent) {
+    const { configured, paths } = sources;
+    this.#sources = { ...sources, contents: sources.contents ?? trustedContents(configured, paths) };
+    this.configured = configured;
+    this.agent = agent;
+    const { hooks, problems } = readHooks(configured);
+    this.#ready = hooks;
+    this.problems = problems;
+  }
+
+  /** The hooks of another agent's run. */
+  forAgent(agent: HookedAgent): RunHooks {
+    return new RunHooks(this.#sources, agent);
+  }
+
+  /** The run they belong to. */
+  get run(): RunContext {
+    if (!this.#begun) throw new TypeError("Cannot run hooks: there is no run yet");
+    return this.#begun.run;
+  }
+
+  begin(run: RunContext): void {
+    const { paths, loaded, workspace, session, recorder, tools: { guard, openJail } } = run;
+    const { paths: { cwd: project }, contents } = this.#sources;
+    const programs = new HookPrograms({
+      paths,
+      project,
+      contents,
+      loaded,
+      workspace,
+      session: session.id,
+      guard,
+      openJail,
+    });
+    const record = (event: NewEvent) => recorder.record(event);
+    this.#begun = { run, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };
+  }
+
+  /** Those that can run. */
+  get ready(): readonly ConfiguredHook[] {
+    return this.#ready.map(({ source }) => source);
+  }
+
+  wants(event: HookEvent): boolean {
+    return this.#ready.some((hook) => hook.event === event);
+  }
+
+  /** Runs the hooks of an event; undefined when none is meant. */
+  async fire(event: HookEvent, occasion: Occasion = {}): Promise<HookOutcome | undefined> {
+    if (!this.#begun || !this.wants(event)) return undefined;
+    const { input = {}, names, signal = new AbortController().signal, callId } = occasion;
+    return await this.#begun.hooks.fire(event, {
+      input: { ...this.#common(), ...input },
+      names,
+      signal,
+      callId,
+    });
+  }
+
+  /** Runs the hooks that notify the user. */
+  async notify(kind: string, message: string, signal?: AbortSignal): Promise<void> {
+    await this.fire("Notification", {
+      names: [kind],
+      input: { notification_type: kind, message, title: "Reasonix" },
+      ...(signal ? { signal } : {}),
+    });
+  }
+
+  /** Lets a call run with other arguments, once: they are judged like its own, hooks included. */
+  amend(callId: string, args: string): void {
+    if (!this.#amended.has(callId)) this.#amended.set(callId, args);
+  }
+
+  /** Takes the arguments that a hook allowed a call with. */
+  takeAmended(callId: string): string | undefined {
+    const args = this.#amended.get(callId) || undefined;
+    if (args !== undefined) this.#amended.set(callId, "");
+    return args;
+  }
+
+  /** The turn is over: no call is judged any more. */
+  forgetCalls(): void {
+    this.calls.clear();
+    this.#amended.clear();
+  }
+
+  async record(event: NewEvent): Promise<void> {
+    await this.run.recorder.record(event);
+  }
+
+  #common(): Record<string, unknown> {
+    const { session, paths, modes } = this.run;
+    const { agent } = this;
+    return {
+      session_id: session.id,
+      transcript_path: session.paths.path,
+      cwd: paths.cwd,
+      permission_mode: modes.permission === "plan"
+        ? "plan"
+        : APPROVALS[modes.approval] ?? MODES[modes.permission],
+      ...(agent ? { agent_id: agent.id, agent_type: agent.type } : {}),
+    };
+  }
+}
+
+/** A call as its hooks see it, and the names by which they may mean it. */
+function occasion(call: PreparedCall, { run: { paths: { cwd } } }: RunHooks) {
+  return {
+    names: hookToolNames(call),
+    callId: call.call.id,
+    input: {
+      tool_name: hookToolName(call.tool),
+      tool_input: hookToolInput(call, cwd),
+      tool_use_id: call.call.id,
+    },
+  };
+}
 
 /** So often hooks can keep a turn from ending. */
 const MOST_ENDS = 5;
@@ -22,7 +212,7 @@ const IDLE_MS = 60_000;
  * The hooks of a run: the start of the session, prompts, ends that a hook does not let pass, calls, whatever
  * the tool, and compactions.
  */
-export class HookExtension implements TurnExtension {
+class HookExtension implements TurnExtension {
   readonly compaction: CompactionHooks;
   readonly #hooks: RunHooks;
   /** Somebody is there to be told that the agent waits. */
@@ -270,4 +460,120 @@ function compactionHooks(hooks: RunHooks): CompactionHooks {
       }
     },
   };
+}
+
+class OpenHooks implements PreparedHooks {
+  readonly hooks: RunHooks;
+
+  constructor(hooks: RunHooks) {
+    this.hooks = hooks;
+  }
+
+  get forAgent(): boolean {
+    return this.hooks.agent !== undefined;
+  }
+}
+
+/** Lets the hooks of a run take part in it. */
+export function join(run: RunContext): void {
+  const { hooks: open, approver } = run.options;
+  if (!(open instanceof OpenHooks)) return;
+  open.hooks.begin(run);
+  run.extensions.add(new HookExtension(open.hooks, approver !== undefined));
+}
+
+/**
+ * The options of a run with its hooks. Throws a ReasonixError (config) for a hook that must not fail and can
+ * never run.
+ */
+export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptions> {
+  const { approver, asker, amended, loaded, paths, parent, sessionId } = options;
+  // Another agent's run is made of the options of the run it belongs to.
+  const hooks = options.hooks instanceof OpenHooks && parent
+    ? options.hooks.hooks.forAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
+    : new RunHooks({ configured: (await loadHookConfig()).configuredHooks(loaded, paths), paths });
+  const broken = hooks.problems.find(({ source }) => source.failure === "closed");
+  if (broken) {
+    throw new ReasonixError(formatHookProblem(broken), {
+      exit: "config",
+      ...(broken.source.place ? { place: broken.source.place } : {}),
+      remedy: 'correct the hook: with failure = "closed" nothing may run without it',
+    });
+  }
+  return {
+    ...options,
+    hooks: new OpenHooks(hooks),
+    ...(approver ? { approver: approverWithHooks(approver, hooks) } : {}),
+    ...(asker && !hooks.agent ? { asker: askerWithHooks(asker, hooks) } : {}),
+    amended: (callId) => hooks.takeAmended(callId) ?? amended?.(callId),
+  };
+}
+
+/** Why a person is asked where no rule speaks of the call; what is asked about otherwise is the person's. */
+const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
+
+/** Asks hooks before the person, and tells them that somebody is asked. */
+function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {
+  return {
+    async ask(request, signal) {
+      const answer = await answerOfHooks(request, hooks, signal);
+      if (answer) return answer;
+      // The run that an agent works for tells that somebody is asked.
+      if (hooks.agent) return await approver.ask(request, signal);
+      const waiting = hooks.notify(
+        "permission_prompt",
+        `Your permission is needed to use ${request.tool}`,
+        signal,
+      );
+      const given = await approver.ask(request, signal);
+      await waiting;
+      return given;
+    },
+  };
+}
+
+/** Tells hooks that the model or a server asks the user something. */
+function askerWithHooks(asker: Asker, hooks: RunHooks): Asker {
+  return {
+    async ask(questions, signal) {
+      const waiting = hooks.notify(
+        "elicitation_dialog",
+        questions[0]?.question ?? "You are asked something",
+        signal,
+      );
+      const given = await asker.ask(questions, signal);
+      await waiting;
+      return given;
+    },
+  };
+}
+
+async function answerOfHooks(
+  request: ApprovalRequest,
+  hooks: RunHooks,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer | undefined> {
+  const call = hooks.calls.get(request.callId);
+  // Calls of another agent may have the same name.
+  if (call?.tool !== request.tool) return undefined;
+  const { input, names } = occasion(call, hooks);
+  const verdict = await hooks.fire("PermissionRequest", {
+    names,
+    callId: request.callId,
+    signal,
+    input: { ...input, message: request.reason },
+  });
+  if (verdict?.decision === "deny") {
+    const { reason: note = "", stop } = verdict;
+    return { allow: false, scope: "once", note, by: "hook", ...(stop === undefined ? {} : { stop: true }) };
+  }
+  if (verdict?.decision !== "allow" || !mayAnswer(request)) return undefined;
+  const { updatedInput } = verdict;
+  if (updatedInput) hooks.amend(request.callId, ownArguments(call, updatedInput, hooks.run.paths.cwd));
+  return { allow: true, scope: "once", by: "hook" };
+}
+
+/** A hook never answers what a rule, a destructive command or a protected file asks about. */
+function mayAnswer({ why, personOnly, destructive, escape }: ApprovalRequest): boolean {
+  return why !== undefined && OPEN.has(why.code) && !personOnly && !destructive && !escape;
 }

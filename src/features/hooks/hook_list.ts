@@ -5,17 +5,15 @@ import {
   factsOf,
   HOOK_EVENTS,
   type HookEvent,
-  type HookOutcome,
-  Hooks,
   isHookEvent,
   missingCommands,
   readHooks,
   sampleInput,
-} from "../../hook/mod.ts";
+} from "./hook.ts";
+import { type HookOutcome, HookPrograms, Hooks, isConfined, trustedContents } from "./hook_runs.ts";
 import { parseJson } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { buildWorkspace, type RunPaths, withJail } from "../../run/mod.ts";
-import { HookPrograms, isConfined, trustedContents } from "./hook_programs.ts";
 
 /** A hook that the files describe, whether or not it runs. */
 export interface HookRow {

@@ -11,7 +11,7 @@ import { newSessionId, type SessionState } from "../../session/mod.ts";
 import { type AgentReport, failure, type Tool } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
 import { userText } from "../../util/user_text.ts";
-import { isTaskToPlan } from "./complex_task.ts";
+import { isTaskToPlan } from "./session_plans.ts";
 import prompt from "./planner.md" with { type: "text" };
 
 /** Failures in a row after which the planner is left alone: each may have waited for a server. */

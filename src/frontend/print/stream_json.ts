@@ -1,14 +1,8 @@
 import { type Event, type EventOf, freshTokens, isMessage } from "../../core/mod.ts";
 import { VERSION } from "../../util/version.ts";
 import type { Output } from "../output.ts";
-import {
-  argumentsOf,
-  type Printer,
-  resultObject,
-  type RunResult,
-  type RunStart,
-  SDK_SERVER_STATES,
-} from "../result.ts";
+import { argumentsOf, type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";
+import { SDK_SERVER_STATES } from "../claude_names.ts";
 import { PartialMessage } from "./partial_message.ts";
 
 export interface StreamJsonOptions {

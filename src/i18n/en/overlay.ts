@@ -28,6 +28,9 @@ export const texts = (t: Translate) => ({
     directoryYes: t`Yes, files and commands may change what is in it`,
     escape: t`Run it again, without the sandbox?`,
     escapeOnline: t`It needs a network. Run it again?`,
+    escapeDirectory: t`It writes outside the workspace. Run it again?`,
+    directorySession: (directory: string) =>
+      t`Yes, and let files and commands write in ${directory} in this session`,
     escapeWhy: (evidence: string) => t`The sandbox may have stopped it; its output says: ${evidence}`,
     escapeMeans: t`Outside the sandbox it can do anything that you can. It starts over.`,
     files: (count: string, more: boolean) => more ? t`at least ${count} files` : t`${count} files`,

@@ -1,10 +1,33 @@
 import type { AssistantMessage, ImagePart, Message, ProviderPart } from "../../core/mod.ts";
 import type { ProviderEntry } from "../../config/mod.ts";
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
-import type { ModelInfo } from "../provider.ts";
+import type { ModelInfo, ModelRequest } from "../provider.ts";
 
 /** A JSON object of a wire. */
 export type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields that the user adds to every body. */
+export function extraFields({ extra_body, extra }: ProviderEntry): Record<string, unknown> {
+  return { ...extra_body, ...extra };
+}
+
+/** The beginning of a body whose last field is this list. */
+export function bodyHead(fields: Fields, list: string): string {
+  const text = JSON.stringify(fields);
+  return `${text === "{}" ? "{" : `${text.slice(0, -1)},`}"${list}":[`;
+}
+
+/** The fields behind the list, with their leading comma. */
+export function bodyTail(fields: Fields): string {
+  const text = JSON.stringify(fields);
+  return text === "{}" ? "" : `,${text.slice(1, -1)}`;
+}
+
+/** The choice of tools on OpenAI's wires: a request that forbids calls wins over the fields of the user. */
+export function toolChoice({ prefix, toolChoice }: ModelRequest, entry: ProviderEntry): unknown {
+  const asked = prefix.tools.length > 0 && entry.compat.tool_choice ? toolChoice : undefined;
+  return asked === "none" ? asked : extraFields(entry).tool_choice ?? asked;
+}
 
 /** Kind of the part with the text of a reply whose calls were read out of it; it hides nothing. */
 export const TEXT_CALLS = "text_calls";

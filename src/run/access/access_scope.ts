@@ -1,7 +1,16 @@
-import { cacheDirectory, type Config, type LoadedConfig } from "../../config/mod.ts";
-import { formatLocation, type NewEventOf } from "../../core/mod.ts";
+import {
+  cacheDirectory,
+  type Config,
+  type EnvironmentSecrets,
+  environmentSecrets,
+  loadConfig,
+  type LoadedConfig,
+  type LoadOptions,
+} from "../../config/mod.ts";
+import { formatLocation, message, type NewEventOf, ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
+import { processEnvironment } from "../../path/read_env.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
@@ -15,8 +24,61 @@ import {
   type Workspace,
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
-import type { TrustItem } from "../../trust/mod.ts";
-import type { RunPaths } from "../run_paths.ts";
+import { type TrustItem, TrustStore } from "../../trust/mod.ts";
+import { createRedactor } from "../../util/redact.ts";
+import type { RunOptions, RunPaths } from "../run_options.ts";
+
+/** Returns what of this process's environment stays out of children and texts. */
+export function secretsOf(loaded: LoadedConfig): EnvironmentSecrets {
+  return environmentSecrets(loaded, processEnvironment());
+}
+
+/** Takes what the configuration and the environment know of secrets out of a text. */
+export function redactorOf(loaded: LoadedConfig): (text: string) => string {
+  return createRedactor(secretsOf(loaded).redacted);
+}
+
+export interface TrustOptions extends Pick<RunOptions, "trustProject" | "ignoreUntrusted"> {
+  /** Asks the user about items without a decision; absent: there is no prompt. */
+  readonly decide?: ((items: readonly TrustItem[]) => Promise<"trust" | "ignore">) | undefined;
+}
+
+/**
+ * Loads the configuration of a run with the items of the project that the user trusts. An executable item
+ * without a decision ends a headless run (exit 3), unless the options use it or leave it out; otherwise
+ * `decide` prompts for it. Permission grants and hooks are left out until they are trusted.
+ */
+export async function loadTrustedConfig(
+  load: Omit<LoadOptions, "trust"> & RunPaths,
+  options: TrustOptions,
+): Promise<LoadedConfig> {
+  const store = new TrustStore({ home: load.home, project: load.cwd, trustAll: options.trustProject });
+  const loaded = await loadConfig({ ...load, trust: (item) => store.isTrusted(item) });
+  const refused = loaded.needsTrust.filter(({ kind }) => !WAITING.has(kind));
+  const [first] = refused;
+  if (!first || options.ignoreUntrusted) return loaded;
+  if (options.decide) {
+    const items = loaded.needsTrust;
+    if (await options.decide(items) === "ignore") return loaded;
+    await store.trust(items);
+    return await loadTrustedConfig(load, { ...options, ignoreUntrusted: true });
+  }
+  const names = refused.map((item) =>
+    `${item.kind} ${item.name} (${formatLocation(item.place)}): ${item.reason}`
+  );
+  throw new ReasonixError(
+    message`This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
+    {
+      exit: "blocked",
+      place: first.place,
+      remedy:
+        message`look at it, then \`reasonix trust\`; or add --trust-project for this run, or --ignore-untrusted to leave it out`,
+    },
+  );
+}
+
+/** Items that a run can do without: they are named, and left out. */
+const WAITING: ReadonlySet<TrustItem["kind"]> = new Set(["widening", "hook"]);
 
 /** A notice for the user. */
 export type Remark = Omit<NewEventOf<"notice">, "type" | "level" | "code">;

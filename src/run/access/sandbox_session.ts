@@ -35,9 +35,8 @@ import {
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
-import type { RunPaths } from "../run_paths.ts";
-import { containerOf, deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
-import { secretsOf } from "./secrets.ts";
+import type { RunPaths } from "../run_options.ts";
+import { containerOf, deniedGlobs, linkedSettings, type Remark, secretsOf } from "./access_scope.ts";
 
 export interface SandboxSessionDeps {
   readonly paths: RunPaths;
@@ -183,26 +182,25 @@ export class SandboxSession {
       };
     };
     const common = { wrap: attempt(MOST_REPEATS) };
-    if (!attended || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
-      return common;
-    }
-    const online = async (argv: readonly string[], cwd: string) => {
+    if (!attended || !jail.confined || reads || tools.writes !== "allow") return common;
+    const { workspace } = this.#sources;
+    const withGranted = async (argv: readonly string[], cwd: string, directory: string | undefined) => {
       const more = gate.takeNetwork?.(call.call.id);
-      if (!more) return undefined;
-      const hosts = more.hosts.length === 0 ? [] : [...new Set([...need?.hosts ?? [], ...more.hosts])];
-      const filter = await this.#filterFor({ hosts });
-      const wider = await base.withNetwork(filter);
+      const written = directory !== undefined && workspace.roots.includes(directory);
+      if (!more && !written) return undefined;
+      const needs = [need, more].flatMap((each) => each ? [each.hosts] : []);
+      const filter = needs.length === 0
+        ? undefined
+        : await this.#filterFor({ hosts: more?.hosts.length === 0 ? [] : [...new Set(needs.flat())] });
+      const jail = written ? await this.#reopened() : base;
+      const wider = filter ? await jail.withNetwork(filter) : jail;
       const made = wider.watchMade();
       const { command, args, env } = wider.wrap(argv, { cwd });
-      return {
-        command,
-        args,
-        env,
-        ended: () => {
-          void filter[Symbol.asyncDispose]();
-          return this.#madeNotes(made());
-        },
+      const ended = () => {
+        void filter?.[Symbol.asyncDispose]();
+        return this.#madeNotes(made());
       };
+      return { plan: { command, args, env, ended }, with: more ? "a network" : `${directory} writable` };
     };
     const ask: PermissionGate["confirm"] = async (...question) =>
       await gate.confirm?.(...question) ??
@@ -211,12 +209,27 @@ export class SandboxSession {
       ...common,
       escape: (command, signal) =>
         offerEscape(
-          { jail, call, ask, online, refused: [...new Set(refused.slice(before))] },
+          {
+            jail,
+            call,
+            ask,
+            withGranted,
+            refused: [...new Set(refused.slice(before))],
+            couldOpen: (path) => workspace.couldOpen([path]),
+            enforced: sandbox.bash === "enforce",
+          },
           command,
           signal,
         ),
     };
   };
+
+  /** The jail with the directories and hosts that are open by now. */
+  async #reopened(): Promise<Jail> {
+    const opened = await this.open();
+    await this.#addSessionHosts(opened);
+    return this.#jailNow(opened);
+  }
 
   /** Returns the hosts of a need that commands cannot reach; undefined where nothing can be opened. */
   readonly missing: SandboxAccess["missing"] = async (need, granted) => {
@@ -501,17 +514,25 @@ interface EscapeDeps {
   readonly ask: PermissionGate["confirm"];
   /** Hosts that the filter of the network refused to the command. */
   readonly refused: readonly string[];
-  /** The same command with the network that the answer opened; undefined where it opened none. */
-  readonly online: (argv: readonly string[], cwd: string) => Promise<SpawnPlan | undefined>;
+  /** Returns the directory whose opening would let a path be written, if there is one. */
+  readonly couldOpen: (path: string) => string | undefined;
+  /** It never runs without the jail. */
+  readonly enforced: boolean;
+  /** The same command with what the answer opened, and its name; undefined where it opened nothing. */
+  readonly withGranted: (
+    argv: readonly string[],
+    cwd: string,
+    directory: string | undefined,
+  ) => Promise<{ readonly plan: SpawnPlan; readonly with: string } | undefined>;
 }
 
 /**
- * Offers a person one run with a network, or without the jail, where the jail seems to be why a command
- * failed. That it seems so is a guess from the command's output, which the command may have forged: the
- * answer alone decides.
+ * Offers a person one more run of a failed command: with a network, with one more writable directory, or
+ * without the jail. The cause is a guess from the output, which the command may have forged: the answer
+ * alone decides.
  */
 async function offerEscape(
-  { jail, call, ask, refused, online }: EscapeDeps,
+  { jail, call, ask, refused, withGranted, couldOpen, enforced }: EscapeDeps,
   { argv, cwd, exitCode, output }: FailedCommand,
   signal: AbortSignal,
 ): ReturnType<NonNullable<CommandJail["escape"]>> {
@@ -521,22 +542,55 @@ async function offerEscape(
   if (denial === undefined || denial.kind === "setup") return undefined;
   const { kind, evidence, host } = denial;
   const hosts = refused.length > 0 ? refused : host === undefined ? [] : [host];
+  const directory = kind === "file" ? writtenDirectory(evidence, cwd, couldOpen) : undefined;
+  if (enforced && kind === "file" && directory === undefined) return undefined;
+  const choices = [
+    ...(kind === "network" ? ["with a network"] : []),
+    ...(directory === undefined ? [] : [`with ${directory} writable for this session`]),
+    ...(enforced ? [] : ["not confined at all"]),
+  ];
   const question: Confirmation = {
     subject: subjectOf(call),
     reason: `seems to have been stopped by the sandbox (${JSON.stringify(evidence)}) and would run once ` +
-      `more from its beginning, ${kind === "network" ? "with a network or " : ""}not confined at all`,
+      `more from its beginning, ${choices.join(" or ")}`,
     source: "confinement",
-    escape: { evidence, ...(kind === "network" ? { network: { hosts } } : {}) },
+    ...(directory === undefined ? {} : { directory }),
+    escape: {
+      evidence,
+      ...(kind === "network" ? { network: { hosts } } : {}),
+      ...(enforced ? { enforced } : {}),
+    },
   };
   const { decision, reason } = await ask(call, question, signal);
   if (decision !== "allow") {
     return (reason ?? "the user declined to run it without the sandbox").replace(/^blocked: /, "");
   }
-  const plan = await online(argv, cwd);
-  return plan
-    ? { plan, note: "the sandbox stopped this command; run again with a network, as the user allowed" }
-    : {
-      plan: jail.unconfined(argv),
-      note: "the sandbox stopped this command; run again without it, as the user allowed",
+  const again = await withGranted(argv, cwd, directory);
+  if (again) {
+    return {
+      plan: again.plan,
+      note: `the sandbox stopped this command; run again with ${again.with}, as the user allowed`,
     };
+  }
+  if (enforced) return "the sandbox is enforced, and the answer opened neither a host nor a directory";
+  return {
+    plan: jail.unconfined(argv),
+    note: "the sandbox stopped this command; run again without it, as the user allowed",
+  };
+}
+
+/** Returns a directory that would have to be open, by the paths that a line of the output names. */
+function writtenDirectory(
+  evidence: string,
+  cwd: string,
+  couldOpen: EscapeDeps["couldOpen"],
+): string | undefined {
+  const quoted = [...evidence.matchAll(/['"‘`]([^'"’`]+)['"’`]/g)].map(([, path = ""]) => path);
+  const bare = [...evidence.matchAll(/(?:^|[\s:])(\/[^\s:'"]+)/g)].map(([, path = ""]) => path);
+  for (const path of [...quoted, ...bare]) {
+    if (!path.includes("/") && !quoted.includes(path)) continue;
+    const directory = couldOpen(path.startsWith("/") ? path : `${cwd}/${path}`);
+    if (directory !== undefined) return directory;
+  }
+  return undefined;
 }

@@ -10,29 +10,14 @@ import type { LoadedConfig } from "../../config/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
-import type { RuleText } from "../../rule/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import { findSession, loadEvents } from "../../session/mod.ts";
 import { userText } from "../../util/user_text.ts";
-import type { RunPaths } from "../run_paths.ts";
+import type { RunPaths, TurnInput } from "../run_options.ts";
 import { type AdmitImages, takesImages } from "../images/admission.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
-
-/** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */
-export interface TurnInput extends UserInput {
-  /** Instructions of a skill that go before the text. */
-  readonly skill?: string;
-  /** The text is somebody else's: nothing in it is a reference. */
-  readonly literal?: boolean;
-  /** Nothing may be changed in this turn. */
-  readonly readOnly?: boolean;
-  /** Answers this turn in place of the session's model; as `--model` names it. */
-  readonly model?: string;
-  /** Allow rules that count in this turn, below deny and ask rules. */
-  readonly rules?: readonly RuleText[];
-}
 
 export interface TurnInputDeps {
   readonly cwd: string;
@@ -103,7 +88,7 @@ export function mentioned(
 }
 
 async function agentText(name: string, { inputs }: MentionDeps): Promise<ResourceText> {
-  const { agentNamed } = await import("../agents/known_agents.ts");
+  const { agentNamed } = await import("../agents.ts");
   const agent = await agentNamed(name, inputs);
   if (typeof agent === "string") throw new ReasonixError(agent);
   const tool = agent.readOnly ? "task or read_only_task" : "task";

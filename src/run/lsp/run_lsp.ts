@@ -13,7 +13,7 @@ import {
 } from "../../tool/mod.ts";
 import { findProgram } from "../../util/process.ts";
 import { buildWorkspace, type RunScope } from "../access/access_scope.ts";
-import type { RunPaths } from "../run_paths.ts";
+import type { RunPaths } from "../run_options.ts";
 
 export interface LspDeps {
   readonly paths: RunPaths;

@@ -31,8 +31,8 @@ import { lazy } from "../../util/lazy.ts";
 import { openInBrowser } from "../../util/network/browser.ts";
 import { after } from "../../util/timer.ts";
 import { configuredRules } from "../access/gate.ts";
-import { secretsOf } from "../access/secrets.ts";
-import type { RunPaths } from "../run_paths.ts";
+import { secretsOf } from "../access/access_scope.ts";
+import type { RunPaths } from "../run_options.ts";
 import type { RemotePlugins } from "./remote_plugins.ts";
 
 /** Answers to what servers ask in a run. */

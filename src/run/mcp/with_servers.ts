@@ -2,7 +2,7 @@ import { listServers, type LoadedConfig, type PluginEntry, type ServerRow } from
 import { ReasonixError } from "../../core/mod.ts";
 import type { McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
 import { openServices } from "../../tool/mod.ts";
-import type { RunPaths } from "../run_paths.ts";
+import type { RunPaths } from "../run_options.ts";
 import { openServers, workspaceRoot } from "./run_plugins.ts";
 
 export interface ServerWork {

@@ -5,12 +5,12 @@ import type { Workspace } from "../../sandbox/mod.ts";
 import { repair } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
-import type { Modes } from "../access/modes.ts";
+import type { Modes } from "../access/gate.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import type { RunPlugins } from "../mcp/run_plugins.ts";
-import type { RunPaths } from "../run_paths.ts";
+import type { RunPaths } from "../run_options.ts";
 import { offerLateTools } from "../tools/offered_tools.ts";
-import type { TurnExtensions } from "../turns/turn_extensions.ts";
+import type { TurnExtensions } from "../turn_extensions.ts";
 import { recordOtherVendorParts, type RunSession } from "./session.ts";
 
 export interface OpeningDeps {

@@ -1,22 +1,31 @@
-import { type EventStore, MemoryStore, type Recorder, TurnCheckpoints } from "../../control/mod.ts";
+import {
+  type EventStore,
+  MemoryStore,
+  Recorder,
+  type RewindDeps,
+  TurnCheckpoints,
+} from "../../control/mod.ts";
 import { message, type NewEvent, ReasonixError } from "../../core/mod.ts";
+import { isDirectory } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
-import { otherVendorSources, type Provider } from "../../provider/mod.ts";
 import { realPath } from "../../path/real_path.ts";
+import { otherVendorSources, type Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import {
+  type Checkpoints,
   findSession,
   lastSession,
   loadManage,
   projectDir,
+  repair,
   SessionLog,
   type SessionPaths,
   sessionPaths,
 } from "../../session/mod.ts";
+import { lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
-import { redactorOf } from "../access/secrets.ts";
-import type { AssemblyOptions, ParentRun, RunOptions } from "../run_options.ts";
-import type { RunPaths } from "../run_paths.ts";
+import { buildWorkspace, loadTrustedConfig, redactorOf } from "../access/access_scope.ts";
+import type { AssemblyOptions, ParentRun, RunOptions, RunPaths } from "../run_options.ts";
 
 /** The place where the events of a run are kept: a session file, or memory. */
 export interface RunSession extends EventStore {
@@ -130,7 +139,7 @@ class MemorySession extends MemoryStore implements RunSession {
   }
 }
 
-export interface CheckpointerDeps {
+interface CheckpointerDeps {
   readonly paths: RunPaths;
   readonly session: Pick<RunSession, "paths">;
   readonly recorder: Recorder;
@@ -175,4 +184,38 @@ export async function recordOtherVendorParts(recorder: Recorder, { model }: Prov
   const text = `Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
   const said = [["foreignParts", sources, own]] as const;
   await recorder.record({ type: "notice", level: "info", code: "model", text, said });
+}
+
+interface RewindableSession {
+  readonly paths: Omit<RunPaths, "cwd">;
+  readonly log: SessionLog;
+  /** Nothing is to be changed: what a crash left open stays open. */
+  readonly preview: boolean;
+}
+
+/** Opens a recorded session, which no run works on, for a rewind. */
+export async function openForRewind({ paths, log, preview }: RewindableSession): Promise<RewindDeps> {
+  const recorder = new Recorder(log);
+  if (!preview) { for (const event of repair(log.state)) await recorder.record(event); }
+  for (const notice of log.takeNotices()) await recorder.record(notice);
+  return { recorder, checkpoints: lazy(() => openCheckpoints(paths, log, recorder)) };
+}
+
+/** Checkpoints as the run made them: of the session's own directory, wherever this process was started. */
+async function openCheckpoints(
+  { home, env }: RewindableSession["paths"],
+  log: SessionLog,
+  recorder: Recorder,
+): Promise<Checkpoints> {
+  const cwd = log.state.cwd ?? "";
+  if (!isDirectory(cwd)) {
+    throw new ReasonixError(`Cannot rewind files: the session's directory ${cwd || "?"} is not there`, {
+      exit: "usage",
+      remedy: "bring the directory back, or rewind with --conversation",
+    });
+  }
+  const paths = { cwd: Deno.realPathSync(cwd), home, env };
+  const { config } = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const workspace = buildWorkspace(paths, config);
+  return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
 }

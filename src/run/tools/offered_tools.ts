@@ -5,7 +5,7 @@ import type { Event, JsonSchema, ToolSchema } from "../../core/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { BUILTINS, type Tool, ToolRegistry } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
-import type { CollaborationMode } from "../access/modes.ts";
+import type { CollaborationMode } from "../access/gate.ts";
 import type { AdaptedTools } from "../run_options.ts";
 
 /** The tools that the model may call. */

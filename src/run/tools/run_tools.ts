@@ -1,28 +1,108 @@
 import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
+import type { TurnCheckpoints } from "../../control/mod.ts";
 import { type PreparedCall, textFields } from "../../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../../permission/mod.ts";
-import type { Workspace } from "../../sandbox/mod.ts";
+import { processFlags, type Workspace } from "../../sandbox/mod.ts";
 import {
+  loadProcessHost,
+  LocalToolHost,
   MemoryFileReadTracker,
   openServices,
   type ProcessGuard,
   type SessionServices,
   type TodoStore,
+  type Tool,
+  type ToolContext,
+  type ToolHost,
+  type ToolResult,
   type ToolServices,
   type ToolSettings,
 } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
-import { buildGate } from "../access/gate.ts";
-import { Modes } from "../access/modes.ts";
+import { buildGate, Modes } from "../access/gate.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../images/admission.ts";
 import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
 import type { PluginDeps, QuestionDeps, RunPlugins } from "../mcp/run_plugins.ts";
 import { loadPlugins, type RunBase } from "../run_base.ts";
-import type { AssemblyOptions } from "../run_options.ts";
+import type { AssemblyOptions, CallHost } from "../run_options.ts";
 import type { UserCommandRunner } from "./user_command.ts";
-import { RunToolHost } from "./tool_host.ts";
+
+interface ToolHostSources {
+  readonly workspace: Workspace;
+  /** Directory for full outputs. */
+  readonly outputDir: string;
+  readonly guard: ProcessGuard | undefined;
+  readonly tell: (text: string) => void;
+}
+
+/**
+ * The place where the tools of a run execute. Tools that change files run in a process of their own, which
+ * may write to the workspace and do nothing else: no network, no programs, no environment. It is started when
+ * a reply begins to call one of them, and ends when none was called for a while. Tools that only read stay
+ * here, where a call takes half the time; searches have killable processes of their own, commands the jail.
+ */
+class RunToolHost implements CallHost {
+  readonly #sources: ToolHostSources;
+  readonly #local = new LocalToolHost();
+  #opened = false;
+  #closed = false;
+  #writers = lazy(() => this.#open());
+
+  constructor(sources: ToolHostSources) {
+    this.#sources = sources;
+  }
+
+  readonly execute = async (call: PreparedCall, tool: Tool, context: ToolContext): Promise<ToolResult> => {
+    const host = call.runsIn === "worker" ? await this.#writers() : this.#local;
+    return await host.execute(tool, call.args, context);
+  };
+
+  /**
+   * Starts the process that a call of this tool needs, while the arguments arrive. Resolves when it was
+   * started, at the latest.
+   */
+  readonly prewarm = async (tool: Pick<Tool, "runsIn">): Promise<void> => {
+    if (tool.runsIn !== "worker" || this.#closed) return;
+    // Whoever runs the call hears of an error.
+    await this.#writers().then((host) => host.warm()).catch(() => {});
+  };
+
+  /** The workspace has another root: the next call gets a process that may write there. */
+  async restart(): Promise<void> {
+    const writers = this.#writers;
+    this.#writers = lazy(() => this.#open());
+    if (this.#opened) await (await writers())[Symbol.asyncDispose]();
+    this.#opened = false;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#opened) await (await this.#writers())[Symbol.asyncDispose]();
+  }
+
+  async #open(): Promise<ToolHost> {
+    this.#opened = true;
+    const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+    const { workspace, outputDir, guard, tell } = this.#sources;
+    return new ProcessToolHost({
+      command: selfCommand({
+        role: TOOL_ROLE,
+        module: import.meta.url,
+        sourceEntry: new URL("./worker_entry.ts", import.meta.url),
+        flags: processFlags({
+          writable: [...workspace.roots, outputDir],
+          keep: [`${workspace.options.home}/config.toml`],
+          forbidRead: workspace.forbidden,
+        }),
+      }),
+      data: { ...workspace.options, roots: workspace.roots },
+      onProblem: tell,
+      ...(guard ? { guard } : {}),
+    });
+  }
+}
 
 interface ToolDeps extends RunBase {
   /** The gate can ask a person. */
@@ -33,7 +113,7 @@ interface ToolDeps extends RunBase {
   readonly textInLines: boolean;
 }
 
-export interface RunTools {
+interface RunTools {
   /** The tools as the model calls them; `features` answer those about plans, goals and agents. */
   readonly toolbox: (features: Pick<ToolServices, "plans" | "goals" | "agents">) => Toolbox;
   /** Sees to it that no process outlives the run. */
@@ -41,7 +121,7 @@ export interface RunTools {
   /** The session's list of things to do. */
   readonly todos: TodoStore;
   /** Runs calls where they may run. */
-  readonly host: Pick<RunToolHost, "execute" | "prewarm">;
+  readonly host: CallHost;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Connects the gate that the jail asks, once it is built. */
@@ -196,7 +276,7 @@ function toolSettings(
 }
 
 /** How images get into the conversation. */
-export interface ImageSources {
+interface ImageSources {
   /** Looks at the images of a message. */
   readonly admit: AdmitImages;
   /** The model takes images, or somebody describes them. */
@@ -204,7 +284,7 @@ export interface ImageSources {
 }
 
 /** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
-export interface GuardedTools {
+interface GuardedTools {
   readonly tools: RunTools & { readonly images: ImageSources };
   readonly gate: Gate & Partial<PermissionGate>;
   readonly modes: Modes;
@@ -238,4 +318,11 @@ async function openPlugins(
   if (loaded.config.plugins.length === 0 || provider.model.toolMode === "none") return undefined;
   const [{ RunPlugins, serverQuestions }] = await loadPlugins();
   return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
+}
+
+/** A run as features see it: everything below the turns. */
+export interface RunContext extends RunBase, GuardedTools {
+  readonly checkpointer: TurnCheckpoints;
+  /** Writes the first events of this process, once. */
+  readonly open: () => Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { SharedContext } from "../../agent/mod.ts";
 import { isAbort, type PreparedCall } from "../../core/mod.ts";
 import { BUILTINS, type BuiltinTool, preparedCall } from "../../tool/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
-import type { Modes } from "../access/modes.ts";
+import type { Modes } from "../access/gate.ts";
 import type { SandboxSession } from "../access/sandbox_session.ts";
 
 /**

@@ -1,9 +1,11 @@
 import { contains } from "../../path/contains.ts";
-import type { MountPath } from "../command/backend.ts";
-import { literalPath, namedBy } from "../../rule/mod.ts";
-import { type DeniedGlobs, deniedGlobs, foldName } from "./denied_globs.ts";
 import { type GlobTest, literalHead, unescapeGlob } from "../../path/glob.ts";
+import { protectedForms } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
+import { literalPath, namedBy } from "../../rule/mod.ts";
+import type { MountPath } from "../jail/backend.ts";
+import type { JailScope } from "../jail/plan.ts";
+import { type DeniedGlobs, deniedGlobs, foldName } from "./workspace.ts";
 
 /** Directories looked into, and files hidden, before the rest is left to the rules alone. */
 const MAX_DIRECTORIES = 1500;
@@ -148,4 +150,49 @@ export class DeniedFiles {
 function outermost(directories: readonly string[]): string[] {
   const all = [...new Set(directories)];
   return all.filter((directory) => !all.some((other) => other !== directory && contains(other, directory)));
+}
+
+/** Files that a command made and that a mount could not protect, since they were not there before. */
+export interface MadeFiles {
+  /** Files that other programs run or obey. */
+  readonly protectedPaths: readonly string[];
+  /** What `Edit` rules deny. */
+  readonly denied: readonly string[];
+}
+
+/** Notices which protected files appear. What a background job makes is named with the next command. */
+export class MadeFilesWatch {
+  readonly #kinds: readonly { readonly finder: DeniedFiles; known: ReadonlySet<string> }[];
+  /** Commands that are still running. */
+  #running = 0;
+
+  constructor({ roots, userHome, denyWrite = [] }: JailScope) {
+    const globs = [
+      ...protectedForms(["anywhere"]).map((form) => `**/${form}`),
+      ...roots.flatMap((root) => protectedForms(["root"]).map((form) => `${root}/${form}`)),
+    ];
+    this.#kinds = [globs, denyWrite].map((wanted) => {
+      const finder = new DeniedFiles({ globs: wanted, roots, userHome });
+      return { finder, known: new Set<string>() };
+    });
+  }
+
+  /** A command begins; the function returned says, when it has ended, what it made. */
+  begin(): () => MadeFiles {
+    if (this.#running++ === 0) { for (const kind of this.#kinds) kind.known = there(kind.finder); }
+    return () => {
+      this.#running--;
+      const [protectedPaths = [], denied = []] = this.#kinds.map((kind) => {
+        const now = there(kind.finder);
+        const made = [...now].filter((path) => !kind.known.has(path));
+        kind.known = now;
+        return made.sort();
+      });
+      return { protectedPaths, denied };
+    };
+  }
+}
+
+function there(finder: DeniedFiles): ReadonlySet<string> {
+  return new Set(finder.find().map(({ path }) => path));
 }

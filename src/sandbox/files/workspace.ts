@@ -1,13 +1,11 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { exists } from "../../path/probe.ts";
-import { isSystemDirectory } from "../../path/protected.ts";
 import { contains, containsOnDisk, foldPath, IGNORES_CASE } from "../../path/contains.ts";
-import { deniedTest } from "./denied_globs.ts";
-import { HOME_SECRETS, kernelReason } from "../guarded.ts";
 import { absolutePath, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
-import { realPath } from "../../path/real_path.ts";
+import { exists } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
-import { holdsInode, verifyOpenFile } from "./verify_open_file.ts";
+import { isSystemDirectory } from "../../path/protected.ts";
+import { realPath, RealPathCache } from "../../path/real_path.ts";
+import { absoluteGlobs, namedBy, type PathGlob } from "../../rule/mod.ts";
 
 /** Which files tools may touch. Plain data, so that it can be handed to a worker. */
 export interface WorkspaceOptions {
@@ -270,4 +268,142 @@ function forbidden(path: string, real: string, verb = "read"): ReasonixError {
   return refusal(`Cannot ${verb} ${shown(path, real)}: the user has forbidden it ([sandbox] forbid_read)`, {
     remedy: "do not look for another way; ask the user for what is needed from it",
   });
+}
+
+/** Files looked at when a hard link is compared with what may not be read. */
+const MAX_ENTRIES = 20_000;
+
+/**
+ * The state of an open file, after checking that `path` still leads to it. Device and inode are compared on
+ * the descriptor, so it does not matter what happens to the path between the look and the comparison.
+ */
+function verifyOpenFile(file: Deno.FsFile, path: string, real: string): Deno.FileInfo {
+  const info = file.statSync();
+  const changed = () =>
+    new ReasonixError(`Cannot use ${path}: it was replaced while it was being opened`, {
+      exit: "blocked",
+      remedy: "look at the file again, then retry",
+    });
+  if (real !== path) throw changed();
+  let named: Deno.FileInfo;
+  try {
+    named = Deno.lstatSync(path);
+  } catch {
+    throw changed();
+  }
+  if (named.isSymlink || named.ino !== info.ino || named.dev !== info.dev) throw changed();
+  return info;
+}
+
+/**
+ * Reports whether a file is also reachable under one of these paths, that is, is a hard link to something in
+ * there.
+ */
+function holdsInode(areas: readonly string[], wanted: Deno.FileInfo): boolean {
+  let left = MAX_ENTRIES;
+  const pending = [...areas];
+  for (let path = pending.pop(); path !== undefined && left > 0; path = pending.pop()) {
+    left--;
+    try {
+      const info = Deno.lstatSync(path);
+      if (info.ino === wanted.ino && info.dev === wanted.dev) return true;
+      if (info.isDirectory) {
+        for (const entry of Deno.readDirSync(path)) pending.push(`${path}/${entry.name}`);
+      }
+    } catch {
+      // Gone or unreadable for us, so unreadable through a link as well.
+    }
+  }
+  return false;
+}
+
+/** What rules refuse. */
+export interface DeniedGlobs {
+  /** The globs as they are written. */
+  readonly globs: readonly string[];
+  /** The directories that relative globs count from. */
+  readonly roots: readonly string[];
+  readonly userHome?: string | undefined;
+}
+
+/** A test of absolute paths: whether one of the globs means it, or a directory that it lies in. */
+function deniedTest(denied: DeniedGlobs): ((path: string) => boolean) | undefined {
+  const globs = deniedGlobs(denied);
+  if (globs.length === 0) return undefined;
+  const isNamed = namedBy(globs, foldName);
+  return (path) => isNamed(foldName(path));
+}
+
+/** The absolute globs that these stand for. */
+export function deniedGlobs({ globs, roots, userHome }: DeniedGlobs): PathGlob[] {
+  const real = new RealPathCache();
+  const context = { bases: roots, home: userHome, realPath: (path: string) => real.of(path) };
+  return globs.filter((glob) => !meansEveryFile(glob)).flatMap((glob) => absoluteGlobs(glob, context, true));
+}
+
+/** Reports whether a rule is about every file, which would leave commands nothing to work with. */
+export function meansEveryFile(glob: string): boolean {
+  return !/[^*?/.]/.test(glob);
+}
+
+/** The form in which names of this platform are compared. */
+export function foldName(path: string): string {
+  return IGNORES_CASE ? foldPath(path) : path.normalize("NFC");
+}
+
+/**
+ * Places no tool may use, whatever the configuration says. Data first: reviewers should be able to check the
+ * lists.
+ */
+
+/** Files of the Reasonix home that hold keys. */
+export const HOME_SECRETS = [
+  ".env",
+  "credentials",
+  "credentials.json",
+  "mcp-auth.json",
+  "tokens.json",
+] as const;
+
+/** Kernel files that show another process, the kernel's memory, or a raw device. */
+const KERNEL_READ = /^\/(?:proc\/(?:\d+|self|thread-self|kcore|kmsg|keys)(?:\/|$)|dev\/(?!shm(?:\/|$)))/;
+const KERNEL_WRITE = /^\/(?:proc|sys|dev)(?:\/|$)(?!shm(?:\/|$))/;
+
+/** Tells why a real path is not an ordinary file, or undefined. */
+function kernelReason(realPath: string, access: "read" | "write"): string | undefined {
+  if (access === "write" && KERNEL_WRITE.test(realPath)) return "it is a kernel or device file";
+  if (!KERNEL_READ.test(realPath)) return undefined;
+  return realPath.startsWith("/dev/") ? "it is a device" : "it shows the inside of a running process";
+}
+
+/** The paths that the process that changes files has to reach. Absolute paths. */
+export interface ProcessScope {
+  /** Writable directories, the directory for full outputs included. */
+  readonly writable: readonly string[];
+  readonly forbidRead: readonly string[];
+  /** Stays as it is although in a writable directory. */
+  readonly keep?: readonly string[];
+}
+
+/**
+ * Flags of `deno run` for the process that changes files: it reads all but what is forbidden, writes the
+ * given directories, and has no network, programs, environment, system information or native code.
+ *
+ * Contract: write permission follows symlinks that exist; the process still has to resolve paths with the
+ * workspace.
+ */
+export function processFlags(scope: ProcessScope): string[] {
+  const denied = scope.forbidRead.map(realPath);
+  const kept = [...denied, ...(scope.keep ?? []).map(realPath)];
+  return [
+    "--allow-read",
+    ...(denied.length > 0 ? [`--deny-read=${listOf(denied)}`] : []),
+    ...(kept.length > 0 ? [`--deny-write=${listOf(kept)}`] : []),
+    `--allow-write=${listOf(scope.writable.map(realPath))}`,
+  ];
+}
+
+/** Paths as one value of a flag; a comma in a path is doubled. */
+function listOf(paths: readonly string[]): string {
+  return paths.map((path) => path.replaceAll(",", ",,")).join(",");
 }

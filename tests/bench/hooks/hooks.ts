@@ -1,5 +1,6 @@
 /** The row of hooks: many at one event cost hardly more than the slowest of them. */
-import { Hooks, loadHookProcess, readHooks } from "../../../src/hook/mod.ts";
+import { readHooks } from "../../../src/features/hooks/hook.ts";
+import { Hooks, runHook } from "../../../src/features/hooks/hook_runs.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench } from "../runner.ts";
 
@@ -26,7 +27,6 @@ export async function hookRows({ quick }: Bench): Promise<Row[]> {
 
 /** Milliseconds until all hooks of an event have answered. */
 async function fireTime(count: number): Promise<number> {
-  const { runHook } = await loadHookProcess();
   const source = {
     event: "PreToolUse",
     matcher: "",

@@ -13,7 +13,7 @@ import {
   type McpServerSpec,
   serverSpecs,
 } from "../../../src/mcp/mod.ts";
-import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
+import { pluginEntry } from "../../support/config_entries.ts";
 
 /** The address that the suite expects as the identifier of a client that describes itself in a document. */
 const DOCUMENT = "https://conformance-test.local/client-metadata.json";
@@ -39,7 +39,7 @@ function specOf(url: string, scenario: string): McpServerSpec {
     scopes: [],
     callback_port: 0,
   };
-  const entry = pluginSchema.parse({ name: "suite", type: "http", url, oauth });
+  const entry = pluginEntry({ name: "suite", type: "http", url, oauth });
   const [spec] = serverSpecs([entry], { cwd: home, callSeconds: 20 });
   if (!spec) throw new Error("no server");
   return spec;

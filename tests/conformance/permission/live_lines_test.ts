@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { harness } from "./harness.ts";
-import { jailed } from "../../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
 import { LIVE, NEEDED } from "./live_lines.ts";
 import { recordAll, RecordingJail } from "./recording_jail.ts";
 import { TEXT } from "./text_lines.ts";

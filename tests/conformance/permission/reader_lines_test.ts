@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
-import { jailed } from "../../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
 import { randomFrom, SEED, soakSize } from "../../support/seed.ts";
 import { culprits, READER_ENV } from "./reader_jail.ts";
 import { makeReaderLines } from "./reader_lines.ts";

@@ -3,7 +3,7 @@ import { readLine } from "../../../src/permission/command/effects.ts";
 import { matchPattern } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
-import { jailed } from "../../unit/sandbox/command/jail_support.ts";
+import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
 import { type Expected, RULE_SETS, TABLE } from "./command_table.ts";
 import { CHANGES, type Excuse, IMITATED, MILDER, NOTED, SECRET, SETUP, UNSEEN } from "./recorded_table.ts";
 import { recordAll, type Recording, RecordingJail } from "./recording_jail.ts";

@@ -16,19 +16,6 @@ export const TREE: Readonly<Record<string, string>> = {
   "docs/inner": "-> ../ok.md",
   "link": "-> docs",
   "up": "-> docs/deep",
-  "n.ipynb": JSON.stringify({
-    cells: [{
-      cell_type: "code",
-      id: "c",
-      metadata: {},
-      outputs: [],
-      execution_count: null,
-      source: ["token-nb"],
-    }],
-    metadata: {},
-    nbformat: 4,
-    nbformat_minor: 5,
-  }),
 };
 
 const NAMES = [
@@ -205,17 +192,6 @@ export const ARGUMENTS: Readonly<Record<string, (r: Random) => Record<string, un
   move_file: (r) => ({
     [r.pick(["source_path", "source", "from"])]: anyPath(r),
     [r.pick(["destination_path", "destination", "to"])]: anyPath(r),
-  }),
-  delete_range: (r) => ({
-    path: anyPath(r),
-    start_anchor: r.pick(["one", "zz"]),
-    end_anchor: r.pick(["one", "t"]),
-  }),
-  notebook_edit: (r) => ({
-    [r.pick(["path", "notebook_path"])]: r.chance(0.6) ? "n.ipynb" : anyPath(r),
-    cell: "c",
-    new_source: "x = 1",
-    edit_mode: r.pick(["replace", "insert", "delete"]),
   }),
   ls: (r) => (r.chance(0.2) ? {} : { path: anyPath(r), depth: r.pick([1, 3]), all: true }),
   glob: (r) => ({

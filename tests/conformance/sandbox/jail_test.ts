@@ -2,7 +2,7 @@ import { createJail, type Jail, type JailOptions } from "../../../src/sandbox/mo
 import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED, soakSize } from "../../support/seed.ts";
 import { contained, containerStore, IMAGE } from "../../support/containers.ts";
-import { jailed, sh } from "../../unit/sandbox/command/jail_support.ts";
+import { jailed, sh } from "../../unit/sandbox/jail/jail_support.ts";
 import { type Scene, scene } from "./scene.ts";
 import { SHELL_ATTACKS } from "./shell_attacks.ts";
 

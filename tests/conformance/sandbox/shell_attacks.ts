@@ -1,4 +1,4 @@
-import type { Outcome } from "../../unit/sandbox/command/jail_support.ts";
+import type { Outcome } from "../../unit/sandbox/jail/jail_support.ts";
 import { KEY, type Scene, SECRET } from "./scene.ts";
 
 /** One attempt of a hostile model at the shell. */

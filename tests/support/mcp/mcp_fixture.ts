@@ -1,5 +1,5 @@
 /** MCP servers as a run has them, without the run: a home of their own, and calls by their raw names. */
-import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
+import { pluginEntry } from "../config_entries.ts";
 import {
   loadHttpAccess,
   loadMcp,
@@ -59,7 +59,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   const servers = new McpServers({
     home,
     cacheDir: `${home}/cache`,
-    specs: serverSpecs(entries.map((entry) => pluginSchema.parse(entry)), { cwd, callSeconds: 60 }),
+    specs: serverSpecs(entries.map(pluginEntry), { cwd, callSeconds: 60 }),
     indexAboveTokens: options.indexAboveTokens ?? 0,
     spawn,
     questions: { roots: () => [{ uri: `file://${cwd}`, name: "work" }], ...options.questions },

@@ -3,7 +3,7 @@ import { assertEquals } from "../../support/assert.ts";
 
 Deno.test("docs/commands.md is what gen_commands writes", async () => {
   const page = await Deno.readTextFile(new URL("../../../docs/commands.md", import.meta.url));
-  assertEquals(page, commandsPage(), "run `deno run -A scripts/gen_commands.ts`");
+  assertEquals(page, await commandsPage(), "run `deno run -A scripts/gen_commands.ts`");
 });
 
 Deno.test("docs/commands-chat.md lists the slash commands there are", async () => {

@@ -1,5 +1,5 @@
-import { lazyDotenv } from "../../../src/config/load/read_text.ts";
-import { expandConfig } from "../../../src/config/load/expand.ts";
+import { lazyDotenv } from "../../../src/config/load/layer.ts";
+import { expandConfig } from "../../../src/config/load/resolve.ts";
 import { resolvePath } from "../../../src/config/config_paths.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { parse } from "smol-toml";
-import { Positions } from "../../../src/config/load/positions.ts";
+import { Positions } from "../../../src/config/load/layer.ts";
 import type { KeyPath } from "../../../src/config/problem.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { SEED } from "../../support/seed.ts";

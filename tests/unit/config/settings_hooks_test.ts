@@ -1,5 +1,5 @@
 import { configuredHooks } from "../../../src/config/hooks/hooks.ts";
-import { formatHookProblem, readHooks } from "../../../src/hook/mod.ts";
+import { formatHookProblem, readHooks } from "../../../src/features/hooks/hook.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 

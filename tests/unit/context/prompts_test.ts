@@ -3,7 +3,7 @@
  * UPDATE_GOLDEN=1.
  */
 import { agentModePrompt } from "../../../src/run/context/non_interactive.ts";
-import { summarize, type SummaryTask } from "../../../src/context/compaction/summarize.ts";
+import { summarize, type SummaryTask } from "../../../src/context/compaction/summary.ts";
 import { systemPrompt } from "../../../src/context/mod.ts";
 import { openConversation, Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";

@@ -1,5 +1,5 @@
 /** What is remembered of a server between runs. */
-import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
+import { pluginEntry } from "../../support/config_entries.ts";
 import { ListingCache, type ServerRecord } from "../../../src/mcp/listing.ts";
 import { serverSpecs } from "../../../src/mcp/mod.ts";
 import { McpServer } from "../../../src/mcp/server.ts";
@@ -30,7 +30,7 @@ class SlowCache extends ListingCache {
 
 Deno.test("a server that is late and then ready is remembered as ready, however slow the disk is", async () => {
   await using temp = await makeTempDir();
-  const [spec] = await serverSpecs([pluginSchema.parse(scripted("late"))], {
+  const [spec] = await serverSpecs([pluginEntry(scripted("late"))], {
     cwd: temp.path,
     callSeconds: 60,
   });

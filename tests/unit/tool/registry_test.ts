@@ -34,7 +34,7 @@ Deno.test("ToolRegistry offers late tools behind all others once they are of use
 
 Deno.test("ToolRegistry offers exactly what the selection names", () => {
   assertEquals(names({ enabled: ["edit_file", "read_file"] }), ["read_file", "edit_file"]);
-  assert(names({ enabled: ["*", "delete_range"] }).includes("delete_range"));
+  assert(names({ enabled: ["*", "skill"] }).includes("skill"));
   assert(!names({ disabled: ["write_file"] }).includes("write_file"));
   assertEquals(new ToolRegistry(BUILTINS, [], { enabled: ["read_fle"] }).unknown, ["read_fle"]);
   // A tool that was built in once: its name in a configuration does no harm.

@@ -1,7 +1,8 @@
 import { BatchJournal, isFinal, type KeyedTask, keyedTask, type TaskResult } from "./journal.ts";
 import { runTask, type TaskRunDeps } from "./task_run.ts";
 import { readTasks, readTaskText } from "./task_file.ts";
-import { loadNonInteractiveConfig, type RunFlags } from "../config.ts";
+import { loadNonInteractiveConfig } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, textsFor } from "../../../terminal/language.ts";
 import type { CliContext } from "../../../terminal/process.ts";

@@ -1,5 +1,5 @@
 import type { BatchTask } from "./task_file.ts";
-import type { RunFlags } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
 import { canonicalJson, isRecord } from "../../../../src/util/json.ts";
 import { scanJsonl } from "../../../../src/util/jsonl.ts";

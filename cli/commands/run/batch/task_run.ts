@@ -31,7 +31,8 @@ import { shellCommand } from "../../../../src/util/process.ts";
 import { after } from "../../../../src/util/timer.ts";
 import { adoptWorktree, createWorktree, type Worktree } from "../../../../src/worktree/mod.ts";
 import { startFlagsFor } from "../../../terminal/start_flags.ts";
-import { loadNonInteractiveConfig, type RunFlags } from "../config.ts";
+import { loadNonInteractiveConfig } from "../config.ts";
+import type { RunFlags } from "../../../run_flags.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import type { BatchJournal, CheckResult, KeyedTask, TaskResult } from "./journal.ts";
 

@@ -1,74 +1,7 @@
-import { clusters, displayWidth } from "../../../util/display_width.ts";
-
-/** Characters that join with nothing and whose width is known: printable ASCII (1) and CJK (2). */
-export function soloWidth(code: number): 0 | 1 | 2 {
-  if (code >= 0x20 && code < 0x7f) return 1;
-  if (code < 0x3001) return 0;
-  const wide = (code >= 0x4e00 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0x3041 && code <= 0x3096) || (code >= 0x30a0 && code <= 0x30ff) || code <= 0x3029 ||
-    (code >= 0x3400 && code <= 0x4dbf);
-  return wide ? 2 : 0;
-}
-
-/**
- * Ends of what is seen as one character (grapheme cluster, UAX 29), as offsets; the last one is the length of
- * the text. The table of clusters is only asked where characters may join.
- */
-export function characterEnds(text: string): number[] {
-  const ends: number[] = [];
-  let isSolo = text !== "" && soloWidth(text.charCodeAt(0)) > 0;
-  for (let at = 0; at < text.length;) {
-    let end = at + 1;
-    let before = isSolo;
-    isSolo = end < text.length && soloWidth(text.charCodeAt(end)) > 0;
-    if (before && (isSolo || end === text.length)) ends.push(end);
-    else {
-      // Between two characters that join with nothing there is an end for certain.
-      while (end < text.length && !(isSolo && before)) {
-        before = isSolo;
-        isSolo = ++end < text.length && soloWidth(text.charCodeAt(end)) > 0;
-      }
-      let length = at;
-      for (const cluster of clusters(text.slice(at, end))) ends.push(length += cluster.length);
-    }
-    at = end;
-  }
-  return ends;
-}
+import { characterEnds, soloWidth } from "../../../util/display_width.ts";
 
 function isSoloAt(text: string, at: number): boolean {
   return soloWidth(text.charCodeAt(at)) > 0;
-}
-
-const widths = new Map<string, number>();
-const MAX_WIDTHS = 4096;
-
-/** Cells of one character as a terminal shows it. Tabs and control characters are not for this. */
-export function characterWidth(character: string): number {
-  const solo = character.length === 1 ? soloWidth(character.charCodeAt(0)) : 0;
-  if (solo > 0) return solo;
-  let width = widths.get(character);
-  if (width === undefined) {
-    width = displayWidth(character);
-    if (widths.size >= MAX_WIDTHS) widths.clear();
-    widths.set(character, width);
-  }
-  return width;
-}
-
-// deno-lint-ignore no-control-regex
-const INVISIBLE = /[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
-
-/**
- * The character as it may be shown: a sign in place of each control character and of what would show text in
- * another order. Line ends and tabs are not for this.
- */
-export function shownCharacter(character: string): string {
-  if (character >= " " && character < "\x7f") return character;
-  return character.replace(INVISIBLE, (control) => {
-    const code = control.charCodeAt(0);
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
-  });
 }
 
 /** End of the character that begins at, or contains, this offset. */

@@ -1,10 +1,10 @@
 import type { ImagePart } from "../../../core/mod.ts";
-import { characterEnds, characterWidth, shownCharacter, soloWidth, TextBuffer } from "./buffer.ts";
+import { TextBuffer } from "./buffer.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import { isFile } from "../../../path/probe.ts";
 import { imageType } from "../../../path/reference_text.ts";
-import { fitDisplay } from "../../../util/display_width.ts";
-import { oneLine } from "../../../util/terminal_text.ts";
+import { characterEnds, characterWidth, fitDisplay, soloWidth } from "../../../util/display_width.ts";
+import { CONTROLS, oneLine, REORDERING } from "../../../util/terminal_text.ts";
 
 /** A part of a draft that is shown as a mark and behaves as one character. */
 type Part =
@@ -257,6 +257,20 @@ interface PlacedLine {
   readonly start: number;
   readonly row: number;
   readonly laid: LaidLine;
+}
+
+const INVISIBLE = new RegExp(`[${CONTROLS}${REORDERING}]`, "g");
+
+/**
+ * The character as it may be shown: a sign in place of each control character and of what would show text in
+ * another order. Line ends and tabs are not for this.
+ */
+function shownCharacter(character: string): string {
+  if (character >= " " && character < "\x7f") return character;
+  return character.replace(INVISIBLE, (control) => {
+    const code = control.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? "\u2421" : "\ufffd";
+  });
 }
 
 const TAB = 4;

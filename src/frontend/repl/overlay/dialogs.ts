@@ -1,7 +1,7 @@
 import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
-import type { PanelStyle, ScrollText } from "./panel.ts";
+import type { PanelOptions, PanelStyle } from "./panel.ts";
 import { Overlay } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { loadTexts, loadTranslator, type Locale } from "../../../i18n/mod.ts";
@@ -206,7 +206,7 @@ interface DialogsOptions extends OverlayQueueOptions {
   readonly locale: () => Locale;
 }
 
-/** The questions that the chat can put to its user. Panels are loaded when the first of them is shown. */
+/** The questions that the chat can ask its user. Panels are loaded when the first of them is shown. */
 export class Dialogs {
   readonly overlays: OverlayQueue;
   readonly #options: DialogsOptions;
@@ -222,8 +222,7 @@ export class Dialogs {
     const locale = this.#options.locale();
     const [reasons, translator] = await Promise.all([loadTexts("reasons", locale), loadTranslator(locale)]);
     const style = { ...await this.#style(), reasons, translator };
-    const panel = await approvalPanel(request, style);
-    return await this.overlays.show(panel, signal);
+    return await this.#ask(await approvalPanel(request, style), { signal, called: false });
   }
 
   /** Answers by question; undefined when the user left one without. Rejects when the signal aborts. */
@@ -232,11 +231,11 @@ export class Dialogs {
     signal: AbortSignal,
   ): Promise<readonly (readonly string[])[] | undefined> {
     const { questionPanel } = await import("./questions.ts");
-    const style = await this.#style();
+    const { texts } = await this.#style();
     const answers: (readonly string[])[] = [];
     for (const [index, question] of questions.entries()) {
-      const panel = questionPanel(question, { at: index + 1, of: questions.length }, style);
-      const answer = await this.overlays.show(panel, signal);
+      const panel = questionPanel(question, { at: index + 1, of: questions.length }, texts.ask);
+      const answer = await this.#ask(panel, { signal, called: false });
       signal.throwIfAborted();
       if (!answer) return undefined;
       answers.push(answer);
@@ -244,46 +243,28 @@ export class Dialogs {
     return answers;
   }
 
-  /** Asks about a plan, which stands in the transcript; undefined when the user left it where it is. */
+  /** Asks about a plan, which is in the transcript; undefined when the user leaves it for later. */
   async plan(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
-    const [{ ChoicePanel }, { isLongPlan, planPanelEntries, planTitle }] = await Promise.all([
-      import("./panel.ts"),
-      import("./questions.ts"),
-    ]);
-    const style = await this.#style();
-    const { plan } = style.texts;
-    const entries = planPanelEntries(proposal, plan);
-    const look = entries.findIndex((entry) => "value" in entry && entry.value === "look");
+    const { isLongPlan, planPanel } = await import("./questions.ts");
+    const { palette, texts } = await this.#style();
     for (let isRead = !isLongPlan(proposal);; isRead = true) {
-      const panel = new ChoicePanel({ title: planTitle(plan), entries, current: isRead ? 0 : look }, style);
-      const answer = await this.overlays.show(panel, signal);
+      const panel = planPanel(proposal, texts.plan, isRead);
+      const answer = await this.#ask(panel, { signal, called: false });
       signal.throwIfAborted();
       if (answer !== "look") return answer === "leave" ? undefined : answer;
-      const renderer = await loadMarkdown({ palette: style.palette });
+      const renderer = await loadMarkdown({ palette });
       const text = terminalSafe(proposal.plan);
       await renderer.prepare(text);
-      await this.rows(plan.readTitle, (columns) => renderer.render(text, columns), signal);
+      await this.show(texts.plan.readTitle, (columns) => renderer.render(text, columns), signal);
     }
   }
 
-  /** Asks whether what a project brings may be used; each line says one thing, `details` all of it. */
+  /** Asks whether repository content may be used; `lines` summarize `details`. */
   async trust(lines: readonly string[], details: string): Promise<"trust" | "ignore"> {
-    const { ChoicePanel } = await import("./panel.ts");
-    const style = await this.#style();
-    const { trust } = style.texts;
-    const body = await this.#text(lines.join("\n"), "• ");
+    const { trustPanel } = await import("./questions.ts");
+    const { palette, texts: { trust } } = await this.#style();
     while (true) {
-      const panel = new ChoicePanel<"trust" | "ignore" | "look">({
-        title: trust.title,
-        tone: "warning",
-        body,
-        entries: [
-          { label: trust.later, key: "n", value: "ignore" },
-          { label: trust.all, key: "t", value: "trust" },
-          { label: trust.details, key: "d", value: "look" },
-        ],
-      }, style);
-      const answer = await this.overlays.show(panel);
+      const answer = await this.#ask(trustPanel(lines, trust, palette), { called: false });
       if (answer !== "look") return answer ?? "ignore";
       await this.show(trust.detailsTitle, details);
     }
@@ -294,56 +275,29 @@ export class Dialogs {
     entries: readonly Choice<T>[],
     options: ChooseOptions<T> = {},
   ): Promise<T | undefined> {
-    const { ChoicePanel } = await import("./panel.ts");
-    const panel = new ChoicePanel({ title, entries, ...options }, await this.#style());
-    return await this.overlays.show(panel, undefined, true);
+    return await this.#ask({ title, entries, ...options });
   }
 
-  /** Asks for a yes; with `called` as an answer to what the user has just done. */
-  async confirm(
-    question: string,
-    { text, danger }: ConfirmOptions = {},
-    called = true,
-  ): Promise<boolean> {
-    const { ChoicePanel } = await import("./panel.ts");
-    const style = await this.#style();
-    const panel = new ChoicePanel({
-      title: question,
+  /** Asks for a yes; with `called` the user has just asked for the question. */
+  async confirm(title: string, { text, danger }: ConfirmOptions = {}, called = true): Promise<boolean> {
+    const { texts: { yes, no } } = await this.#style();
+    const answer = await this.#ask({
+      title,
       tone: danger ? "danger" : "plain",
-      ...(text === undefined ? {} : { body: await this.#text(text) }),
-      entries: [
-        { label: style.texts.yes, key: "y", value: true },
-        { label: style.texts.no, key: "n", value: false },
-      ],
+      ...(text === undefined ? {} : { body: text }),
+      entries: [{ label: yes, key: "y", value: true }, { label: no, key: "n", value: false }],
       current: danger ? 1 : 0,
-    }, style);
-    return await this.overlays.show(panel, undefined, called) ?? false;
+    }, { called });
+    return answer ?? false;
   }
 
-  async prompt(question: string, initial = ""): Promise<string | undefined> {
-    const { TextInput } = await import("./panel.ts");
-    const panel = new TextInput(question, initial, await this.#style());
-    return await this.overlays.show(panel, undefined, true);
+  async prompt(title: string, initial = ""): Promise<string | undefined> {
+    return await this.#ask({ title, input: { label: "", initial, write: (text) => text } });
   }
 
-  async show(title: string, text: string): Promise<void> {
-    const { TextPanel } = await import("./panel.ts");
-    const panel = new TextPanel(title, await this.#text(text), await this.#style());
-    await this.overlays.show(panel, undefined, true);
-  }
-
-  /** Shows rows that were laid out already. */
-  async rows(
-    title: string,
-    render: (columns: number) => readonly string[],
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const [{ TextPanel }, { ScrollText }] = await Promise.all([
-      import("./panel.ts"),
-      import("./panel.ts"),
-    ]);
-    const panel = new TextPanel(title, new ScrollText(render), await this.#style());
-    await this.overlays.show(panel, signal, true);
+  /** Shows a text, or rows that are laid out for a width. */
+  async show(title: string, body: NonNullable<PanelOptions<never>["body"]>, signal?: AbortSignal) {
+    await this.#ask({ title, body }, { signal });
   }
 
   /** Lets the user look through changes of files. */
@@ -352,19 +306,12 @@ export class Dialogs {
     await lookAtChanges(this, title, files, await this.#style());
   }
 
-  /** A text in words; `bullet` goes before each of its lines. */
-  async #text(text: string, bullet = ""): Promise<ScrollText> {
-    const [{ ScrollText }, { wordRows }] = await Promise.all([
-      import("./panel.ts"),
-      import("./exact_text.ts"),
-    ]);
-    const indent = " ".repeat(bullet.length);
-    return new ScrollText((columns) =>
-      text.split("\n").flatMap((line) =>
-        wordRows(line, columns - bullet.length, this.#options.palette().warning)
-          .map((row, index) => `${index === 0 ? bullet : indent}${row}`)
-      )
-    );
+  async #ask<T>(
+    options: PanelOptions<T>,
+    { signal, called = true }: { readonly signal?: AbortSignal | undefined; readonly called?: boolean } = {},
+  ): Promise<T | undefined> {
+    const { Panel } = await import("./panel.ts");
+    return await this.overlays.show(new Panel(options, await this.#style()), signal, called);
   }
 
   async #style(): Promise<PanelStyle> {

@@ -1,4 +1,5 @@
-import { displayWidth } from "../../../util/display_width.ts";
+import { clusters, displayWidth } from "../../../util/display_width.ts";
+import { CONTROLS } from "../../../util/terminal_text.ts";
 import { wrapText } from "../../../view/mod.ts";
 
 /**
@@ -6,9 +7,11 @@ import { wrapText } from "../../../view/mod.ts";
  * characters, format characters, bidirectional controls, tags, selectors, fillers, blanks of other widths,
  * halves of characters, and what has no picture of its own.
  */
-const UNSEEN =
-  // deno-lint-ignore no-control-regex
-  /[\x00-\x08\x0a-\x1f\x7f-\xa0]|\p{Cf}|\p{Zl}|\p{Zp}|\p{Cs}|\p{Co}|\p{DI}|[\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\uffa0\u{1d159}]/u;
+const UNSEEN = new RegExp(
+  `[[${CONTROLS}]--\\t]|[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000\\uffa0\\u{1d159}]|` +
+    String.raw`\p{Cf}|\p{Zl}|\p{Zp}|\p{Cs}|\p{Co}|\p{DI}`,
+  "v",
+);
 const ASCII = /^[\x20-\x7e]*$/;
 /** Joiners, selectors and tags in it make its picture, and hide nothing. */
 const EMOJI = /^\p{RGI_Emoji}$|^(?:\p{ExtPict}\p{EMod}?\ufe0f?)(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?)*$/v;
@@ -19,8 +22,6 @@ const MAX_MARKS = 4;
 /** A longer run of blanks is as good as a hidden text: what follows may be out of sight. */
 const MAX_BLANKS = 60;
 const BLANKS = new RegExp(` {${MAX_BLANKS},}`, "g");
-
-let segmenter: Intl.Segmenter | undefined;
 
 interface Cell {
   readonly text: string;
@@ -77,8 +78,7 @@ function* cells(line: string): Generator<Cell> {
 }
 
 function* cellsOf(text: string): Generator<Cell> {
-  segmenter ??= new Intl.Segmenter();
-  for (const { segment } of segmenter.segment(text)) {
+  for (const segment of clusters(text)) {
     const hides = UNSEEN.test(segment) ? !EMOJI.test(segment) : [...segment].length > 1 + MAX_MARKS;
     if (segment === "\t") yield { text: TAB, width: TAB.length, named: true };
     else if (!hides) yield { text: segment, width: displayWidth(segment), named: false };

@@ -2,22 +2,15 @@ import type { TranscriptTexts } from "../chat_texts.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import type { Folded } from "../transcript/printed.ts";
-import { rowsOfLine } from "../transcript/rows.ts";
+import { rowsOfLine, styledParts, withoutStyles } from "../screen/line.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { diffLines, type DiffMarks, languageOf, type Palette } from "../../../view/mod.ts";
 
-// deno-lint-ignore no-control-regex
-const SEQUENCES = /(\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\))/;
 const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
 
 /** A part of a line, from the first character to the one behind the last, in UTF-16 units. */
 type Range = readonly [from: number, to: number];
-
-/** What a line says, without its colours. */
-function plainText(line: string): string {
-  return line.split(SEQUENCES).filter((_, index) => index % 2 === 0).join("");
-}
 
 /** Where a text is found in a line without colours; upper and lower case are the same. */
 function occurrences(plain: string, query: string): Range[] {
@@ -45,7 +38,7 @@ function emphasised(line: string, ranges: readonly Range[]): string {
   let text = "";
   let at = 0;
   let inside = false;
-  for (const part of line.split(SEQUENCES)) {
+  for (const part of styledParts(line)) {
     if (part.startsWith("\x1b")) {
       // Colours that end take the emphasis along.
       text += inside ? part + ON : part;
@@ -185,7 +178,7 @@ export class ExpandPanel implements Overlay<never> {
   }
 
   #isMatch(place: Place): boolean {
-    return occurrences(plainText(this.#text(place)), this.#query).length > 0;
+    return occurrences(withoutStyles(this.#text(place)), this.#query).length > 0;
   }
 
   /** The lines that can be gone to; `all` with those of closed entries. */
@@ -279,7 +272,7 @@ export class ExpandPanel implements Overlay<never> {
     const current = entry === this.#at.entry && line === this.#at.line;
     const pointer = current ? palette.accent("› ") : "  ";
     const text = this.#text(place);
-    const marked = emphasised(text, occurrences(plainText(text), this.#query));
+    const marked = emphasised(text, occurrences(withoutStyles(text), this.#query));
     if (line >= 0) return rowsOfLine(marked, columns - 4).map((row) => `${pointer}  ${row}`);
     const { kind = "output" } = folded[entry] ?? {};
     const sign = this.#open.has(entry) ? "▾" : "▸";

@@ -8,15 +8,15 @@ import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import type { Palette } from "../../../view/mod.ts";
 
-/** A text of any length of which as much is shown as there is room for. */
-export class ScrollText {
+/** A text of any length, of which a part is in view. */
+class ScrollText {
   readonly #render: (columns: number) => readonly string[];
   #cached: { readonly columns: number; readonly rows: readonly string[] } | undefined;
   #top = 0;
   #shown = 0;
   #seen = false;
 
-  /** `render` breaks the text into rows of a width; it is asked again only for another width. */
+  /** `render` breaks the text into rows of a width; it is called again only for another width. */
   constructor(render: (columns: number) => readonly string[]) {
     this.#render = render;
   }
@@ -26,7 +26,7 @@ export class ScrollText {
     return this.#cached.rows;
   }
 
-  /** The part in view; where something is left out the last row is what `position` says of it. */
+  /** The part in view; where something is left out, the last row is the one that `position` returns. */
   view(
     columns: number,
     room: number,
@@ -43,47 +43,35 @@ export class ScrollText {
       : shown;
   }
 
-  /** The text is another one now; it stays scrolled as it was. */
-  update(): void {
-    this.#cached = undefined;
-    this.#seen = false;
-  }
-
   /** Its end has been in view. */
   get seen(): boolean {
     return this.#seen;
   }
 
-  /** Something of it is out of view. */
   get cut(): boolean {
-    return (this.#cached?.rows.length ?? 0) > this.#shown;
+    return this.#hiddenRows > 0;
   }
 
-  /** Takes a key that scrolls; false where nothing is out of view or the key means something else. */
-  input(key: string): boolean {
+  get #hiddenRows(): number {
+    return Math.max(0, (this.#cached?.rows.length ?? 0) - this.#shown);
+  }
+
+  /** Takes a key that scrolls, with `alone` those of a list as well; false for every other key. */
+  input(key: string, alone: boolean): boolean {
     const page = Math.max(1, this.#shown - 1);
-    const by: Readonly<Record<string, number>> = {
+    const steps: Readonly<Record<string, number>> = {
       pageUp: -page,
       "ctrl+b": -page,
       pageDown: page,
       "ctrl+f": page,
       "shift+up": -1,
       "shift+down": 1,
+      ...(alone ? { up: -1, down: 1, b: -page, space: page, home: -Infinity, end: Infinity } : {}),
     };
-    const step = by[key];
+    const step = steps[key];
     if (step === undefined || !this.cut) return false;
-    this.#top = Math.max(0, this.#top + step);
+    this.#top = Math.max(0, Math.min(this.#top + step, this.#hiddenRows));
     return true;
-  }
-
-  /** Goes to the beginning or the end. */
-  jump(to: "start" | "end"): void {
-    this.#top = to === "start" ? 0 : this.#cached?.rows.length ?? 0;
-  }
-
-  /** Moves by rows. */
-  move(rows: number): void {
-    this.#top = Math.max(0, this.#top + rows);
   }
 }
 
@@ -295,28 +283,30 @@ function clamp(value: number, low: number, high: number): number {
 export interface PanelStyle {
   readonly palette: Palette;
   readonly texts: Texts["overlay"];
-  /** Something of the panel looks different, and no key did it. */
+  /** Draws what changed without a key. */
   readonly changed: () => void;
 }
 
-interface ChoicePanelOptions<T> {
+export interface PanelOptions<T> {
   /** Its first line is the question. */
   readonly title: string;
   readonly tone?: "plain" | "warning" | "danger";
-  /** What is chosen about, between title and choices. */
-  readonly body?: ScrollText;
-  readonly entries: readonly Entry<T>[];
+  /** The text between title and choices, or its rows for a width. */
+  readonly body?: string | ((columns: number) => readonly string[]);
+  /** The answers. Without them the panel is a text to read, or asks for `input`. */
+  readonly entries?: readonly Entry<T>[];
+  readonly input?: WrittenEntry<T>;
   readonly current?: number | undefined;
-  /** The entry to begin with as long as a part of what is chosen about has not been in view. */
+  /** The entry to begin with as long as a part of the body has not been in view. */
   readonly unseen?: number | undefined;
   readonly filter?: boolean | undefined;
-  /** Nothing is decided by it: `q` leaves it as well. */
+  /** It decides nothing, so `q` leaves it as well. */
   readonly reading?: boolean | undefined;
-  /** What Esc does, where that is more than to leave. */
+  /** The hint for Esc, where that does more than leave. */
   readonly leave?: string | undefined;
-  /** Several can be chosen; makes one value of theirs. */
+  /** Several entries can be chosen; makes one value of theirs. */
   readonly multiple?: ((values: readonly T[]) => T) | undefined;
-  /** Hears of the current value as it changes. */
+  /** Called with the current value as it changes. */
   readonly onMove?: ((value: T) => void) | undefined;
 }
 
@@ -328,52 +318,61 @@ interface Writing<T> {
   readonly problem?: string;
 }
 
-/** A panel of so many rows is set apart by a rule, whatever else has to give way. */
+/** A panel of so many rows is set apart by a rule before less important parts get their rows. */
 const ROOMY = 10;
 
-/** Rows for what is behind an entry. */
+/** Rows for the preview of an entry. */
 const PREVIEW_ROWS = 5;
 
-/** A question with a list of answers, some of which the user may write. */
-export class ChoicePanel<T> implements Overlay<T> {
+/** A dialog: a title, and below it a text, a list of answers, an input, or several of them. */
+export class Panel<T> implements Overlay<T> {
   readonly answer: Promise<T | undefined>;
-  readonly #options: ChoicePanelOptions<T>;
+  readonly #options: PanelOptions<T>;
   readonly #style: PanelStyle;
+  readonly #entries: readonly Entry<T>[];
   #list: ChoiceList<T>;
   /** Lists that lead to the present one. */
-  readonly #before: ChoiceList<T>[] = [];
+  readonly #parents: ChoiceList<T>[] = [];
   #resolve: (value: T | undefined) => void = () => {};
   #body: ScrollText | undefined;
   /** The answer that is being written. */
   #writing: Writing<T> | undefined;
-  #shown: Entry<T> | undefined;
+  #previewed: Entry<T> | undefined;
   /** The user has moved the selection. */
   #moved = false;
-  /** Entries have something behind them that is shown in place of a body. */
+  /** Entries have previews, which are shown in place of a body. */
   readonly #previews: boolean;
 
-  constructor(options: ChoicePanelOptions<T>, style: PanelStyle) {
+  constructor(options: PanelOptions<T>, style: PanelStyle) {
     this.#options = options;
     this.#style = style;
-    const { entries, current = 0, filter, multiple } = options;
+    const { body, entries = [], input, current = 0, filter, multiple } = options;
+    this.#entries = entries;
     this.#list = new ChoiceList({ entries, palette: style.palette, filter, multiple: !!multiple });
     this.#list.index = current;
-    this.#body = options.body;
+    if (typeof body === "string") this.#body = new ScrollText((columns) => this.#wordRows(body, columns));
+    else if (body) this.#body = new ScrollText(body);
     this.#previews = entries.some(({ preview }) => preview !== undefined);
     this.answer = new Promise((resolve) => this.#resolve = resolve);
     this.#preview();
+    if (input) this.#write(input);
+  }
+
+  get #isText(): boolean {
+    return this.#options.entries === undefined && !this.#options.input;
   }
 
   input(event: InputEvent): void {
-    if (this.#writing) return this.#write(event, this.#writing);
+    if (this.#writing) return this.#writeInput(event, this.#writing);
     if (event.kind === "key") {
-      const before = event.key === "escape" ? this.#before.pop() : undefined;
-      if (before) return void (this.#list = before);
-      if (event.key === "escape" || event.key === "ctrl+c") return this.cancel();
-      if (event.key === "enter") return this.#enter();
-      if (event.key === "q" && this.#options.reading) return this.cancel();
+      const { key } = event;
+      const parent = key === "escape" ? this.#parents.pop() : undefined;
+      if (parent) return void (this.#list = parent);
+      if (key === "escape" || key === "ctrl+c") return this.cancel();
+      if (key === "enter") return this.#isText ? this.cancel() : this.#enter();
+      if (key === "q" && (this.#isText || this.#options.reading)) return this.cancel();
       // In a list with previews a page is one of the list.
-      if (!this.#previews && this.#body?.input(event.key)) return;
+      if (!this.#previews && this.#body?.input(key, this.#isText)) return;
     }
     if (!this.#list.input(event)) return;
     this.#moved = true;
@@ -382,7 +381,7 @@ export class ChoicePanel<T> implements Overlay<T> {
 
   wants(text: string): boolean {
     const { filter, reading } = this.#options;
-    return this.#writing !== undefined || !!filter || (!!reading && text === "q");
+    return this.#isText || this.#writing !== undefined || !!filter || (!!reading && text === "q");
   }
 
   select(text: string): (() => void) | undefined {
@@ -412,7 +411,7 @@ export class ChoicePanel<T> implements Overlay<T> {
     const { current, marked } = this.#list;
     if (!current) return;
     if (!multiple || !("value" in current)) return this.#choose(current);
-    const values = this.#options.entries.flatMap((entry) =>
+    const values = this.#entries.flatMap((entry) =>
       "value" in entry && (marked.has(entry) || (marked.size === 0 && entry === current)) ? [entry.value] : []
     );
     this.#resolve(multiple(values));
@@ -421,14 +420,18 @@ export class ChoicePanel<T> implements Overlay<T> {
   #choose(entry: Entry<T>): void {
     if ("value" in entry) return this.#resolve(entry.value);
     if ("entries" in entry) {
-      this.#before.push(this.#list);
+      this.#parents.push(this.#list);
       this.#list = new ChoiceList({ entries: entry.entries, palette: this.#style.palette });
-      // What may be saved is chosen by another key than the one that opened the list.
+      // An answer that is saved needs another key than the one that opened the list.
       this.#list.index = -1;
       return;
     }
-    // A mere Enter asks for no text.
+    // Enter without a movement asks for no text.
     if (entry.optional && !this.#moved) return this.#written(entry, "");
+    this.#write(entry);
+  }
+
+  #write(entry: WrittenEntry<T>): void {
     const composer = new Composer({
       palette: this.#style.palette,
       onSubmit: ({ text }) => {
@@ -449,25 +452,27 @@ export class ChoicePanel<T> implements Overlay<T> {
     this.#resolve(multiple ? multiple([...marked, written]) : written);
   }
 
-  #write(event: InputEvent, { entry, composer }: Writing<T>): void {
+  #writeInput(event: InputEvent, { entry, composer }: Writing<T>): void {
     const key = event.kind === "key" ? event.key : "";
-    if (key === "escape" || key === "ctrl+c") this.#writing = undefined;
+    const leaves = key === "escape" || key === "ctrl+c";
+    if (leaves && this.#options.input) this.cancel();
+    else if (leaves) this.#writing = undefined;
     else if (key === "enter" && entry.optional && composer.text.trim() === "") this.#written(entry, "");
     else composer.input(event);
   }
 
-  /** Shows what is behind the current entry. */
+  /** Shows the preview of the current entry. */
   #preview(): void {
     const { current } = this.#list;
-    if (!current || current === this.#shown) return;
-    this.#shown = current;
+    if (!current || current === this.#previewed) return;
+    this.#previewed = current;
     if ("value" in current) this.#options.onMove?.(current.value);
     if (!current.preview) return;
     const text = current.preview();
     if (typeof text === "string") this.#setPreview(text);
     else {
       text.then((text) => {
-        if (this.#shown !== current) return;
+        if (this.#previewed !== current) return;
         this.#setPreview(text);
         this.#style.changed();
       }, () => {});
@@ -475,14 +480,18 @@ export class ChoicePanel<T> implements Overlay<T> {
   }
 
   #setPreview(text: string): void {
-    const { palette } = this.#style;
-    this.#body = new ScrollText((columns) =>
-      wordRows(text, columns, palette.warning).map((row) => palette.dim(row))
-    );
+    this.#body = new ScrollText((columns) => this.#wordRows(text, columns).map(this.#style.palette.dim));
+  }
+
+  #wordRows(text: string, columns: number): string[] {
+    return wordRows(text, columns, this.#style.palette.warning);
   }
 
   frame(columns: number, rows: number): Frame {
-    const writing = this.#writing?.composer.frame(columns, Math.max(1, Math.floor(rows / 2)));
+    const { input, filter, current = 0, unseen } = this.#options;
+    const { dim } = this.#style.palette;
+    const inputRows = input ? rows - 1 : Math.floor(rows / 2);
+    const writing = this.#writing?.composer.frame(columns, Math.max(1, inputRows));
     const title = this.#title(columns);
     const body = this.#previews ? PREVIEW_ROWS : this.#body?.rows(columns).length ?? 0;
     const list = writing ? this.#writingLabel(columns) : undefined;
@@ -493,7 +502,8 @@ export class ChoicePanel<T> implements Overlay<T> {
       ["title", 1],
       ["list", Math.min(1, height)],
       ["body", Math.min(1, body)],
-      ["filter", this.#options.filter && !writing ? 1 : 0],
+      ["filter", filter && !writing ? 1 : 0],
+      ["hint", this.#isText ? hint.length : 0],
       ["title", Math.min(3, title.length)],
       ["list", Math.min(height, Math.max(5, Math.floor(rows / 3)))],
       ["body", Math.min(4, body)],
@@ -506,14 +516,11 @@ export class ChoicePanel<T> implements Overlay<T> {
       ["title", title.length],
     ]);
     const shown = this.#bodyRows(columns, given.body);
-    const { current = 0, unseen } = this.#options;
-    if (unseen !== undefined && !this.#moved && this.#before.length === 0) {
+    if (unseen !== undefined && !this.#moved && this.#parents.length === 0) {
       this.#list.index = this.#body?.seen ? current : unseen;
     }
-    const hints = hintRows(
-      this.#hints(!this.#previews && (this.#body?.cut ?? false), height > given.list),
-      columns,
-    );
+    const isCut = !this.#previews && (this.#body?.cut ?? false);
+    const hints = hintRows(this.#hints(isCut, height > given.list), columns);
     return stack([
       { lines: given.rule > 0 ? [this.#tone("─".repeat(columns))] : [] },
       { lines: title.slice(0, given.title) },
@@ -521,11 +528,11 @@ export class ChoicePanel<T> implements Overlay<T> {
       { lines: given.filter > 0 ? [this.#filterLine()] : [] },
       { lines: list?.slice(0, given.list) ?? this.#list.view(columns, given.list) },
       writing ?? { lines: [] },
-      { lines: hints.slice(0, given.hint).map(this.#style.palette.dim) },
+      { lines: hints.slice(0, given.hint).map(dim) },
     ]);
   }
 
-  /** Previews take the same room for every entry, so that the list stays where it is. */
+  /** Previews take the same room for every entry, so that the list does not move. */
   #bodyRows(columns: number, room: number): string[] {
     if (room === 0) return [];
     const rows = this.#body?.view(columns, room, this.#position) ?? [];
@@ -535,10 +542,10 @@ export class ChoicePanel<T> implements Overlay<T> {
   #title(columns: number): string[] {
     const { palette } = this.#style;
     const [first = "", ...rest] = this.#options.title.split("\n");
-    const rows = (line: string) => wordRows(line, columns, palette.warning);
+    const isQuestion = this.#options.entries !== undefined;
     return [
-      ...rows(first).map((row) => this.#tone(palette.bold(row))),
-      ...rest.flatMap(rows).map((row) => palette.dim(row)),
+      ...this.#wordRows(first, columns).map((row) => this.#tone(palette.bold(row))),
+      ...rest.flatMap((line) => this.#wordRows(line, columns)).map(isQuestion ? palette.dim : palette.bold),
     ];
   }
 
@@ -561,135 +568,26 @@ export class ChoicePanel<T> implements Overlay<T> {
   #writingLabel(columns: number): string[] {
     const { palette } = this.#style;
     const { entry, problem } = this.#writing ?? {};
+    const label = entry?.prompt ?? entry?.label ?? "";
     return [
-      ...wordRows(entry?.prompt ?? entry?.label ?? "", columns, palette.warning).map(palette.accent),
-      ...(problem === undefined ? [] : wordRows(problem, columns, palette.warning).map(palette.bad)),
+      ...(label === "" ? [] : this.#wordRows(label, columns).map(palette.accent)),
+      ...(problem === undefined ? [] : this.#wordRows(problem, columns).map(palette.bad)),
     ];
   }
 
   /** The keys that mean something, where parts are out of view. */
   #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
-    if (this.#writing) return [hints.send, hints.back];
-    const { filter, multiple, reading } = this.#options;
-    const leave = this.#before.length > 0 ? hints.back : this.#options.leave ?? hints.leave;
+    const { filter, multiple, reading, input, leave = hints.leave } = this.#options;
+    if (this.#writing) return [hints.send, input ? leave : hints.back];
+    if (this.#isText) return [hints.move, hints.scroll, hints.leaveReading];
     const { at, of } = this.#list.position;
     return [
       !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
       ...(multiple ? [hints.mark] : []),
       hints.choose,
       ...(bodyCut ? [hints.scroll] : []),
-      reading ? hints.leaveReading : leave,
+      reading ? hints.leaveReading : this.#parents.length > 0 ? hints.back : leave,
     ];
-  }
-}
-
-/** A question that is answered with a text. */
-export class TextInput implements Overlay<string> {
-  readonly answer: Promise<string | undefined>;
-  readonly #question: string;
-  readonly #style: PanelStyle;
-  readonly #composer: Composer;
-  #resolve: (value: string | undefined) => void = () => {};
-
-  constructor(question: string, initial: string, style: PanelStyle) {
-    this.#question = question;
-    this.#style = style;
-    this.answer = new Promise((resolve) => this.#resolve = resolve);
-    this.#composer = new Composer({
-      palette: style.palette,
-      onSubmit: ({ text }) => this.#resolve(text.trim()),
-    });
-    this.#composer.text = initial;
-  }
-
-  input(event: InputEvent): void {
-    if (event.kind === "key" && (event.key === "escape" || event.key === "ctrl+c")) this.cancel();
-    else this.#composer.input(event);
-  }
-
-  wants(): boolean {
-    return true;
-  }
-
-  cancel(): void {
-    this.#resolve(undefined);
-  }
-
-  frame(columns: number, rows: number): Frame {
-    const { palette, texts } = this.#style;
-    const input = this.#composer.frame(columns, Math.max(1, rows - 1));
-    const title = wordRows(this.#question, columns, palette.warning).map(palette.bold);
-    const hint = hintRows([texts.hints.send, texts.hints.leave], columns).map(palette.dim);
-    const given = dealRows(rows, [
-      ["input", input.lines.length],
-      ["title", title.length],
-      ["hint", hint.length],
-      ["rule", 1],
-    ]);
-    return stack([
-      { lines: given.rule > 0 ? ["─".repeat(columns)] : [] },
-      { lines: title.slice(0, given.title) },
-      input,
-      { lines: hint.slice(0, given.hint) },
-    ]);
-  }
-}
-
-/** A text to be read and left again. */
-export class TextPanel implements Overlay<never> {
-  readonly answer: Promise<undefined>;
-  readonly #title: string;
-  readonly #body: ScrollText;
-  readonly #style: PanelStyle;
-  #resolve: (value: undefined) => void = () => {};
-
-  constructor(title: string, body: ScrollText, style: PanelStyle) {
-    this.#title = title;
-    this.#body = body;
-    this.#style = style;
-    this.answer = new Promise((resolve) => this.#resolve = resolve);
-  }
-
-  input(event: InputEvent): void {
-    if (event.kind !== "key") return;
-    const { key } = event;
-    if (["escape", "ctrl+c", "q", "enter"].includes(key)) this.cancel();
-    else if (key === "up" || key === "down") this.#body.move(key === "up" ? -1 : 1);
-    else if (key === "home" || key === "end") this.#body.jump(key === "home" ? "start" : "end");
-    else this.#body.input({ space: "pageDown", b: "pageUp" }[key] ?? key);
-  }
-
-  wants(): boolean {
-    return true;
-  }
-
-  cancel(): void {
-    this.#resolve(undefined);
-  }
-
-  frame(columns: number, rows: number): Frame {
-    const { palette, texts } = this.#style;
-    const title = wordRows(this.#title, columns, palette.warning).map(palette.bold);
-    const body = this.#body.rows(columns);
-    const hint = hintRows([texts.hints.move, texts.hints.scroll, texts.hints.leaveReading], columns).map(
-      palette.dim,
-    );
-    const given = dealRows(rows, [
-      ["title", 1],
-      ["body", 1],
-      ["hint", hint.length],
-      ["body", Math.min(body.length, 4)],
-      ["title", Math.min(3, title.length)],
-      ["rule", 1],
-      ["body", body.length],
-    ]);
-    const position = (first: number, last: number, all: number) => palette.dim(texts.lines(first, last, all));
-    return stack([
-      { lines: given.rule > 0 ? ["─".repeat(columns)] : [] },
-      { lines: title.slice(0, given.title) },
-      { lines: this.#body.view(columns, given.body, position) },
-      { lines: hint.slice(0, given.hint) },
-    ]);
   }
 }

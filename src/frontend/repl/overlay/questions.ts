@@ -2,8 +2,8 @@ import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
 import { type ApprovalAnswer, clauses } from "../../../core/mod.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
-import { ChoicePanel, type Entry, type PanelStyle, ScrollText } from "./panel.ts";
-import { rowsOfLine } from "../transcript/rows.ts";
+import type { Entry, PanelOptions, PanelStyle } from "./panel.ts";
+import { rowsOfLine } from "../screen/line.ts";
 import type { Texts, Translator } from "../../../i18n/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
@@ -20,7 +20,7 @@ import {
 
 /** What is shown one after the other. */
 interface Panels extends Pick<CommandHost, "choose"> {
-  rows(title: string, render: (columns: number) => readonly string[]): Promise<void>;
+  show(title: string, body: (columns: number) => readonly string[]): Promise<void>;
 }
 
 /** Lines of one diff that are shown; laying out more would hold up the chat. */
@@ -48,7 +48,7 @@ export async function lookAtChanges(
     const { diff } = file;
     const { label, detail } = entryOf(file);
     const cut = { lines: MAX_LINES, more: texts.moreLines };
-    await dialogs.rows(
+    await dialogs.show(
       `${label}\n${detail}`,
       (columns) =>
         diff === undefined
@@ -85,34 +85,53 @@ function diffRows(diff: string, columns: number, { palette, marks, cut }: DiffRo
 /** Characters of a question above its answers; a longer one is scrolled. */
 const MAX_TITLE = 200;
 
-/** A question of the model: its options, and always the user's own words. */
+/** A question of the model: its options, and always a custom answer. */
 export function questionPanel(
   { question, options, multiple, written }: Question,
   { at, of }: { readonly at: number; readonly of: number },
-  style: PanelStyle,
-): ChoicePanel<readonly string[]> {
-  const { ask } = style.texts;
+  texts: Texts["overlay"]["ask"],
+): PanelOptions<readonly string[]> {
   const chosen = options.map(({ label, description }) => ({
     label,
     value: [label],
     ...(description === undefined ? {} : { detail: description }),
   }));
-  const own = { label: written ? ask.writeIt : ask.ownWords, write: (text: string) => [text] };
-  const entries = written ? [own, ...chosen] : [...chosen, own];
+  const custom = { label: written ? texts.writeIt : texts.ownWords, write: (text: string) => [text] };
+  const entries = written ? [custom, ...chosen] : [...chosen, custom];
   const [first = "", ...rest] = question.split("\n");
   const isLong = first.length > MAX_TITLE;
-  const text = isLong ? question : rest.join("\n");
+  const body = isLong ? question : rest.join("\n");
   const title = isLong ? `${first.slice(0, MAX_TITLE)}…` : first;
-  return new ChoicePanel<readonly string[]>({
-    title: of > 1 ? `${title}\n${ask.of(at, of)}` : title,
-    ...(text === ""
-      ? {}
-      : { body: new ScrollText((columns) => wordRows(text, columns, style.palette.warning)) }),
+  return {
+    title: of > 1 ? `${title}\n${texts.of(at, of)}` : title,
     entries,
-    // Its own words are no answer that a mere Enter gives.
-    ...(text === "" ? {} : { unseen: entries.indexOf(own) }),
+    // Enter alone gives no custom answer.
+    ...(body === "" ? {} : { body, unseen: entries.indexOf(custom) }),
     ...(multiple ? { multiple: (values: readonly (readonly string[])[]) => values.flat() } : {}),
-  }, style);
+  };
+}
+
+type TrustAnswer = "trust" | "ignore" | "look";
+
+/** The question about repository content; each line gets a bullet. */
+export function trustPanel(
+  lines: readonly string[],
+  { title, later, all, details }: Texts["overlay"]["trust"],
+  palette: Palette,
+): PanelOptions<TrustAnswer> {
+  return {
+    title,
+    tone: "warning",
+    body: (columns) =>
+      lines.join("\n").split("\n").flatMap((line) =>
+        wordRows(line, columns - 2, palette.warning).map((row, index) => `${index === 0 ? "• " : "  "}${row}`)
+      ),
+    entries: [
+      { label: later, key: "n", value: "ignore" },
+      { label: all, key: "t", value: "trust" },
+      { label: details, key: "d", value: "look" },
+    ],
+  };
 }
 
 /** What can be said about a plan, if anything yet. */
@@ -149,13 +168,15 @@ export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
   ];
 }
 
-/** Its answers in a panel, where a plan can be changed, and a long one read again. */
-export function planPanelEntries(
+/** The question in a panel, where a plan can be changed, and a long one read again. */
+export function planPanel(
   proposal: PlanProposal,
   texts: PlanTexts,
-): Entry<PlanChoice | "look">[] {
-  const entries = planEntries(texts);
-  const more: Entry<PlanChoice | "look">[] = [
+  isRead: boolean,
+): PanelOptions<PlanChoice | "look"> {
+  const answers = planEntries(texts);
+  const entries: Entry<PlanChoice | "look">[] = [
+    ...answers.slice(0, 3),
     {
       label: texts.change,
       key: "c",
@@ -164,8 +185,10 @@ export function planPanelEntries(
       write: (text) => ({ approve: true, plan: text }),
     },
     ...(isLongPlan(proposal) ? [{ label: texts.look, key: "v", value: "look" } as const] : []),
+    ...answers.slice(3),
   ];
-  return [...entries.slice(0, 3), ...more, ...entries.slice(3)];
+  const look = entries.findIndex((entry) => "value" in entry && entry.value === "look");
+  return { title: planTitle(texts), entries, current: isRead ? 0 : look };
 }
 
 /** What the panel is drawn with. */
@@ -188,7 +211,12 @@ function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
     : network
     ? approval.offline
     : approval.once;
-  const yes: Answer = { label: once, key: "y", value: { allow: true, scope: "once" } };
+  const yes: Answer[] = escape?.enforced
+    ? []
+    : [{ label: once, key: "y", value: { allow: true, scope: "once" } }];
+  const opened: Answer[] = escape && directory !== undefined
+    ? [{ label: approval.directorySession(directory), key: "d", value: { allow: true, scope: "session" } }]
+    : [];
   const online: Answer[] = network
     ? [{
       label: approval.online(network.hosts.join(", ")),
@@ -203,8 +231,8 @@ function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
     ...(scopes.includes("always") ? forAlways(request, style) : []),
   ];
   return [
-    ...(escape ? [...online, yes] : [yes, ...online]),
-    ...(scopes.includes("session") ? [forSession(request, approval)] : []),
+    ...(escape ? [...online, ...opened, ...yes] : [...yes, ...online]),
+    ...(scopes.includes("session") && !escape ? [forSession(request, approval)] : []),
     ...(lasting.length > 0 ? [{ label: approval.lasting, key: "a", entries: lasting }] : []),
     {
       label: approval.deny,
@@ -313,24 +341,23 @@ export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
 export async function approvalPanel(
   request: ApprovalRequest,
   style: ApprovalStyle,
-): Promise<ChoicePanel<ApprovalAnswer>> {
+): Promise<PanelOptions<ApprovalAnswer>> {
   const { destructive, escape, directory } = request;
   const view = await RequestView.open(request, style);
-  const body = new ScrollText((columns) => view.rows(columns));
   const risky = destructive !== undefined || escape !== undefined || directory !== undefined ||
     isTooLong(request);
   const entries = answersOf(request, style);
   const no = entries.length - 1;
-  return new ChoicePanel({
+  return {
     title: titleOf(request, style),
     tone: destructive ? "danger" : escape ? "warning" : "plain",
-    body,
+    body: (columns) => view.rows(columns),
     entries,
     leave: style.texts.hints.stop,
     // What cannot be taken back is not what a mere Enter does.
     current: risky ? no : 0,
     unseen: no,
-  }, style);
+  };
 }
 
 /** The same question in lines of so many columns, and its answers, for a terminal that shows no panels. */
@@ -356,7 +383,8 @@ function titleOf(
 ): string {
   // What the jail and the findings say is told below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
-  if (escape) return whose + (escape.network ? approval.escapeOnline : approval.escape);
+  if (escape?.network) return whose + approval.escapeOnline;
+  if (escape) return whose + (directory === undefined ? approval.escape : approval.escapeDirectory);
   if (directory !== undefined) return whose + approval.directory;
   if (destructive) return whose + approval.destructive;
   const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
@@ -393,7 +421,7 @@ class RequestView {
       ...this.#findings(columns),
       ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
       ...(escape ? words(approval.escapeWhy(escape.evidence)) : []),
-      ...(escape && !escape.network ? words(approval.escapeMeans) : []),
+      ...(escape && !escape.network && !escape.enforced ? words(approval.escapeMeans) : []),
     ];
   }
 

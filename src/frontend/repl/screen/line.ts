@@ -1,23 +1,25 @@
-import { clusters, displayWidth } from "../../../util/display_width.ts";
-import { Style } from "./style.ts";
+import { clusters, displayWidth, isSolo } from "../../../util/display_width.ts";
+import { CONTROLS, REORDERING } from "../../../util/terminal_text.ts";
+import { wrapText } from "../../../view/mod.ts";
 
-/** All that a line may hold besides text: colours (SGR), links (OSC 8) that open nothing on this machine. */
+/** The sequences that a line may hold: colors (SGR), and links (OSC 8) that open nothing on this machine. */
 const ALLOWED =
   // deno-lint-ignore no-control-regex
   /\x1b\[[0-9;:]*m|\x1b\]8;[\x20-\x3a\x3c-\x7e]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/y;
-/** Sequences of other kinds, whole where they end; of a broken one only the beginning. */
-const FOREIGN =
+/** Other sequences, whole where they end; of a broken one only the beginning. */
+const FORBIDDEN =
   // deno-lint-ignore no-control-regex
   /\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1b[\]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]?/y;
 /**
- * Control characters, and those that take no cell and show text in another order, break lines or hide in it.
- * Joiners and selectors, which emoji and some scripts need, are none of them.
+ * Controls, and invisible characters that reorder or break lines or hide in them. Joiners and selectors are
+ * not among them: emoji and some scripts need them.
  */
-const CONTROL =
-  // deno-lint-ignore no-control-regex
-  /[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
+const HIDDEN = new RegExp(
+  `[${CONTROLS}${REORDERING}\\xad\\u061c\\u200b\\u200e\\u200f\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]`,
+);
+/** Colors and links, as `ALLOWED` but with any address. */
 // deno-lint-ignore no-control-regex
-const SEQUENCES = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
+const STYLES = /(\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\))/g;
 // deno-lint-ignore no-control-regex
 const LINK_CLOSED = /^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/;
 const LINE_END = /[\n\u2028\u2029]/;
@@ -26,58 +28,133 @@ const LINK_END = "\x1b]8;;\x1b\\";
 const TAB = "    ";
 /** Code units of a line that are looked at for each cell; no text needs as many. */
 const MAX_PER_CELL = 128;
-
-/** Characters that take the same cells on every terminal and join with nothing: printable ASCII and CJK. */
-const SOLO = /^[\x20-\x7e\u3001-\u3029\u3030-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]$/;
-const ALL_SOLO =
-  /^[\x20-\x7e\u3001-\u3029\u3030-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]*$/;
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Cells that a line takes which holds nothing else than text, colours and links. */
-function lineWidth(line: string): number {
-  return displayWidth(line.replace(SEQUENCES, ""));
+/** The sequences of a line, which begin with ESC, and the texts between them. */
+export function styledParts(line: string): string[] {
+  return line.split(STYLES).filter((part) => part !== "");
+}
+
+export function withoutStyles(line: string): string {
+  return line.replace(STYLES, "");
+}
+
+/** The sequences (no cells) and characters of a line one by one. */
+function* cellsOf(line: string): Generator<{ readonly text: string; readonly width: number }> {
+  for (const part of styledParts(line)) {
+    if (part.startsWith("\x1b")) yield { text: part, width: 0 };
+    else for (const text of clusters(part)) yield { text, width: displayWidth(text) };
+  }
+}
+
+/** Attributes that SGR codes turn off and on (ECMA-48 8.3.117, ISO 8613-6 colors). */
+const OFF: Readonly<Record<number, string>> = {
+  22: "weight",
+  23: "italic",
+  24: "underline",
+  25: "blink",
+  27: "inverse",
+  28: "hidden",
+  29: "strike",
+  39: "text",
+  49: "background",
+  55: "overline",
+  59: "underline color",
+};
+const ON: Readonly<Record<number, string>> = {
+  1: "weight",
+  2: "weight",
+  3: "italic",
+  4: "underline",
+  5: "blink",
+  6: "blink",
+  7: "inverse",
+  8: "hidden",
+  9: "strike",
+  21: "underline",
+  38: "text",
+  48: "background",
+  53: "overline",
+  58: "underline color",
+};
+
+function turnedOn(code: number): string | undefined {
+  if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) return "text";
+  if ((code >= 40 && code <= 47) || (code >= 100 && code <= 107)) return "background";
+  return ON[code];
+}
+
+/** The colors, attributes and link that are on after some sequences. */
+class Style {
+  readonly #on = new Set<string>();
+  #colors = "";
+  #link = "";
+
+  /** Takes a whole color or link. */
+  apply(sequence: string): void {
+    if (sequence.startsWith("\x1b]")) {
+      this.#link = LINK_CLOSED.test(sequence) ? "" : sequence;
+      return;
+    }
+    const codes = sequence.slice(2, -1).split(";");
+    for (let at = 0; at < codes.length; at++) {
+      const [first = "", second] = (codes[at] ?? "").split(":");
+      const code = Number(first);
+      const off = code === 4 && second === "0" ? "underline" : OFF[code];
+      const on = turnedOn(code);
+      if (code === 0) this.#on.clear();
+      else if (off !== undefined) this.#on.delete(off);
+      else if (on !== undefined) this.#on.add(on);
+      // A color has parameters: 5 and a number, or 2 and three of them.
+      if (second === undefined && (code === 38 || code === 48 || code === 58)) {
+        at += codes[at + 1] === "2" ? 4 : 2;
+      }
+    }
+    this.#colors = this.#on.size === 0 ? "" : this.#colors + sequence;
+  }
+
+  /** Turns the same on again. */
+  get begin(): string {
+    return this.#link + this.#colors;
+  }
+
+  /** Turns off what is on. */
+  get end(): string {
+    return (this.#link === "" ? "" : LINK_END) + (this.#colors === "" ? "" : RESET);
+  }
 }
 
 /**
- * Returns the line as it may be written: text, colours and links, everything else taken out; at most
- * `columns` cells, cut with an ellipsis when it has more; colours and links are ended.
+ * Returns the line as it may be written: text, colors and links, everything else removed; at most `columns`
+ * cells, cut with an ellipsis when it has more; colors and links are ended.
  */
 export function safeLine(whole: string, columns: number): string {
   if (whole.length <= columns && ASCII.test(whole)) return whole;
   const line = whole.slice(0, (columns + 1) * MAX_PER_CELL);
-  const safe = CONTROL.test(line) ? withoutControls(line) : { text: line, styled: false, linked: false };
-  if (lineWidth(safe.text) > columns) return cut(safe.text, columns);
-  return `${safe.text}${safe.linked ? LINK_END : ""}${safe.styled ? RESET : ""}`;
+  const { text, end } = HIDDEN.test(line) ? withoutHidden(line) : { text: line, end: "" };
+  return displayWidth(text) > columns ? cut(text, columns) : text + end;
 }
 
-interface Cleaned {
-  readonly text: string;
-  /** A colour or a link is still on at the end. */
-  readonly styled: boolean;
-  readonly linked: boolean;
-}
-
-function withoutControls(line: string): Cleaned {
+/** Removes hidden characters; `end` turns off what is on at the end. */
+function withoutHidden(line: string): { readonly text: string; readonly end: string } {
   let text = "";
   const style = new Style();
-  let linked = false;
   for (let at = 0; at < line.length;) {
     const allowed = line[at] === "\x1b" ? matchAt(ALLOWED, line, at) : undefined;
     if (allowed !== undefined) {
-      if (allowed[1] === "[") style.apply(allowed);
-      else linked = !LINK_CLOSED.test(allowed);
+      style.apply(allowed);
       text += allowed;
       at += allowed.length;
-    } else if (line[at] === "\x1b") at += matchAt(FOREIGN, line, at)?.length ?? 1;
+    } else if (line[at] === "\x1b") at += matchAt(FORBIDDEN, line, at)?.length ?? 1;
     else {
       const character = line[at] ?? "";
       if (character === "\t") text += TAB;
       else if (LINE_END.test(character)) text += " ";
-      else if (!CONTROL.test(character)) text += character;
+      else if (!HIDDEN.test(character)) text += character;
       at++;
     }
   }
-  return { text, styled: !style.plain, linked };
+  return { text, end: style.end };
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
@@ -88,37 +165,31 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 function cut(line: string, columns: number): string {
   let kept = "";
   let used = 0;
-  for (const part of parts(line)) {
-    if (part.startsWith("\x1b")) kept += part;
-    else if (used >= 0) {
-      for (const segment of clusters(part)) {
-        const width = displayWidth(segment);
-        if (used + width > columns - 1) {
-          kept += columns > 0 ? "…" : "";
-          used = -1;
-          break;
-        }
-        kept += segment;
-        used += width;
-      }
+  for (const { text, width } of cellsOf(line)) {
+    if (width === 0 && text.startsWith("\x1b")) kept += text;
+    else if (used >= 0 && used + width > columns - 1) {
+      kept += columns > 0 ? "…" : "";
+      used = -1;
+    } else if (used >= 0) {
+      kept += text;
+      used += width;
     }
   }
-  return line.includes("\x1b") ? `${kept}${line.includes("\x1b]8;") ? LINK_END : ""}${RESET}` : kept;
+  return ended(kept);
 }
 
-/** The sequences of a line and the texts between them. */
-function parts(line: string): string[] {
-  return line.split(new RegExp(`(${SEQUENCES.source})`)).filter((part) => part !== "");
+/** The line without an open color or link. */
+function ended(line: string): string {
+  return line.includes("\x1b") ? `${line}${line.includes("\x1b]8;") ? LINK_END : ""}${RESET}` : line;
 }
 
-/** Rows that a line takes after the terminal was made `columns` wide and has wrapped it anew. */
-export function rowsOf(line: string, columns: number): number {
-  const text = line.replace(SEQUENCES, "");
+/** Rows that a line takes after the terminal was made `columns` wide and has wrapped it again. */
+export function rowCount(line: string, columns: number): number {
+  const text = withoutStyles(line);
   if (ASCII.test(text)) return Math.max(1, Math.ceil(text.length / columns));
   let rows = 1;
   let used = 0;
-  for (const segment of clusters(text)) {
-    const width = displayWidth(segment);
+  for (const { width } of cellsOf(text)) {
     if (used + width > columns) {
       rows++;
       used = 0;
@@ -128,58 +199,90 @@ export function rowsOf(line: string, columns: number): number {
   return rows;
 }
 
+/** The line in rows of at most `columns` cells; colors and links continue in each, and end with it. */
+export function rowsOfLine(line: string, columns: number): string[] {
+  if (displayWidth(line) <= columns) return [line];
+  const rows: string[] = [];
+  const style = new Style();
+  let row = "";
+  let used = 0;
+  for (const { text, width } of cellsOf(line)) {
+    if (text.startsWith("\x1b")) style.apply(text);
+    else if (used + width > columns && used > 0) {
+      rows.push(row + style.end);
+      row = style.begin;
+      used = 0;
+    }
+    row += text;
+    used += width;
+  }
+  return [...rows, row];
+}
+
+/** Text broken between words, and within those wider than a row; further rows begin with `indent`. */
+export function wrappedRows(text: string, columns: number, indent = ""): string[] {
+  return wrapText(text, columns, displayWidth, indent).flatMap((line) => rowsOfLine(line, columns));
+}
+
+/** A bullet, or a name in its own column. */
+const HEAD = /^ *(?:[-•·!✗✓] +|\S+(?: \S+)* {2,})/;
+
+/**
+ * The rows of a line without colors, broken between words: further rows are indented to the text of the first
+ * one, behind its bullet or its column of names.
+ */
+export function hangingRows(line: string, columns: number): string[] {
+  const blanks = /^ */.exec(line)?.[0] ?? "";
+  // In a narrow window a column of names would leave no room for the text.
+  const found = [HEAD.exec(line)?.[0] ?? blanks, blanks];
+  const head = found.find((each) => displayWidth(each) <= columns / 2) ?? "";
+  const indent = displayWidth(head);
+  return wrappedRows(line.slice(head.length), Math.max(1, columns - indent))
+    .map((row, index) => (index === 0 ? head : " ".repeat(indent)) + row);
+}
+
 /**
  * Text that, written from the first column on, takes the cursor to `column` on terminals that give some
  * characters other widths than we do; undefined where they cannot differ.
  */
 export function pathTo(line: string, column: number): string | undefined {
-  if (ALL_SOLO.test(line.replace(SEQUENCES, ""))) return undefined;
+  if (isSolo(withoutStyles(line))) return undefined;
   const path = beginning(line, column);
   // Blanks after the line and the inside of a wide character are no end of a path.
-  if (lineWidth(path) !== column || ALL_SOLO.test(path.replace(SEQUENCES, ""))) return undefined;
-  return path.includes("\x1b") ? `${path}${path.includes("\x1b]8;") ? LINK_END : ""}${RESET}` : path;
+  return displayWidth(path) !== column || isSolo(withoutStyles(path)) ? undefined : ended(path);
 }
 
-/** Row, counted from the first of a line, in which a cell is after the line was wrapped anew. */
+/** Row, counted from the first of a line, in which a cell is after the line was wrapped again. */
 export function rowOf(line: string, column: number, columns: number): number {
-  const path = beginning(line, column).replace(SEQUENCES, "");
-  return rowsOf(`${path}${" ".repeat(column - lineWidth(path))}x`, columns) - 1;
+  const path = withoutStyles(beginning(line, column));
+  return rowCount(`${path}${" ".repeat(column - displayWidth(path))}x`, columns) - 1;
 }
 
 /** The characters of a line in its first cells. */
 function beginning(line: string, cells: number): string {
   let text = "";
   let used = 0;
-  for (const part of parts(line)) {
-    if (part.startsWith("\x1b")) {
-      text += part;
-      continue;
-    }
-    for (const segment of clusters(part)) {
-      const width = displayWidth(segment);
-      if (used + width > cells) return text;
-      text += segment;
-      used += width;
-    }
+  for (const cell of cellsOf(line)) {
+    used += cell.width;
+    if (used > cells) break;
+    text += cell.text;
   }
   return text;
 }
 
-/** What has to be written, and from which column on, to make `old` into `line` in its row. */
+/** The text to write, and from which column on, to make `old` into `line` in its row. */
 export function lineChange(old: string, line: string): { readonly column: number; readonly text: string } {
   const same = samePart(old, line);
-  const column = lineWidth(line.slice(0, same));
-  const colours = line.slice(0, same).match(SEQUENCES) ?? [];
+  const kept = line.slice(0, same);
   const style = new Style();
-  for (const colour of colours) style.apply(colour);
-  const rest = `${style.plain ? "" : colours.join("")}${line.slice(same)}`;
+  for (const part of styledParts(kept)) if (part.startsWith("\x1b")) style.apply(part);
   const clear = same === old.length ? "" : "\x1b[K";
-  // Lines end without a colour, so the rest is cleared without one. First: behind the last column of the
-  // screen there is no place for the cursor, and clearing would take the character there.
-  return { column, text: clear + rest };
+  // Lines end without a color, so the rest is cleared without one. First: behind the last column of the
+  // screen there is no place for the cursor, and clearing would erase the character there.
+  return { column: displayWidth(kept), text: clear + style.begin + line.slice(same) };
 }
 
-/** Length of the common beginning that ends between two characters which join with nothing. */
+/** Length of the common beginning that ends between two characters that join with nothing. */
 function samePart(old: string, line: string): number {
   const most = Math.min(old.length, line.length);
   let same = 0;
@@ -189,8 +292,8 @@ function samePart(old: string, line: string): number {
 }
 
 function isBoundary(line: string, at: number): boolean {
-  if (at < line.length && !SOLO.test(line[at] ?? "")) return false;
-  if (!SOLO.test(line[at - 1] ?? "")) return false;
+  if (at < line.length && !isSolo(line[at] ?? "")) return false;
+  if (!isSolo(line[at - 1] ?? "\n")) return false;
   // Inside of a sequence the letters and digits look like text.
   const escape = line.lastIndexOf("\x1b", at - 1);
   if (escape < 0) return true;

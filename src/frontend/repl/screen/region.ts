@@ -1,4 +1,4 @@
-import { lineChange, rowOf, rowsOf } from "./line.ts";
+import { lineChange, rowCount, rowOf } from "./line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The live region as it was written, with the cursor in it; without a column it is hidden at the left. */
@@ -33,7 +33,7 @@ interface Width {
 /** Rows between the top of the region and the cursor, in a terminal that was given this width afterwards. */
 function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Width): number {
   if (reflow === "none") return row;
-  const above = live.slice(0, row).reduce((sum, line) => sum + rowsOf(line, columns), 0);
+  const above = live.slice(0, row).reduce((sum, line) => sum + rowCount(line, columns), 0);
   return reflow === "all" ? above + rowOf(live[row] ?? "", column, columns) : above;
 }
 

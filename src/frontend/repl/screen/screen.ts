@@ -1,4 +1,4 @@
-import { pathTo, rowsOf, safeLine } from "./line.ts";
+import { pathTo, rowCount, rowsOfLine, safeLine } from "./line.ts";
 import {
   horizontal,
   type LastFrame,
@@ -11,7 +11,6 @@ import {
 } from "./region.ts";
 import type { Frame, View } from "./view.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { rowsOfLine } from "../transcript/rows.ts";
 import { after } from "../../../util/timer.ts";
 
 /** Frames while nobody types come at most this often. */
@@ -261,7 +260,7 @@ export class Screen {
     if (again !== undefined) this.#printed.unshift(...printed);
     else if (lastTaken === "after" && columns < this.#size.columns) {
       // They have left the screen, cut: the whole lines follow.
-      this.#printed.unshift(...printed.filter(({ line }) => rowsOf(line, columns) > 1));
+      this.#printed.unshift(...printed.filter(({ line }) => rowCount(line, columns) > 1));
     }
     const above = again ?? rowsToTop(now, this.#before, lastTaken, { columns, reflow });
     const start = lastTaken === "before" ? { before: now, erased: above } : undefined;

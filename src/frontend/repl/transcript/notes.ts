@@ -2,7 +2,7 @@ import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
 import { agentUpdate, ServerUpdates } from "../../server_updates.ts";
-import { hangingRows } from "./rows.ts";
+import { hangingRows } from "../screen/line.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
 
 /** A calm line about what happened besides texts and calls. */

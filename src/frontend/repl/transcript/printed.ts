@@ -1,4 +1,4 @@
-import { rowsOfLine } from "./rows.ts";
+import { rowsOfLine } from "../screen/line.ts";
 import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 
 /** What a piece of the transcript is: pieces of different kinds are parted by a blank line. */

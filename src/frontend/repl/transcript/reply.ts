@@ -1,7 +1,7 @@
 import type { EventOf } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import { CodeLines, codeRows, CollapsedItems, PrintedPieces } from "./printed.ts";
-import { rowsOfLine } from "./rows.ts";
+import { rowsOfLine } from "../screen/line.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";

@@ -5,21 +5,14 @@ import { Calls } from "./calls.ts";
 import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
 import { CollapsedItems, type Folded, PrintedPieces } from "./printed.ts";
 import { Reply } from "./reply.ts";
-import { rowsOfLine } from "./rows.ts";
+import { wrappedRows } from "../screen/line.ts";
 import type { WatchedSession } from "../../server_updates.ts";
 import type { SessionState } from "../../../session/mod.ts";
-import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
+import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { attachments, userText } from "../../../util/user_text.ts";
-import {
-  checklistLine,
-  grouped,
-  loadMarkdown,
-  MarkdownBlocks,
-  type Palette,
-  wrapText,
-} from "../../../view/mod.ts";
+import { checklistLine, grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 
 /** Rows of a message of the user that are shown again. */
 const MOST = 20;
@@ -35,7 +28,7 @@ function userRows(event: EventOf<"message.user">, { columns, palette, texts }: U
   const steer = event.origin === "steer";
   const room = Math.max(1, columns - 2);
   const text = terminalSafe(userText(event.content)).replaceAll("\t", "  ").trimEnd();
-  const rows = wrapText(text, room, displayWidth).flatMap((line) => rowsOfLine(line, room));
+  const rows = wrappedRows(text, room);
   const shown = rows.length > MOST + 1 ? rows.slice(0, MOST) : rows;
   const left = rows.length - shown.length;
   const images = event.images?.length ?? 0;
@@ -79,9 +72,7 @@ class TodoList {
       : items.filter(({ content, status }) => status === "completed" && known.get(content) !== "completed");
     this.#items = items;
     if (changed.length === 0) return undefined;
-    return (columns) =>
-      changed.flatMap((item) => wrapText(this.#line(item), columns, displayWidth, "    "))
-        .flatMap((line) => rowsOfLine(line, columns));
+    return (columns) => changed.flatMap((item) => wrappedRows(this.#line(item), columns, "    "));
   }
 
   clear(): void {

@@ -114,7 +114,7 @@ export const importReason = sentenceTeller({
   "stricter": "更严格",
   "--permission-mode plan is a choice of each run": "--permission-mode plan 由每次运行选择",
   "a secret is not copied": "不复制机密",
-  "set it anew": "请重新设置",
+  "set it again": "请重新设置",
   "has no effect": "不起作用",
   "has no effect yet": "尚不起作用",
   "only your own file can set {}, where it would count everywhere":

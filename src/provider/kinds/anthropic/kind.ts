@@ -1,13 +1,18 @@
 import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
-import { AnthropicMessages, KIND } from "./messages.ts";
-import { Collector } from "./reply.ts";
-import { Bodies, MCP_BETA, replyLimit } from "./request.ts";
-import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
+import { MessageReply } from "./messages_reply.ts";
+import {
+  Bodies,
+  isThinkingRefused,
+  MCP_BETA,
+  replyLimit,
+  type Thinking,
+  thinkingOf,
+  UNASKED,
+} from "./messages_request.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
-import { CollectedReply } from "../../wire/collected_reply.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
-import { RequestBuffer } from "../../wire/request_buffer.ts";
+import { extraFields } from "../../wire/message_parts.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
 
@@ -40,7 +45,7 @@ export const anthropic: ProviderKind = {
   images: IMAGES,
   create: createAnthropic,
   models: async (options, signal) => {
-    const { listModels } = await import("../../wire/model_list.ts");
+    const { listModels } = await import("../../wire/queries.ts");
     return await listModels({
       url: endpointUrl(options.entry, "/v1/models", NAMED),
       headers: requestHeaders(options, ownHeaders(options)),
@@ -54,17 +59,14 @@ export const anthropic: ProviderKind = {
 function createAnthropic(options: KindOptions): Provider {
   const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
-  const extra = { ...entry.extra_body, ...entry.extra };
+  const extra = extraFields(entry);
   const thinking = thinkingOf(options, extra, replyLimit(model, extra));
   let after = "";
   let asks = Object.keys(thinking.fields).some((name) => extra[name] === undefined);
   const bodiesFor = (thinking: Thinking) =>
-    new Bodies(options.remote, (remote) => {
-      const bodyOptions = { entry, model, extra, thinking, remote, sent: (name: string) => after = name };
-      return new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
-    });
+    new Bodies({ entry, model, extra, thinking, sent: (digest) => after = digest }, options.remote);
   let bodies = bodiesFor(thinking);
-  const replies = new WeakMap<ModelRequest, Collector>();
+  const replies = new WeakMap<ModelRequest, MessageReply>();
   const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
@@ -79,16 +81,15 @@ function createAnthropic(options: KindOptions): Provider {
       return effort === undefined ? {} : { without: `effort = "${effort}"` };
     },
     reply: (request) => {
-      const context = {
+      const reply = new MessageReply({
         endpoint,
         model,
         callIds: bodies.current.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
         onCall: request.onCall,
-      };
-      const collector = new Collector(context, after);
-      replies.set(request, collector);
-      return new CollectedReply(KIND, context, collector, /tool_use|input_json/);
+      }, after);
+      replies.set(request, reply);
+      return reply;
     },
   });
   const unsent = unsentSettings(options, thinking);
@@ -103,7 +104,7 @@ function createAnthropic(options: KindOptions): Provider {
         request,
       ),
     count: async (request, signal) => {
-      const { countTokens } = await import("./count_tokens.ts");
+      const { countTokens } = await import("../../wire/queries.ts");
       const url = endpointUrl(entry, "/v1/messages/count_tokens", NAMED);
       const server = { url, headers, endpoint, fetch: options.deps.fetch };
       return await countTokens(server, bodies.current.body(request), signal);

@@ -5,10 +5,8 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { Contents } from "./contents.ts";
-import { understood } from "./failures.ts";
-import { readReply } from "./generated_reply.ts";
-import { generationOf, RefusedFields } from "./generate_request.ts";
+import { GeneratedReply, understood } from "./gemini_reply.ts";
+import { Contents, generationOf, RefusedFields } from "./gemini_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -38,7 +36,7 @@ export const google: ProviderKind = {
   create: createGoogle,
   models: async (options, signal) => {
     if (isVertex(options)) return [];
-    const { listModels } = await import("../../wire/model_list.ts");
+    const { listModels } = await import("../../wire/queries.ts");
     return await listModels({
       url: pathUrl(options, "models").href,
       headers: requestHeaders(options, keyHeader(options)),
@@ -75,7 +73,7 @@ function createGoogle(options: KindOptions): Provider {
       return change;
     },
     reply: (request) =>
-      readReply({
+      new GeneratedReply({
         endpoint,
         model,
         callIds: buffer.callIds(request),

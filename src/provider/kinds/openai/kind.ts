@@ -3,8 +3,8 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { AlternatingMessages, ChatMessages } from "./messages.ts";
-import { readReply } from "./reply.ts";
+import { CompletionReply } from "./chat_reply.ts";
+import { AlternatingMessages, ChatMessages } from "./chat_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -18,7 +18,7 @@ export const openai: ProviderKind = {
   streamField: true,
   create: createOpenAi,
   models: async (options, signal) => {
-    const { listModels } = await import("../../wire/model_list.ts");
+    const { listModels } = await import("../../wire/queries.ts");
     return await listModels({
       url: endpointUrl(options.entry, "/models", COMPLETIONS),
       headers: requestHeaders(options, bearer(options)),
@@ -46,7 +46,7 @@ function createOpenAi(options: KindOptions): Provider {
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
     reply: (request) =>
-      readReply({
+      new CompletionReply({
         endpoint,
         model: options.model,
         callIds: buffer.callIds(request),

@@ -1,9 +1,24 @@
+import type { Message, Prefix } from "../../../core/mod.ts";
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
+import type { Endpoint, ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
-import type { Provider } from "../../provider.ts";
+import type { ModelInfo, ModelRequest, Provider } from "../../provider.ts";
+import type { RemoteServer } from "../../remote/remote_server.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
-import { streamingProvider } from "../../wire/streaming_provider.ts";
-import { ResponsesWire } from "./wire.ts";
+import { Fingerprint } from "../../wire/fingerprint.ts";
+import type { ReplyReader } from "../../wire/http_stream.ts";
+import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
+import { type Adaptation, streamingProvider } from "../../wire/streaming_provider.ts";
+import { ResponseReply } from "./responses_reply.ts";
+import {
+  head,
+  InputItems,
+  replyPartOf,
+  type StoredReply,
+  tail,
+  type WireTools,
+  wireTools,
+} from "./responses_request.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -32,7 +47,7 @@ export const responses: ProviderKind = {
   images: IMAGES,
   create: createResponses,
   models: async (options, signal) => {
-    const { listModels } = await import("../../wire/model_list.ts");
+    const { listModels } = await import("../../wire/queries.ts");
     return await listModels({
       url: endpointUrl(options.entry, "/models", RESPONSES),
       headers: requestHeaders(options, bearer(options)),
@@ -58,4 +73,309 @@ function createResponses(options: KindOptions): Provider {
     adapt: (failure, request) => wire.adapt(failure, request),
   });
   return { ...provider, remoteMode: "asks" };
+}
+
+const encoder = new TextEncoder();
+/** After this many lost replies in a row the server is taken to keep none: each attempt costs a request. */
+const MOST_LOST = 2;
+
+/** Bodies and replies of one provider, and what it has learned of the server. */
+class ResponsesWire {
+  readonly endpoint: Endpoint;
+  readonly #options: KindOptions;
+  /** Fields that the server has refused; they are left out from then on. */
+  readonly #refused = new Set<string>();
+  /** Messages whose reasoning the server has refused. */
+  readonly #unreadable = new WeakSet<Message>();
+  /** Absent where the server keeps no replies. */
+  #stored: StoredReplies | undefined;
+  /** Replies in a row that the server did not have when it was to go on from them. */
+  #lost = 0;
+  #goesOn = false;
+  readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
+  #heads = new WeakMap<Prefix, string>();
+  /** MCP servers as the last body declared them. */
+  #servers: readonly RemoteServer[] | undefined;
+  #buffer: RequestBuffer;
+
+  constructor(options: KindOptions) {
+    this.#options = options;
+    this.endpoint = endpointOf(options);
+    this.#stored = options.entry.store ? new StoredReplies(options.model) : undefined;
+    this.#buffer = this.#newBuffer();
+  }
+
+  body(request: ModelRequest): Uint8Array<ArrayBuffer> {
+    this.#declareServers();
+    const last = this.#stored?.last(request);
+    // The reply that the body before went on from was there.
+    if (this.#goesOn) this.#lost = 0;
+    this.#goesOn = last !== undefined;
+    if (last === undefined) return this.#buffer.body(request);
+    const items = this.#items();
+    // What the reply asked to be allowed is answered among what follows it.
+    items.heard(request.messages[last.messages - 1]);
+    const fresh = request.messages.slice(last.messages).flatMap((message) => items.write(message));
+    const list = [...fresh, ...items.flush()].join(",");
+    const end = tail(this.#options, request, this.#refused, last.id);
+    return encoder.encode(`${this.#head(request.prefix)}${list}]${end}}`);
+  }
+
+  reply(request: ModelRequest): ReplyReader {
+    return new ResponseReply({
+      endpoint: this.endpoint,
+      model: this.#options.model,
+      callIds: this.#stored?.callIds(request) ?? this.#buffer.callIds(request),
+      callIdPrefix: `call_${request.messages.length}`,
+      onCall: request.onCall,
+      strictTools: this.#strict(request.prefix),
+      storedAfter: this.#stored?.digest(request),
+      remote: this.#options.remote,
+    });
+  }
+
+  /** Handles a refusal: sends everything, or leaves out an optional field. */
+  adapt(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined {
+    if (isPreviousLost(failure) && this.#stored?.last(request)) {
+      this.#stored.forget(request);
+      this.#goesOn = false;
+      if (++this.#lost >= MOST_LOST) this.#stored = undefined;
+      return {};
+    }
+    if (isReasoningRefused(failure) && this.#dropReasoning(request)) {
+      return { without: "reasoning.encrypted_content" };
+    }
+    const field = refusedField(failure);
+    if (field === undefined || this.#refused.has(field)) return undefined;
+    this.#refused.add(field);
+    if (field === "store") this.#stored = undefined;
+    this.#beginAnew();
+    return isAskedFor(field, this.#options) ? { without: field } : {};
+  }
+
+  /** Starts new bodies when the permissions of the MCP servers change: the head of a body declares them. */
+  #declareServers(): void {
+    const servers = this.#options.remote?.servers();
+    if (servers === this.#servers) return;
+    this.#servers = servers;
+    this.#beginAnew();
+  }
+
+  #beginAnew(): void {
+    this.#heads = new WeakMap();
+    this.#buffer = this.#newBuffer();
+  }
+
+  /** Leaves the reasoning of all replies so far out; false where there is none to leave out. */
+  #dropReasoning({ messages }: ModelRequest): boolean {
+    const sent = messages.filter((message) =>
+      message.role === "assistant" && !this.#unreadable.has(message) &&
+      replyPartOf(message, this.#options.model)?.items.some((item) =>
+        item.type === "reasoning" || "reasoning" in item
+      )
+    );
+    for (const message of sent) this.#unreadable.add(message);
+    this.#buffer = this.#newBuffer();
+    return sent.length > 0;
+  }
+
+  #newBuffer(): RequestBuffer {
+    return new RequestBuffer((request) => this.#writer(request.prefix));
+  }
+
+  #writer(prefix: Prefix): MessageWriter {
+    const items = this.#items();
+    return {
+      head: this.#head(prefix),
+      first: [],
+      write: (message) => items.write(message),
+      flush: () => items.flush(),
+      end: (request) => `]${tail(this.#options, request, this.#refused)}}`,
+    };
+  }
+
+  #head(prefix: Prefix): string {
+    const known = this.#heads.get(prefix) ?? head(this.#options, prefix, this.#refused);
+    this.#heads.set(prefix, known);
+    return known;
+  }
+
+  #items(): InputItems {
+    const { entry, model } = this.#options;
+    return new InputItems({ model, toolImages: entry.compat.tool_images, unreadable: this.#unreadable });
+  }
+
+  #strict(prefix: Prefix): WireTools["strict"] {
+    const known = this.#strictTools.get(prefix);
+    if (known) return known;
+    const { strict } = wireTools(prefix.tools, this.#options.entry.strict);
+    this.#strictTools.set(prefix, strict);
+    return strict;
+  }
+}
+
+/** A stored reply that a request can continue from, and the number of messages up to it. */
+interface Continuation {
+  readonly id: string;
+  readonly messages: number;
+}
+
+/** The state of one conversation. */
+interface Known {
+  readonly digest: Fingerprint;
+  readonly callIds: Set<string>;
+  count: number;
+  last: Message | undefined;
+  continuation: Continuation | undefined;
+  /** Messages up to which the server has forgotten its replies. */
+  forgotten: number;
+}
+
+/**
+ * Replies that the server keeps, so that a request sends only what came after the last of them.
+ *
+ * A reply counts when the conversation before it is the one it was given in, message by message: not after a
+ * compaction, but after a resume, in a fork, and when turns were taken back.
+ */
+class StoredReplies {
+  readonly #model: ModelInfo;
+  readonly #conversations = new WeakMap<readonly Message[], Known>();
+
+  constructor(model: ModelInfo) {
+    this.#model = model;
+  }
+
+  /** The last stored reply of a conversation; undefined when all of it has to be sent. */
+  last(request: ModelRequest): Continuation | undefined {
+    return this.#read(request).continuation;
+  }
+
+  /** Digest of a conversation as it stands. */
+  digest(request: ModelRequest): string {
+    return this.#read(request).digest.value;
+  }
+
+  /** Ids of all calls in a conversation so far. */
+  callIds(request: ModelRequest): ReadonlySet<string> {
+    return this.#read(request).callIds;
+  }
+
+  /** The server does not have what the last request went on from; older replies are gone as well. */
+  forget(request: ModelRequest): void {
+    const known = this.#read(request);
+    known.forgotten = known.count;
+    known.continuation = undefined;
+  }
+
+  #read({ messages }: ModelRequest): Known {
+    const found = this.#conversations.get(messages);
+    const goesOn = found !== undefined && found.count <= messages.length &&
+      (found.count === 0 || messages[found.count - 1] === found.last);
+    const known: Known = goesOn ? found : {
+      digest: new Fingerprint(),
+      callIds: new Set(),
+      count: 0,
+      last: undefined,
+      continuation: undefined,
+      forgotten: 0,
+    };
+    if (!goesOn) this.#conversations.set(messages, known);
+    for (; known.count < messages.length; known.count++) {
+      const message = messages[known.count];
+      if (message === undefined) break;
+      const stored = known.count < known.forgotten ? undefined : this.#stored(message);
+      if (stored?.after === known.digest.value) {
+        known.continuation = { id: stored.id, messages: known.count + 1 };
+      }
+      if (message.role === "assistant") message.calls?.forEach(({ id }) => known.callIds.add(id));
+      for (const text of textsOf(message)) known.digest.add(`${text}\0`);
+      known.last = message;
+    }
+    return known;
+  }
+
+  #stored(message: Message): StoredReply | undefined {
+    return message.role === "assistant" ? replyPartOf(message, this.#model)?.stored : undefined;
+  }
+}
+
+/** The texts that identify a message. */
+function textsOf(message: Message): readonly string[] {
+  const { role, content } = message;
+  if (role === "assistant") return [role, content, ...message.calls?.map((call) => call.id) ?? []];
+  const images = message.images?.map(({ data }) => data) ?? [];
+  return role === "tool" ? [role, message.callId, content, ...images] : [role, content, ...images];
+}
+
+/** Words by which servers refuse a field, or its value, that they or the model do not know. */
+const REFUSED_FIELD =
+  /(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:parameter|value|field|request argument)[^'"`]{0,60}['"`]([\w.]+)['"`]/i;
+const NOT_SUPPORTED = /['"`]([\w.]+)['"`](?: parameter)? is not (?:supported|allowed|permitted)/i;
+/** OpenAI shows summaries only to organizations that have proved who they are. */
+const UNVERIFIED = /verified to (?:generate|stream) reasoning summar/i;
+/** Models that do not reason have nothing to encrypt. */
+const NOTHING_SEALED = /encrypted content is not supported/i;
+
+/** Fields that a request is as good without. */
+const OPTIONAL = new Set([
+  "temperature",
+  "top_p",
+  "text.verbosity",
+  "reasoning.summary",
+  "reasoning.effort",
+  "reasoning",
+  "prompt_cache_key",
+  "include",
+  "parallel_tool_calls",
+  "store",
+]);
+
+const PREVIOUS_LOST = /previous[_ ]response/i;
+
+const SEAL_REFUSED =
+  /encrypted[_ ]content\b.{0,80}\b(?:verified|decrypted|parsed)|invalid_encrypted_content/i;
+const ITEM_LOST = /item with id '?rs_\w+'? not found/i;
+
+/**
+ * Reports whether the server cannot read reasoning that went back to it: it is another one than that which
+ * gave it, or the key belongs to somebody else now.
+ */
+function isReasoningRefused({ error }: ProviderFailure): boolean {
+  return (error.status === 400 || error.status === 404) &&
+    (SEAL_REFUSED.test(error.message) || ITEM_LOST.test(error.message));
+}
+
+/** Reports whether the server does not know the reply that a request goes on from. */
+export function isPreviousLost({ error }: ProviderFailure): boolean {
+  return (error.status === 400 || error.status === 404) && PREVIOUS_LOST.test(error.message);
+}
+
+/** The optional field that a failure is about; undefined where there is none. */
+export function refusedField({ error }: ProviderFailure): string | undefined {
+  if (error.status !== 400 && error.status !== 422) return undefined;
+  if (UNVERIFIED.test(error.message)) return "reasoning.summary";
+  if (NOTHING_SEALED.test(error.message)) return "include";
+  const name = (REFUSED_FIELD.exec(error.message) ?? NOT_SUPPORTED.exec(error.message))?.[1];
+  if (name === undefined) return undefined;
+  if (name === "verbosity" || name === "summary") {
+    return name === "summary" ? "reasoning.summary" : "text.verbosity";
+  }
+  return OPTIONAL.has(name) ? name : undefined;
+}
+
+/** Reports whether the user asked for a field, who then has to know that it is left out. */
+function isAskedFor(field: string, { entry, effort }: Pick<KindOptions, "entry" | "effort">): boolean {
+  switch (field) {
+    case "temperature":
+    case "top_p":
+    case "store":
+      return Boolean(entry[field]);
+    case "text.verbosity":
+      return entry.verbosity !== undefined;
+    case "reasoning":
+    case "reasoning.effort":
+      return effort !== undefined;
+    default:
+      return false;
+  }
 }

@@ -1,5 +1,4 @@
-import { readAgent } from "../../../../src/context/agents/read_agent.ts";
-import { BUILTIN_AGENTS } from "../../../../src/context/agents/builtin.ts";
+import { BUILTIN_AGENTS, readAgent } from "../../../../src/context/agents.ts";
 import { BUILTINS } from "../../../../src/tool/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 

@@ -1,7 +1,7 @@
 /** Conversations for chat templates in which user and assistant have to take turns. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
-import { AlternatingMessages } from "../../../../src/provider/kinds/openai/messages.ts";
+import { AlternatingMessages } from "../../../../src/provider/kinds/openai/chat_request.ts";
 import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { collect, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
 import { pairingProblems, rawMessages } from "../../../support/model_checks.ts";

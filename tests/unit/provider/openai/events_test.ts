@@ -1,15 +1,12 @@
 import fc from "fast-check";
 import { assertEquals } from "../../../support/assert.ts";
-import { EventReader } from "../../../../src/provider/wire/reply_body.ts";
+import { EventReader } from "../../../../src/provider/wire/wire_reply.ts";
 import { SEED } from "../../../support/seed.ts";
 
 /** What a reader makes of a stream that comes in these pieces. */
 function readAll(pieces: readonly string[]): Record<string, unknown> {
   const told: unknown[] = [];
-  const reader = new EventReader(
-    { add: (event) => void told.push(onlyContent(event)) },
-    /tool_call/,
-  );
+  const reader = new EventReader((event) => void told.push(onlyContent(event)), /tool_call/);
   for (const piece of pieces) reader.feed(piece);
   reader.end();
   const { good, broken, brokenCall, done } = reader;

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
-import { ChatMessages } from "../../../../src/provider/kinds/openai/messages.ts";
+import { ChatMessages } from "../../../../src/provider/kinds/openai/chat_request.ts";
 import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";

@@ -1,6 +1,6 @@
 import type { ProviderError } from "../../../../src/core/mod.ts";
 import { ProviderFailure } from "../../../../src/provider/errors.ts";
-import { isPreviousLost, refusedField } from "../../../../src/provider/kinds/responses/wire.ts";
+import { isPreviousLost, refusedField } from "../../../../src/provider/kinds/responses/kind.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 function failure(message: string, status = 400): ProviderFailure {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Chunk } from "../../../../src/core/mod.ts";
 import { ProviderFailure } from "../../../../src/provider/errors.ts";
-import { readResponse } from "../../../../src/provider/kinds/responses/response_reply.ts";
+import { ResponseReply } from "../../../../src/provider/kinds/responses/responses_reply.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 
 type Json = Record<string, unknown>;
@@ -9,7 +9,7 @@ type Json = Record<string, unknown>;
 function newReply() {
   const endpoint = { provider: "test", host: "h", model: "m", keyName: "", keyed: false, secrets: [] };
   const model = { provider: "test", id: "m", contextWindow: 0, vision: false };
-  return readResponse({
+  return new ResponseReply({
     endpoint,
     model,
     callIds: new Set(),

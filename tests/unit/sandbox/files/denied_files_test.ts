@@ -1,6 +1,6 @@
 import { DeniedFiles } from "../../../../src/sandbox/files/denied_files.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "../command/jail_support.ts";
+import { groundJail, jailed, sh } from "../jail/jail_support.ts";
 import { type Ground, ground } from "../support.ts";
 
 const SECRET = "what-nobody-may-read";

@@ -1,6 +1,6 @@
 import { startFilterProxy } from "../../../../src/sandbox/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "../command/jail_support.ts";
+import { groundJail, jailed, sh } from "../jail/jail_support.ts";
 import { ground } from "../support.ts";
 
 const POSIX = { ignore: Deno.build.os === "windows" };

@@ -1,6 +1,5 @@
 import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
-import { DELETE_RANGE } from "../../../../src/tool/builtin/delete_range/tool.ts";
 import { EDIT_FILE, MULTI_EDIT } from "../../../../src/tool/builtin/edit_file/tool.ts";
 import { MOVE_FILE } from "../../../../src/tool/builtin/move_file/tool.ts";
 import { READ_FILE } from "../../../../src/tool/builtin/read_file/tool.ts";
@@ -119,34 +118,6 @@ Deno.test("move_file moves a symlink itself", async () => {
   await MOVE_FILE.execute({ source_path: "link", destination_path: "moved" }, context);
   assertEquals(await Deno.readLink(`${dir.path}/moved`), "target.txt");
   assertEquals(await Deno.readTextFile(`${dir.path}/target.txt`), "t\n");
-});
-
-Deno.test("delete_range deletes whole lines between anchors", async () => {
-  await using dir = await makeTempDir();
-  const text = "before\r\n// START x\r\nremove\r\n// END\r\nafter\r\n// END\r\n";
-  const context = await seen(dir.path, "a.txt", text);
-  const keep = await DELETE_RANGE.execute(
-    { path: "a.txt", start_anchor: "START", end_anchor: "END", inclusive: false },
-    context,
-  );
-  assertEquals(keep.content, "updated a.txt (+0 −1); deleted lines 3–3");
-  const result = await DELETE_RANGE.execute(
-    { path: "a.txt", start_anchor: "START", end_anchor: "// END" },
-    context,
-  );
-  assertEquals(result.content, "updated a.txt (+0 −2); deleted lines 2–3");
-  assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), "before\r\nafter\r\n// END\r\n");
-});
-
-Deno.test("delete_range refuses anchors that are absent or ambiguous", async () => {
-  await using dir = await makeTempDir();
-  const context = await seen(dir.path, "a.txt", "x\ny\nx\n");
-  const run = async (start_anchor: string, end_anchor: string) =>
-    (await DELETE_RANGE.execute({ path: "a.txt", start_anchor, end_anchor }, context)).content;
-  assertStringIncludes(await run("x", "y"), "start_anchor occurs 2 times, at lines 1, 3");
-  assertStringIncludes(await run("q", "y"), 'start_anchor "q" was not found');
-  assertStringIncludes(await run("y", "q"), 'end_anchor "q" was not found at or below line 2');
-  assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), "x\ny\nx\n");
 });
 
 async function touch(path: string): Promise<string> {

@@ -14,7 +14,7 @@ import {
 } from "../../../../support/asking_chat.ts";
 import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
-import { jailed } from "../../../sandbox/command/jail_support.ts";
+import { jailed } from "../../../sandbox/jail/jail_support.ts";
 
 const MODES = ["ask", "auto", "yolo"] as const;
 type Mode = (typeof MODES)[number];

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { Random, SEED } from "../../../../support/seed.ts";
-import { characterEnds, TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
+import { TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
+import { characterEnds } from "../../../../../src/util/display_width.ts";
 
 /** A buffer that holds a text, the caret where `|` stands in it. */
 function at(text: string): TextBuffer {

@@ -1,5 +1,5 @@
 import { Layout } from "../../../../../src/frontend/repl/composer/draft.ts";
-import { characterEnds } from "../../../../../src/frontend/repl/composer/buffer.ts";
+import { characterEnds } from "../../../../../src/util/display_width.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 

@@ -155,6 +155,23 @@ Deno.test("every answer of an approval has its key", async () => {
   }
 });
 
+Deno.test("a command that wrote outside can have its directory, and no run without an enforced sandbox", async () => {
+  const escape = { evidence: "touch: cannot touch '/srv/x'" };
+  const request = { scopes: ["once", "session"], directory: "/srv" } as const;
+  for (const [enforced, first] of [[false, "d"], [true, "1"]] as const) {
+    const { terminal, answer, shown, pass } = asked({
+      ...request,
+      escape: enforced ? { ...escape, enforced } : escape,
+    });
+    await shown();
+    for (const key of [first, "enter"]) {
+      terminal.press(key);
+      pass(1000);
+    }
+    assertEquals(await answer, { allow: true, scope: "session" });
+  }
+});
+
 Deno.test("nothing is selected in the list behind always, so that Enter alone saves nothing", async () => {
   const { terminal, answer, shown, pass, dialogs, choose } = asked({
     network: { hosts: ["a.example"] },

@@ -1,0 +1,705 @@
+import { argument, type CommandGroup, entry, flag, JSON_FLAG, optional } from "../../command.ts";
+import { IMPORT_WORDS } from "../../import_flags.ts";
+import { ADD, REMOVE } from "./entries.ts";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { displayOf } from "../../terminal/display.ts";
+import { LineReader } from "../../terminal/line_reader.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { onSignals } from "../../terminal/signals.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+import {
+  buildAccessScope,
+  gateOptions,
+  type KnownServer,
+  loadServerWork,
+  loadTrustedConfig,
+  type RunPaths,
+  SandboxSession,
+} from "../../../src/assembly/mod.ts";
+import {
+  formatProblem,
+  listServers,
+  type LoadedConfig,
+  lookUpSecret,
+  mcpJsonFile,
+  type ServerRow,
+  userConfigFile,
+} from "../../../src/config/mod.ts";
+import {
+  EXIT,
+  type ExitName,
+  formatLocation,
+  isAbort,
+  ReasonixError,
+  textOf,
+} from "../../../src/core/mod.ts";
+import {
+  loadSignIn,
+  type McpServer,
+  type McpServers,
+  type McpServerSpec,
+  type McpToolInfo,
+  type OfferedTool,
+  serverSpecs,
+  type ServerStatus,
+  type SignedInServer,
+} from "../../../src/mcp/mod.ts";
+import { createGate } from "../../../src/permission/mod.ts";
+import { preparedCall } from "../../../src/tool/mod.ts";
+import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
+import { isRecord, parseJson } from "../../../src/util/json.ts";
+import { openInBrowser } from "../../../src/util/network/browser.ts";
+import { suggestNames } from "../../../src/util/suggest.ts";
+import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { palette } from "../../../src/view/mod.ts";
+
+/** Servers for a command that uses them itself: nothing has started yet. */
+interface OpenServers {
+  readonly servers: McpServers;
+  readonly rows: readonly ServerRow[];
+  readonly loaded: LoadedConfig;
+  readonly paths: RunPaths;
+}
+
+interface OpenOptions {
+  /** The only server that matters; absent: all that are switched on. */
+  readonly name?: string | undefined;
+  /** Receives the time that the end of the servers took. */
+  readonly onClosed?: (ms: number) => void;
+}
+
+/**
+ * Does something with the servers that count here, and ends what was started. What a project brings and
+ * nobody trusts is not there.
+ */
+async function openNamed<T>(
+  context: CliContext,
+  { name, ...options }: OpenOptions,
+  work: (open: OpenServers) => Promise<T>,
+): Promise<T> {
+  const paths = runPaths(context);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const rows = listServers(loaded);
+  if (name !== undefined) requireServer(rows, name);
+  const all = loaded.config.plugins;
+  // A server that is named is tried although it is switched off.
+  const plugins = name === undefined
+    ? all.filter(({ enabled }) => enabled)
+    : all.filter((entry) => entry.name === name).map((entry) => ({ ...entry, enabled: true }));
+  const { withServers } = await loadServerWork();
+  return await withServers(
+    { paths, loaded, plugins, ...options },
+    (servers) => work({ servers, rows, loaded, paths }),
+  );
+}
+
+/** Throws a ReasonixError where no server of that name can be used, and says why. */
+function requireServer(rows: readonly ServerRow[], name: string): void {
+  const own = rows.filter((row) => row.name === name);
+  if (own.some(({ state, target }) => state === "on" || (state === "off" && target !== ""))) return;
+  const [row] = own;
+  const cannot = `Cannot use the MCP server "${name}"`;
+  if (!row) {
+    const near = suggestNames(name, rows.map((other) => other.name));
+    throw new ReasonixError(`${cannot}: no file describes one of that name`, {
+      exit: "usage",
+      remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
+    });
+  }
+  const place = row.place === undefined ? "" : ` (${formatLocation(row.place)})`;
+  if (row.state === "off") {
+    throw new ReasonixError(`${cannot}: this project switches it off${place}`, {
+      exit: "usage",
+      remedy: "use it in another directory, or take the entry out of the project's file",
+    });
+  }
+  const exit: ExitName = row.state === "untrusted" ? "blocked" : "config";
+  const reason = row.state === "untrusted"
+    ? "the project brings it, and you have not trusted it"
+    : row.why ?? "";
+  throw new ReasonixError(`${cannot}: ${reason}${place}`, {
+    exit,
+    ...(row.remedy === undefined ? {} : { remedy: row.remedy }),
+  });
+}
+
+/** Lists the servers that the files describe, and why some of them do not count. Nothing is started. */
+async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
+  const paths = runPaths(this);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const { knownServers } = await loadServerWork();
+  const rows = await knownServers(paths, loaded);
+  const { stdout, stderr } = this.process;
+  if (flags.json) {
+    stdout.json(rows);
+    return;
+  }
+  const ofServers = new Set(loaded.leftOut.map(({ place }) => formatLocation(place)));
+  for (const warning of loaded.warnings) {
+    const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatLocation(warning.place));
+    if (about) stderr.write(`! ${formatProblem(warning)}\n`);
+  }
+  if (rows.length === 0) {
+    const files = [userConfigFile(paths), mcpJsonFile(paths.cwd)].join(" or ");
+    stdout.write(
+      forReader(`No MCP servers. Add one: reasonix mcp add NAME -- COMMAND, or write it into ${files}\n`),
+    );
+    return;
+  }
+  const home = paths.env("HOME");
+  const short = (text: string) => home && home !== "/" ? text.replaceAll(`${home}/`, "~/") : text;
+  stdout.write(forReader(rows.map((row) => short(rowText(row, paths.cwd))).join("")));
+}
+
+const STATES = {
+  on: "on",
+  off: "switched off",
+  untrusted: "waits for trust",
+  "left out": "not used",
+} as const;
+
+function rowText(
+  { name, state, type, target, why, remedy, source, place, status }: KnownServer,
+  cwd: string,
+): string {
+  const where = place === undefined ? "" : formatLocation(place).replace(`${cwd}/`, "");
+  const head = [oneLine(name, 60), type, target === undefined ? undefined : oneLine(target, 300)];
+  const facts = [STATES[state], remembered(status), [source, where].filter(Boolean).join(" ")]
+    .filter((text) => text !== "");
+  const reason = why === undefined
+    ? ""
+    : `  ${oneLine(why, 600)}${remedy ? `; ${oneLine(remedy, 300)}` : ""}\n`;
+  return `${head.filter((text) => text !== undefined && text !== "").join("  ")}\n` +
+    `  ${facts.join(" · ")}\n${reason}`;
+}
+
+function remembered(status: KnownServer["status"]): string {
+  if (!status) return "";
+  if (status.state === "provider") return "the model's provider speaks to it";
+  const { lastFailure, isKnown } = status;
+  if (lastFailure !== undefined) return `its last start failed: ${oneLine(lastFailure, 200)}`;
+  return isKnown ? counted(status) : "never started";
+}
+
+/** The counted offer of a server: `2 tools, 1 prompt, 3 resources`. */
+function counted(
+  { tools, prompts, resources }: Pick<ServerStatus, "tools" | "prompts" | "resources">,
+): string {
+  const some = ([[tools, "tool"], [prompts, "prompt"], [resources, "resource"]] as const)
+    .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
+  return some.join(", ") || "no tools";
+}
+
+/** Tools in columns: name, `ro` where the server declares that it only reads, what it does, its arguments. */
+function toolLines(tools: readonly McpToolInfo[]): string[] {
+  const names = tools.map(({ name }) => oneLine(name, 100));
+  const width = Math.max(0, ...names.map(displayWidth));
+  return tools.map(({ description, schema, claimsToRead }, at) => {
+    const text = oneLine(firstSentence(description), 200);
+    const parameters = parametersOf(schema);
+    const what = [text, ...(parameters === "" ? [] : [`(${parameters})`])].filter(Boolean).join(" ");
+    return `${padDisplay(names[at] ?? "", width)}  ${claimsToRead ? "ro" : "  "}  ${what}`.trimEnd();
+  });
+}
+
+function parametersOf(schema: McpToolInfo["schema"]): string {
+  const properties = isRecord(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return Object.entries(properties).map(([name, value]) => {
+    return oneLine(`${name}${required.includes(name) ? "" : "?"}: ${typeOf(value)}`, 80);
+  }).join(", ");
+}
+
+function typeOf(schema: unknown): string {
+  if (!isRecord(schema)) return "any";
+  if (Array.isArray(schema.enum)) return schema.enum.map(String).join("|");
+  if (schema.type === "array") return `${typeOf(schema.items)}[]`;
+  return [schema.type].flat().filter((type) => typeof type === "string").join("|") || "any";
+}
+
+function firstSentence(text: string): string {
+  return /^[^]*?[.。](?=\s|$)/.exec(text)?.[0] ?? text;
+}
+
+/** The view of a server that has started. */
+interface View {
+  readonly lines: (server: McpServer, servers: McpServers) => readonly string[];
+  readonly data: (server: McpServer, servers: McpServers) => Readonly<Record<string, unknown>>;
+}
+
+const problemLines = ({ problems }: ServerStatus) => problems.map((problem) => `! ${oneLine(problem, 300)}`);
+
+const VIEWS = {
+  status: {
+    lines: ({ status }) => problemLines(status),
+    data: () => ({}),
+  },
+  tools: {
+    lines: ({ spec, status }, servers) => [
+      ...problemLines(status),
+      ...toolLines(servers.offers().filter(({ server }) => server === spec.name).map(({ info }) => info)),
+    ],
+    data: ({ spec }, servers) => ({
+      tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name, alias }) => {
+        const { claimsToRead, dialect, schema, ...rest } = info;
+        const whole = dialect === undefined ? schema : { $schema: dialect, ...schema };
+        return { ...rest, schema: whole, readOnly: claimsToRead, calledBy: name, alias };
+      }),
+    }),
+  },
+  resources: {
+    lines: ({ spec, listing: { resources, templates } }) =>
+      [...resources, ...templates].map(({ uri, name, description }) =>
+        `@${oneLine(spec.name, 60)}:${oneLine(uri, 300)}  ${
+          oneLine([name, description].filter(Boolean).join(": "), 200)
+        }`
+      ),
+    data: ({ listing: { resources, templates } }) => ({ resources, templates }),
+  },
+  prompts: {
+    lines: ({ spec }, servers) =>
+      servers.prompts().filter(({ server }) => server === spec.name).map(({ name, prompt }) => {
+        const { description, arguments: args } = prompt;
+        const names = args.map((each) => each.required ? `<${each.name}>` : `[${each.name}]`);
+        const head = oneLine([`/${name}`, ...names].join(" "), 200);
+        return `${head}  ${oneLine(description, 200)}`;
+      }),
+    data: ({ listing: { prompts } }) => ({ prompts }),
+  },
+} as const satisfies Readonly<Record<string, View>>;
+
+/** Starts servers and shows one side of them; a server that cannot be used is a line, and exit code 1. */
+function show(view: keyof typeof VIEWS) {
+  return async function (this: CliContext, flags: { readonly json?: boolean }, name?: string): Promise<void> {
+    const { stdout, stderr } = this.process;
+    const { lines, data }: View = VIEWS[view];
+    await openNamed(this, { name }, async ({ servers, rows }) => {
+      const out = rows.filter(({ state, name: other }) =>
+        name === undefined && (state === "untrusted" || state === "left out") &&
+        !servers.servers.some(({ spec }) => spec.name === other)
+      );
+      await servers.start();
+      const failed = servers.servers.filter(({ status }) => status.state !== "ready");
+      if (flags.json) {
+        const all = servers.servers.map((server) => ({
+          ...(view === "status" ? server.status : { name: server.spec.name, state: server.status.state }),
+          ...data(server, servers),
+        }));
+        const rest = out.map((row) => ({
+          name: row.name,
+          state: row.state,
+          detail: row.why,
+          remedy: row.remedy,
+        }));
+        const elsewhere = servers.status.filter(({ state }) => state === "provider");
+        stdout.json([...all, ...elsewhere, ...rest]);
+      } else {
+        const colours = palette(displayOf(this).outColor);
+        for (const server of servers.servers) {
+          stdout.exact(forReader(`${statusLine(server.status, colours)}\n`));
+          if (server.status.state !== "ready") continue;
+          for (const line of lines(server, servers)) stdout.exact(forReader(`  ${line}\n`));
+        }
+        for (const status of servers.status.filter(({ state }) => state === "provider")) {
+          stdout.exact(forReader(`${elsewhereLine(status, colours)}\n`));
+        }
+        for (const { name, why = "", remedy = "" } of out) {
+          stdout.exact(forReader(`${colours.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}\n`));
+        }
+        if (servers.status.length + out.length === 0) {
+          stderr.write(
+            "No MCP server is switched on here; `reasonix mcp list` shows those that are described\n",
+          );
+        }
+      }
+      if (failed.length > 0) this.process.exitCode = EXIT.failed;
+    });
+  };
+}
+
+/** A server that the model's provider speaks to: nothing of it can be tried from here. */
+function elsewhereLine({ name }: ServerStatus, { good }: ReturnType<typeof palette>): string {
+  return `${good("→")} ${oneLine(name, 60)}  the model's provider speaks to it (kinds anthropic and ` +
+    'responses, transport = "provider"); nothing of it runs here';
+}
+
+function statusLine(status: ServerStatus, { good, bad }: ReturnType<typeof palette>): string {
+  const name = oneLine(status.name, 60);
+  const { state, detail = "", greetedMs = 0, listedMs = 0, protocol = "" } = status;
+  if (state !== "ready") return `${bad("✗")} ${name}  ${state}: ${oneLine(detail, 600)}`;
+  return `${good("✓")} ${name}  ${counted(status)}  ${greetedMs + listedMs} ms, protocol ${protocol}`;
+}
+
+/** Starts a server, says how each step went and how long it took, and ends it. */
+async function test(this: CliContext, _flags: unknown, name: string): Promise<void> {
+  const { stdout } = this.process;
+  const { good, bad, dim, warning } = palette(displayOf(this).outColor);
+  const print = (text: string) => stdout.exact(forReader(`${text}\n`));
+  let works = false;
+  const onClosed = (ms: number) => works && print(`${good("✓")} ${seconds(ms)}  ended`);
+  await openNamed(this, { name, onClosed }, async ({ servers, rows }: OpenServers) => {
+    const server = servers.named(name);
+    const row = rows.find((each) => each.name === name && each.target !== undefined);
+    const where = row?.place === undefined ? "" : formatLocation(row.place);
+    print(`${oneLine(name, 60)}  ${server.spec.type}  ${oneLine(row?.target ?? "", 400)}`);
+    print(dim(`  ${terminalSafe(where)}${row?.state === "off" ? ", switched off there" : ""}`));
+    const limit = server.spec.startupMs > 0 ? ` (at most ${server.spec.startupMs / 1000} s)` : "";
+    this.process.stderr.write(`· Starting${limit}\n`);
+    const begun = performance.now();
+    await server.start();
+    const { status } = server;
+    const ended = performance.now();
+    if (status.state !== "ready") {
+      print(`${bad("✗")} ${seconds(ended - begun)}  ${stateText(status)}`);
+      const log = logEnd(server);
+      if (log.length > 0) print(["  Its last words:", ...log.map((line) => `    ${line}`)].join("\n"));
+      print(dim(`  All of its log: ${terminalSafe(status.log)}`));
+      this.process.exitCode = EXIT.failed;
+      return;
+    }
+    const { about, protocol = "", capabilities = [] } = status;
+    const who = oneLine([about?.name, about?.version].filter(Boolean).join(" "), 100) ||
+      "a server without a name";
+    print(`${good("✓")} ${seconds(status.greetedMs ?? 0)}  ${who} answers, protocol ${protocol}`);
+    print(
+      `${good("✓")} ${seconds(status.listedMs ?? 0)}  ${counted(status)}; ` +
+        `supports ${capabilities.map((each) => oneLine(each, 40)).join(", ") || "nothing"}`,
+    );
+    for (const line of toolLines(servers.offers().map(({ info }) => info))) print(`  ${line}`);
+    for (const problem of status.problems) print(`${warning("!")} ${oneLine(problem, 300)}`);
+    works = true;
+  });
+}
+
+function seconds(ms: number): string {
+  return (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`).padStart(7);
+}
+
+function stateText({ state, detail = "" }: ServerStatus): string {
+  return state === "needs-auth" ? `it wants a sign-in: ${detail}` : oneLine(detail || state, 1_000);
+}
+
+/** The last output of the server; a second attempt repeats the lines of the first. */
+function logEnd({ log }: McpServer): string[] {
+  const lines = log.last.map((line) => oneLine(line, 400));
+  return lines.filter((line, at) => line !== lines[at - 1]);
+}
+
+/** Calls a tool of a server by hand, as the model would, and prints what comes back. */
+async function call(
+  this: CliContext,
+  flags: { readonly json?: boolean },
+  ...[name = "", tool = "", ...words]: string[]
+): Promise<void> {
+  const given = await givenArguments(words);
+  await openNamed(this, { name }, async (open) => {
+    const server = open.servers.named(name);
+    await server.start();
+    const life = new AbortController();
+    const result = await server.use(async (connection) => {
+      const offered = toolOf(open, name, tool);
+      const args = given(offered.info.schema);
+      await requireAllowed(open, offered.name, args);
+      return await connection.call(offered.info.name, args, {
+        signal: life.signal,
+        limitMs: server.spec.callMs(offered.info.name),
+        progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
+      });
+    }, life.signal);
+    const { stdout } = this.process;
+    if (flags.json) stdout.json(result);
+    else stdout.write(resultText(result));
+    if (result.isError) this.process.exitCode = EXIT.failed;
+  });
+}
+
+type Schema = OfferedTool["info"]["schema"];
+
+const PAIR = /^([^\s={}[\]"]+)=(.*)$/s;
+
+/** Reads the arguments: one JSON object, `-` for standard input, or `key=value` by the types of the tool. */
+async function givenArguments(
+  words: readonly string[],
+): Promise<(schema: Schema) => Record<string, unknown>> {
+  const [first = "{}", ...others] = words;
+  if (others.length === 0 && !PAIR.test(first)) {
+    const args = argumentsOf(first === "-" ? await new Response(Deno.stdin.readable).text() : first);
+    return () => args;
+  }
+  const pairs = words.map((word): readonly [key: string, value: string] => {
+    const [, key, value] = PAIR.exec(word) ?? [];
+    if (key === undefined || value === undefined) throw unusable(word, "it is no key=value");
+    return [key, value];
+  });
+  const twice = pairs.find(([key], at) => pairs.findIndex((pair) => pair[0] === key) < at);
+  if (twice) throw unusable(twice.join("="), `${JSON.stringify(twice[0])} is given twice`);
+  return ({ properties }) =>
+    Object.fromEntries(
+      pairs.map((
+        [key, value],
+      ) => [key, valueOf(key, value, isRecord(properties) ? properties[key] : undefined)]),
+    );
+}
+
+/** The value of a word: text where the tool takes text, else what it means as JSON. */
+function valueOf(key: string, text: string, schema: unknown): unknown {
+  const types = typesOf(schema);
+  if (types.includes("string")) return text;
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  if (types.length === 0) return text;
+  throw unusable(`${key}=${text}`, `${key} is to be ${types.join(" or ")}`);
+}
+
+/** The types that a value may have, as far as its schema names them. */
+function typesOf(schema: unknown): readonly unknown[] {
+  if (!isRecord(schema)) return [];
+  const { type, enum: values, anyOf, oneOf } = schema;
+  const named = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  const listed = Array.isArray(values) ? values.map((value) => typeof value) : [];
+  const branches = [anyOf, oneOf].flatMap((list) => Array.isArray(list) ? list.flatMap(typesOf) : []);
+  return [...named, ...listed, ...branches];
+}
+
+function argumentsOf(text: string): Record<string, unknown> {
+  const args = parseJson(text);
+  if (isRecord(args)) return args;
+  throw unusable(text, "it is no JSON object");
+}
+
+function unusable(text: string, why: string): ReasonixError {
+  return new ReasonixError(`Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: ${why}`, {
+    exit: "usage",
+    remedy:
+      `write text=hello count=3, or JSON in quotes, such as '{"text": "hello"}', or - to read that from ` +
+      "standard input",
+  });
+}
+
+function toolOf({ servers }: OpenServers, server: string, tool: string): OfferedTool {
+  const offered = servers.offers();
+  const found = offered.find(({ info, name, alias }) => [info.name, name, alias].includes(tool));
+  if (found) return found;
+  const names = offered.map(({ info }) => info.name);
+  const near = suggestNames(tool, names);
+  const there = names.length === 0 ? "it has none" : `its tools are ${names.slice(0, 30).join(", ")}`;
+  throw new ReasonixError(`The MCP server "${server}" offers no tool "${tool}"`, {
+    exit: "usage",
+    remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : there,
+  });
+}
+
+/** A person who types the call needs not be asked about it; what the rules refuse stays refused. */
+async function requireAllowed(
+  { paths, loaded, servers }: OpenServers,
+  name: string,
+  args: Record<string, unknown>,
+): Promise<void> {
+  const scope = buildAccessScope(paths, loaded.config, undefined);
+  const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
+  const gate = createGate(
+    gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, record: () => {} }),
+  );
+  try {
+    const tool = servers.tools().find((each) => each.name === name);
+    if (!tool) throw new TypeError("The server offers the tool");
+    const prepared = preparedCall({ id: "call", name, arguments: JSON.stringify(args) }, tool, args);
+    const { decision, reason, rule, origin } = await gate.explain(prepared);
+    if (decision !== "deny") return;
+    const place = origin === undefined ? "" : ` (${origin})`;
+    const why = rule === undefined ? reason.replace(/^blocked: /, "") : `the rule ${rule}${place} forbids it`;
+    throw new ReasonixError(`Cannot call ${name}: ${why}`, {
+      exit: "blocked",
+      remedy: "change the rule, or call another tool",
+    });
+  } finally {
+    await jail.close();
+  }
+}
+
+/** The texts of a result; other content is named. */
+function resultText({ content, structuredContent }: CallToolResult): string {
+  const texts = content.map((block): string => {
+    switch (block.type) {
+      case "text":
+        return block.text;
+      case "image":
+      case "audio":
+        return `[${block.type}: ${block.mimeType}, ${block.data.length} characters of base64; --json prints them]`;
+      case "resource_link":
+        return `[resource ${block.uri}]`;
+      case "resource":
+        return "text" in block.resource
+          ? block.resource.text
+          : `[resource ${block.resource.uri}; --json prints it]`;
+    }
+  });
+  if (texts.length === 0 && structuredContent !== undefined) {
+    texts.push(JSON.stringify(structuredContent, null, 2));
+  }
+  const text = texts.filter((each) => each !== undefined).join("\n");
+  return text === "" ? "(no output)\n" : `${text}\n`;
+}
+
+/** Signs the user in at a server, in the browser. */
+async function login(this: CliContext, flags: { readonly print?: boolean }, name: string): Promise<void> {
+  const paths = runPaths(this);
+  const { loaded, spec } = await configured(paths, name);
+  const { stdout, stderr } = this.process;
+  const { signIn } = await loadSignIn();
+  const life = new AbortController();
+  const stopped = onSignals({
+    stop: () => life.abort(new DOMException("Interrupted", "AbortError")),
+    exit: Deno.exit,
+  });
+  try {
+    const { issuer, scope } = await signIn(spec, {
+      home: paths.home,
+      secret: (variable) => lookUpSecret(variable, loaded.keys),
+      visit: (address) => {
+        const opened = !flags.print && openInBrowser(address, [paths.cwd]);
+        const what = opened ? "A browser was opened for the sign-in; its address is" : "To sign in, visit";
+        // Never broken into lines: it is to be copied.
+        stdout.write(`${what}\n\n  ${address.href}\n\n`);
+        const paste = Deno.stdin.isTerminal()
+          ? " If the browser is on another machine, paste the address at which it ends."
+          : "";
+        stderr.write(`· Waiting for the end of the sign-in.${paste}\n`);
+      },
+      ...(Deno.stdin.isTerminal() ? { pasted: pastedLines(life.signal) } : {}),
+      refused: (why) => stderr.write(`· Not taken: ${textOf(why)}\n`),
+      signal: life.signal,
+    });
+    const rights = scope === undefined ? "" : `, rights: ${oneLine(scope, 300)}`;
+    stdout.write(forReader(`Signed in at ${name} (${oneLine(issuer, 200)}${rights})\n`));
+    stdout.write(forReader(`Try it: reasonix mcp test ${name}\n`));
+  } catch (error) {
+    if (!isAbort(error)) throw error;
+    stderr.write("Interrupted; nothing was kept\n");
+    this.process.exitCode = EXIT.interrupt;
+  } finally {
+    stopped();
+    life.abort();
+  }
+}
+
+/** Gives tokens back to those who issued them, and forgets them. */
+async function logout(this: CliContext, _flags: unknown, name: string): Promise<void> {
+  const paths = runPaths(this);
+  const { signOut } = await loadSignIn();
+  const { loaded, servers } = await toLeave(paths, name);
+  const { stdout, stderr } = this.process;
+  const revoked: string[] = [];
+  let known = false;
+  for (const server of servers) {
+    const left = await signOut(server, {
+      home: paths.home,
+      secret: (variable) => lookUpSecret(variable, loaded.keys),
+    });
+    known ||= left.known;
+    revoked.push(...left.revoked);
+    for (const problem of left.problems) {
+      stderr.write(
+        `· The tokens could not be given back and are good until they run out: ${oneLine(problem, 300)}\n`,
+      );
+    }
+  }
+  const told = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
+  stdout.write(forReader(known ? `Signed out of ${name}${told}\n` : `You are not signed in at ${name}\n`));
+}
+
+/**
+ * The servers of a name: the one of the configuration, else those that the user signed in at when their entry
+ * had this name. One that is in use under another name is left to that.
+ */
+async function toLeave(
+  paths: RunPaths,
+  name: string,
+): Promise<{ readonly loaded: LoadedConfig; readonly servers: readonly SignedInServer[] }> {
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const isDescribed = listServers(loaded).some((row) => row.name === name);
+  const { signedInAs } = await loadSignIn();
+  const urls = isDescribed ? [] : await signedInAs(name, paths.home);
+  if (urls.length === 0) {
+    return await configured(paths, name).then(({ spec }) => ({ loaded, servers: [spec] }));
+  }
+  const others = loaded.config.plugins.filter(({ url = "" }) => urls.some((each) => isSame(each, url)));
+  const [other] = others;
+  if (other) {
+    throw new ReasonixError(`Cannot sign out of "${name}": its sign-in is that of "${other.name}" now`, {
+      exit: "usage",
+      remedy: `reasonix mcp logout ${other.name}`,
+    });
+  }
+  return { loaded, servers: urls.map((url) => ({ name, url, headers: {}, oauth: undefined })) };
+}
+
+function isSame(address: string, other: string): boolean {
+  return URL.parse(address)?.href === URL.parse(other)?.href;
+}
+
+async function* pastedLines(signal: AbortSignal): AsyncGenerator<string> {
+  const lines = new LineReader();
+  for (let line = await lines.next(signal); line !== undefined; line = await lines.next(signal)) yield line;
+}
+
+/** A server of the configuration, whether it is switched on or not. */
+async function configured(
+  paths: RunPaths,
+  name: string,
+): Promise<{ readonly loaded: LoadedConfig; readonly spec: McpServerSpec }> {
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  requireServer(listServers(loaded), name);
+  const entries = loaded.config.plugins.filter((entry) => entry.name === name);
+  const [spec] = serverSpecs(entries, { cwd: paths.cwd, callSeconds: 0 });
+  if (!spec) throw new ReasonixError(`The MCP server "${name}" does not count here`, { exit: "usage" });
+  return { loaded, spec };
+}
+
+const NAME = argument("Name of the server", "name", "servers");
+
+/** Shows one side of all servers that are switched on, or of one. */
+function view(name: keyof typeof VIEWS, brief: string) {
+  return entry(brief, {
+    flags: { json: JSON_FLAG },
+    args: [optional(argument("Only this server", "name", "servers"))],
+    run: show(name),
+  });
+}
+
+export const mcpCommands: CommandGroup = {
+  commands: {
+    list: entry("List the configured servers", { flags: { json: JSON_FLAG }, run: list }),
+    add: ADD,
+    remove: REMOVE,
+    test: entry("Start a server and show the result", { args: [NAME], run: test }),
+    status: view("status", "Start servers and show their state"),
+    tools: view("tools", "Show the tools of servers"),
+    resources: view("resources", "Show the resources of servers"),
+    prompts: view("prompts", "Show the prompts of servers"),
+    call: entry("Call a tool without a model", {
+      description: "Call a tool without a model and print what comes back.\n" +
+        "  reasonix mcp call files read_file path=README.md\n" +
+        '  reasonix mcp call files read_file \'{"path": "README.md"}\'',
+      flags: { json: flag("Print the whole result as JSON") },
+      rest: {
+        ...argument("Server, tool, then key=value …, a JSON object, or - to read one", "name", "serverTools"),
+        minimum: 2,
+      },
+      run: call,
+    }),
+    login: entry("Sign in at a server, in the browser", {
+      flags: { print: flag("Open no browser, only print the address") },
+      args: [NAME],
+      run: login,
+    }),
+    logout: entry("Sign out of a server, and forget its tokens", { args: [NAME], run: logout }),
+    import: entry("Import the servers of another agent", {
+      ...IMPORT_WORDS,
+      async run(flags, agent) {
+        await (await import("../../import_settings.ts")).importFrom(this, flags, agent, "servers");
+      },
+    }),
+  },
+};

@@ -1,0 +1,60 @@
+import { LinePerson } from "./line_person.ts";
+import type { RunFlags } from "../../run_flags.ts";
+import type { Speech } from "../../terminal/language.ts";
+import { LineReader } from "../../terminal/line_reader.ts";
+import type { AssemblyOptions, PlanReviewer } from "../../../src/assembly/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { FRONTENDS, Output } from "../../../src/frontend/mod.ts";
+import { loadTexts } from "../../../src/i18n/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
+
+/**
+ * Who decides about the plans of a run that may have some: the person at the terminal, else the flag that
+ * says so, else nobody. Throws a ReasonixError (usage) for flags that contradict each other.
+ */
+export async function planOptions(
+  flags: RunFlags,
+  speech: Speech,
+  signal: AbortSignal,
+): Promise<Pick<AssemblyOptions, "permissionMode" | "planReviewer">> {
+  const { permissionMode, planThenRun, onAsk } = flags;
+  const attended = Deno.stdin.isTerminal() && Deno.stderr.isTerminal() && flags.outputFormat === "text";
+  const person = attended ? { planReviewer: await personAtTerminal(speech, signal) } : {};
+  if (!planThenRun) return person;
+  if (permissionMode === "read-only" || permissionMode === "danger-full-access") {
+    throw new ReasonixError(`Cannot use --plan-then-run together with --permission-mode ${permissionMode}`, {
+      exit: "usage",
+      remedy: "leave out --permission-mode: the plan is made in plan mode and carried out in workspace-write",
+    });
+  }
+  const window = onAsk === undefined || onAsk === "allow";
+  const byFlag: PlanReviewer = {
+    takesProse: true,
+    review: () => Promise.resolve({ approve: true, window, by: "flag" }),
+  };
+  return { permissionMode: "plan", planReviewer: byFlag, ...person };
+}
+
+async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<PlanReviewer> {
+  const [repl, chat] = await Promise.all([FRONTENDS.repl(), loadTexts("chat", speech.locale)]);
+  const err = new Output(Deno.stderr);
+  const person = new LinePerson({
+    lines: new LineReader(),
+    texts: () => chat,
+    write: (text) => err.write(terminalSafe(text)),
+    plan: () => repl.planLines(speech.locale),
+    speak: () => Promise.resolve(),
+    stop() {},
+  });
+  return {
+    takesProse: true,
+    async review(proposal, turn) {
+      const stopped = AbortSignal.any([turn, signal]);
+      const gone = new Promise<undefined>((resolve) =>
+        stopped.addEventListener("abort", () => resolve(undefined), { once: true })
+      );
+      // Nobody who has pressed Ctrl-C writes a line as well.
+      return await Promise.race([person.planReviewer.review(proposal, stopped), gone]);
+    },
+  };
+}

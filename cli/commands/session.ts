@@ -1,0 +1,645 @@
+import {
+  argument,
+  choice,
+  type CommandGroup,
+  entry,
+  flag,
+  type FlagsOf,
+  JSON_FLAG,
+  option,
+  optional,
+  parsed,
+  unusable,
+  wholeNumber,
+} from "../command.ts";
+import { forReader } from "../terminal/narrow.ts";
+import type { CliContext } from "../terminal/process.ts";
+import { minute, outputWidth, table } from "../terminal/table.ts";
+import { runPaths } from "../terminal/working_directory.ts";
+import { openForRewind, type RunPaths } from "../../src/assembly/mod.ts";
+import {
+  type FileReport,
+  previewRewind,
+  redoTarget,
+  rewind,
+  type RewindPreview,
+  type RewindScope,
+  type RewindTarget,
+  turnTarget,
+} from "../../src/control/mod.ts";
+import { type EventOf, ReasonixError } from "../../src/core/mod.ts";
+import {
+  type Checkpoints,
+  findSession,
+  lastSession,
+  listSessions,
+  loadCheckpoints,
+  loadEvents,
+  loadExport,
+  loadIndex,
+  loadManage,
+  projectDir,
+  projectDirs,
+  type SearchHit,
+  SessionBusyError,
+  sessionIds,
+  type SessionInfo,
+  SessionLog,
+  type SessionPaths,
+  type SessionState,
+  type TurnRecord,
+} from "../../src/session/mod.ts";
+import { fitDisplay } from "../../src/util/display_width.ts";
+import { oneLine, printableJson } from "../../src/util/terminal_text.ts";
+import { attachments, userText } from "../../src/util/user_text.ts";
+import { VERSION } from "../../src/util/version.ts";
+import { grouped, moneyFigure, palette, tokenFigures, wantsColour } from "../../src/view/mod.ts";
+
+const SESSION = argument("Id, part of an id, title, or file", "session", "sessions");
+const LATEST = [optional(SESSION)];
+
+function limit(most: string) {
+  return {
+    kind: "parsed",
+    parse: wholeNumber("--limit", 1),
+    brief: "Show at most N",
+    placeholder: "n",
+    default: most,
+  } as const;
+}
+
+/** The session a command is about: the named one, else the directory's latest. */
+function chosenSession({ home, cwd }: RunPaths, ref: string | undefined): SessionPaths {
+  if (ref !== undefined) return findSession(home, ref, { cwd });
+  const last = lastSession(projectDir(home, cwd));
+  if (last) return last;
+  throw new ReasonixError(`Cannot choose a session: there is none for ${cwd} yet`, {
+    exit: "usage",
+    remedy: "name one; reasonix session list --all shows those of every directory",
+  });
+}
+
+/** Sessions of this directory, or of every directory, latest change first. */
+function sessionsOf({ home, cwd }: RunPaths, all: boolean, limit?: number): SessionInfo[] {
+  const options = limit === undefined ? {} : { limit };
+  if (!all) return listSessions(projectDir(home, cwd), options);
+  return projectDirs(home).flatMap((project) => listSessions(project, options))
+    .sort((a, b) => a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0)
+    .slice(0, limit);
+}
+
+/** Counts the sessions of this directory, or of every directory, without opening one. */
+function countSessions({ home, cwd }: RunPaths, all: boolean): number {
+  const projects = all ? projectDirs(home) : [projectDir(home, cwd)];
+  return projects.reduce((sum, project) => sum + sessionIds(project).length, 0);
+}
+
+/** Work on a session that nobody else may be writing. */
+async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SessionBusyError)) throw error;
+    throw new ReasonixError(error.message, { remedy: "end that process first", cause: error });
+  }
+}
+
+/** Asks for a "yes". Throws ReasonixError (usage) when there is nobody to ask. */
+function confirmed(question: string, what: string): boolean {
+  if (!Deno.stdin.isTerminal()) {
+    throw new ReasonixError(`Cannot ask whether to delete ${what}: there is no terminal`, {
+      exit: "usage",
+      remedy: "add --yes",
+    });
+  }
+  return prompt(`${question} Type yes:`) === "yes";
+}
+
+const LIST_FLAGS = {
+  all: flag("List those of every directory"),
+  json: JSON_FLAG,
+  limit: limit("20"),
+};
+
+type ListFlags = FlagsOf<typeof LIST_FLAGS>;
+
+function list(this: CliContext, flags: ListFlags): void {
+  const paths = runPaths(this);
+  const sessions = sessionsOf(paths, flags.all ?? false, flags.limit);
+  if (flags.json) return printJson(this, sessions);
+  if (sessions.length === 0) {
+    const where = flags.all ? "" : ` for ${paths.cwd}`;
+    this.process.stdout.write(`No sessions${where} yet\n`);
+    return;
+  }
+  this.process.stdout.write(sessionTable(sessions, flags.all ?? false));
+  const total = countSessions(paths, flags.all ?? false);
+  if (total > sessions.length) {
+    const shown = `the latest ${grouped(sessions.length)} of ${grouped(total)} sessions`;
+    this.process.stderr.write(`· These are ${shown}; --limit ${total} lists all of them\n`);
+  }
+}
+
+/** Columns that a title needs to be told from others. */
+const TITLE_ROOM = 16;
+
+/** Sessions as a table; with their directories when they are of more than one. */
+function sessionTable(sessions: readonly SessionInfo[], folders: boolean): string {
+  const width = outputWidth();
+  const columns = (["ID", "CHANGED", ...(folders ? ["DIRECTORY"] as const : [])] as const)
+    .map((name) => ({ name, cells: sessions.map((info) => CELLS[name](info)) }));
+  const cellsWidth = ({ name, cells }: typeof columns[number]) =>
+    2 + Math.max(...[name, ...cells].map((cell) => [...cell].length));
+  const taken = () => columns.reduce((sum, column) => sum + cellsWidth(column), 0);
+  // What a person goes by is the title; the id says when a session began.
+  while (width !== undefined && columns.length > 1 && taken() + TITLE_ROOM > width) columns.splice(1, 1);
+  return table(
+    [...columns.map(({ name }) => name), "TITLE"],
+    sessions.map((info, at) => [...columns.map(({ cells }) => cells[at] ?? ""), info.title || "(no title)"]),
+    width === undefined ? {} : { width },
+  );
+}
+
+const CELLS = {
+  ID: ({ id }: SessionInfo) => id,
+  CHANGED: ({ updated }: SessionInfo) => minute(updated),
+  DIRECTORY: ({ cwd }: SessionInfo) => tail(cwd, 30),
+};
+
+function tail(path: string, length: number): string {
+  const characters = [...path];
+  return characters.length > length ? `…${characters.slice(1 - length).join("")}` : path;
+}
+
+function printJson(context: CliContext, value: unknown): void {
+  context.process.stdout.json(value);
+}
+
+async function search(this: CliContext, flags: ListFlags, ...words: string[]): Promise<void> {
+  const { home, cwd } = runPaths(this);
+  const query = words.join(" ");
+  if (query.trim() === "") {
+    throw new ReasonixError("Cannot search for nothing", {
+      exit: "usage",
+      remedy: "give one or more words",
+    });
+  }
+  const { SessionIndex } = await loadIndex();
+  using index = await SessionIndex.open(home);
+  const width = outputWidth();
+  const { hits } = index.search({
+    query,
+    ...(width === undefined || flags.json ? {} : { width: Math.max(20, width - 6) }),
+    limit: flags.limit,
+    ...(flags.all ? {} : { project: projectDir(home, cwd) }),
+  });
+  if (flags.json) return printJson(this, hits);
+  const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
+  const mark = (text: string) => highlighted(text, words, bold);
+  if (hits.length > 0) {
+    this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark, width)).join("\n")));
+  } else {
+    const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
+    this.process.stdout.write(forReader(`No message matches "${oneLine(query)}"; ${more}\n`));
+  }
+}
+
+/** The words of a query stand out where they occur. */
+function highlighted(text: string, words: readonly string[], mark: (word: string) => string): string {
+  const parts = words.join(" ").match(/[\p{L}\p{N}_]+/gu)?.sort((a, b) => b.length - a.length) ?? [];
+  return parts.length === 0 ? text : text.replace(new RegExp(parts.join("|"), "giu"), mark);
+}
+
+/** Two lines, each cut at the width of the terminal; undefined: none is there. */
+function hitText(hit: SearchHit, mark: (text: string) => string, width: number | undefined): string {
+  const title = oneLine(hit.title, 60) || "(no title)";
+  const fit = (line: string) => width === undefined ? line : fitDisplay(line, width);
+  const head = `${hit.session}  ${minute(hit.time)}  turn ${hit.turn}, ${hit.role}  ${title}`;
+  return `${fit(head)}\n${mark(fit(`    ${oneLine(hit.snippet, 300)}`))}\n`;
+}
+
+async function rename(
+  this: CliContext,
+  _flags: unknown,
+  ref: string,
+  ...words: string[]
+): Promise<void> {
+  const title = oneLine(words.join(" "), 200);
+  if (title === "") {
+    throw new ReasonixError("Cannot rename a session to nothing", {
+      exit: "usage",
+      remedy: "give a title",
+    });
+  }
+  const session = chosenSession(runPaths(this), ref);
+  const { renameSession } = await loadManage();
+  await withSessionLock(() => renameSession(session.path, title));
+  this.process.stdout.write(`Session ${session.id} is now "${title}"\n`);
+}
+
+/** A call as one line, with the number of its first event. */
+interface CallRecord {
+  readonly seq: number;
+  readonly id: string;
+  readonly title: string;
+  end?: EventOf<"tool.end">;
+}
+
+async function show(
+  this: CliContext,
+  flags: { readonly json?: boolean },
+  ref?: string,
+): Promise<void> {
+  const session = chosenSession(runPaths(this), ref);
+  if (flags.json) {
+    this.process.stdout.exact(printableJson(Deno.readTextFileSync(session.path)));
+    return;
+  }
+  const calls: CallRecord[] = [];
+  const { state, notices } = loadEvents(session.path, (event) => {
+    if (event.type === "tool.start") {
+      const { call, summary, title = `${call.name} ${summary}` } = event;
+      calls.push({ seq: event.seq, id: call.id, title });
+    } else if (event.type === "tool.end") endCall(calls, event);
+  });
+  for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
+  const { readChanges } = await loadCheckpoints();
+  const changes = readChanges(session.dir);
+  const turns = state.turns.map((turn) => {
+    const last = turn.to ?? Infinity;
+    const own = calls.filter(({ seq }) => seq > turn.from && seq < last);
+    return turnText(turn, own, changes(turn.from, last));
+  });
+  this.process.stdout.write(`${head(state, session.path)}\n${turns.join("")}`);
+}
+
+/** Ids may repeat from turn to turn; a call that was refused has not begun. */
+function endCall(calls: CallRecord[], end: EventOf<"tool.end">): void {
+  const begun = calls.findLast(({ id }) => id === end.callId);
+  if (begun && !begun.end) begun.end = end;
+  else calls.push({ seq: end.seq, id: end.callId, title: end.name, end });
+}
+
+function head(state: SessionState, path: string): string {
+  const { parent, durationMs } = state;
+  return [
+    ...(state.title === undefined ? [] : [`title     ${oneLine(state.title)}`]),
+    `session   ${state.session ?? "?"}`,
+    ...(parent ? [`parent    ${parent.session} up to event ${parent.seq}`] : []),
+    `file      ${path}`,
+    `directory ${state.cwd ?? "?"}`,
+    `model     ${state.model ?? "?"}`,
+    `turns     ${grouped(state.turns.length)}`,
+    `tokens    ${tokenFigures(state.usage).join(", ") || "unknown"}`,
+    `cost      ${moneyFigure(state) ?? "unknown"}`,
+    `time      ${(durationMs / 1000).toFixed(1)} s`,
+  ].join("\n");
+}
+
+function turnText(turn: TurnRecord, calls: readonly CallRecord[], changed: readonly string[]): string {
+  const facts = [
+    minute(turn.started),
+    turn.reason ?? "unfinished",
+    ...(turn.steps === 0 ? [] : [`${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`]),
+    ...(changed.length > 0 ? [`changed ${names(changed)}`] : []),
+  ];
+  const attached = attachments(turn.prompt).map((name) => `  attached ${name}\n`).join("");
+  const made = calls.map((call) => `${callLine(call)}\n`).join("");
+  return `\n#${turn.turn} ${facts.join(" · ")}\n> ${shortened(userText(turn.prompt))}\n${attached}` +
+    `${made === "" ? "" : `\n${made}`}\n${turn.answer ?? ""}\n`;
+}
+
+const MARKS: Readonly<Record<EventOf<"tool.end">["outcome"], string>> = {
+  ok: "✓",
+  error: "✗",
+  blocked: "⊘",
+  aborted: "✗",
+  skipped: "–",
+};
+
+function callLine({ title, end }: CallRecord): string {
+  const result = end === undefined ? "no result" : oneLine(end.summary, 120);
+  return `  ${end ? MARKS[end.outcome] : "?"} ${oneLine(title, 200)}${result === "" ? "" : ` · ${result}`}`;
+}
+
+const SHOWN_NAMES = 6;
+
+function names(paths: readonly string[]): string {
+  const more = paths.length - SHOWN_NAMES;
+  return paths.slice(0, SHOWN_NAMES).map((path) => oneLine(path, 120)).join(", ") +
+    (more > 0 ? ` and ${grouped(more)} more` : "");
+}
+
+const PROMPT_LINES = 24;
+
+/** A prompt can be as long as a file. */
+function shortened(prompt: string): string {
+  const lines = prompt.split("\n");
+  if (lines.length <= PROMPT_LINES) return prompt;
+  const half = PROMPT_LINES / 2;
+  return [
+    ...lines.slice(0, half),
+    `… ${grouped(lines.length - PROMPT_LINES)} more lines …`,
+    ...lines.slice(-half),
+  ].join("\n");
+}
+
+const EXPORT_FLAGS = {
+  format: choice("Set the form; default: by the ending of the file", ["markdown", "html", "json"]),
+  output: option("Write here instead of standard output", "file"),
+  force: flag("Overwrite the file"),
+};
+
+async function exportTo(this: CliContext, flags: FlagsOf<typeof EXPORT_FLAGS>, ref?: string): Promise<void> {
+  const { output } = flags;
+  const session = chosenSession(runPaths(this), ref);
+  const { exportSession, exportToFile } = await loadExport();
+  if (output === undefined || output === "-") {
+    const text = exportSession(session.path, flags.format ?? "markdown");
+    if (Deno.stdout.isTerminal()) this.process.stdout.write(text);
+    else this.process.stdout.exact(text);
+    return;
+  }
+  const { format, force = false } = flags;
+  exportToFile(session.path, output, { format, force, taken: "choose another name, or add --force" });
+  this.process.stdout.write(`Exported session ${session.id} to ${output}\n`);
+}
+
+async function fork(this: CliContext, flags: { readonly turn?: number }, ref?: string): Promise<void> {
+  const session = chosenSession(runPaths(this), ref);
+  const { copySession, forkSession } = await loadManage();
+  const made = flags.turn === undefined
+    ? copySession(session.path, { version: VERSION })
+    : forkSession(session.path, flags.turn, { version: VERSION });
+  const what = flags.turn === undefined ? session.id : `${session.id} up to turn ${flags.turn}`;
+  this.process.stdout.write(
+    `${made.id} is a copy of ${what}\nContinue with: reasonix run --resume ${made.id} "…"\n`,
+  );
+}
+
+async function remove(
+  this: CliContext,
+  flags: { readonly yes?: boolean },
+  ref: string,
+): Promise<void> {
+  const session = chosenSession(runPaths(this), ref);
+  if (!flags.yes && !confirmed(`Delete session ${session.id} for good?`, `session ${session.id}`)) {
+    this.process.stdout.write("Nothing was deleted\n");
+    return;
+  }
+  const { deleteSession } = await loadManage();
+  await withSessionLock(() => deleteSession(session));
+  this.process.stdout.write(`Deleted session ${session.id}\n`);
+}
+
+const DAYS = { h: 1 / 24, d: 1, w: 7 } as const;
+
+/** An age in days, or with a unit. */
+function ageInDays(value: string): number {
+  const [, number, unit = "d"] = /^(\d+)([hdw])?$/.exec(value) ?? [];
+  if (number !== undefined) return Number(number) * DAYS[unit as keyof typeof DAYS];
+  throw unusable(value, "--older-than", "days, or a number with h, d or w such as 30d");
+}
+
+const PRUNE_FLAGS = {
+  olderThan: parsed("Delete those not changed for this time: 12h, 30d, 6w", "age", ageInDays),
+  keep: parsed("Keep the latest N", "n", wholeNumber("--keep", 0)),
+  all: flag("Delete those of every directory"),
+  dryRun: flag("Only list what would be deleted"),
+  yes: flag("Do not ask"),
+};
+
+async function prune(this: CliContext, flags: FlagsOf<typeof PRUNE_FLAGS>): Promise<void> {
+  const { olderThan, keep, all = false } = flags;
+  if (olderThan === undefined && keep === undefined) {
+    throw new ReasonixError("Cannot prune without a rule", {
+      exit: "usage",
+      remedy: "give --older-than 30d, --keep N, or both",
+    });
+  }
+  const { pruneCandidates } = await loadManage();
+  const doomed = pruneCandidates(sessionsOf(runPaths(this), all), {
+    now: new Date(),
+    ...(olderThan === undefined ? {} : { olderThanDays: olderThan }),
+    ...(keep === undefined ? {} : { keep }),
+  });
+  if (doomed.length === 0) {
+    this.process.stdout.write("Nothing to delete\n");
+    return;
+  }
+  this.process.stdout.write(sessionTable(doomed, all));
+  const what = doomed.length === 1 ? "this session" : `these ${doomed.length} sessions`;
+  if (flags.dryRun) this.process.stdout.write(`Would delete ${what}\n`);
+  else if (flags.yes || confirmed(`Delete ${what} for good?`, what)) await deleteAll(this, doomed);
+  else this.process.stdout.write("Nothing was deleted\n");
+}
+
+/** Deletes what nobody is writing at the moment. */
+async function deleteAll(context: CliContext, sessions: readonly SessionInfo[]): Promise<void> {
+  const { deleteSession } = await loadManage();
+  let count = 0;
+  for (const { path } of sessions) {
+    try {
+      deleteSession(chosenSession(runPaths(context), path));
+      count += 1;
+    } catch (error) {
+      if (!(error instanceof SessionBusyError)) throw error;
+      context.process.stderr.write(`! ${error.message}; it stays\n`);
+    }
+  }
+  context.process.stdout.write(`Deleted ${count} ${count === 1 ? "session" : "sessions"}\n`);
+}
+
+const REWIND_FLAGS = {
+  to: parsed("Restore the end of this turn; 0: before the first", "turn", wholeNumber("--to", 0)),
+  code: flag("Restore files only"),
+  conversation: flag("Restore the conversation only"),
+  preview: flag("Only show what would change"),
+};
+
+async function rewindTo(this: CliContext, flags: FlagsOf<typeof REWIND_FLAGS>, ref?: string): Promise<void> {
+  if (flags.code && flags.conversation) {
+    throw new ReasonixError("Cannot use --code and --conversation together", {
+      exit: "usage",
+      remedy: "leave both out to rewind code and conversation",
+    });
+  }
+  const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
+  let turn = flags.to ?? 0;
+  await change(this, ref, {
+    target: (state) => {
+      turn = flags.to ?? state.turns.at(-2)?.turn ?? 0;
+      return turnTarget(state, turn, scope);
+    },
+    preview: flags.preview ?? false,
+    done: (id) =>
+      `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
+      `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
+  });
+}
+
+async function redo(
+  this: CliContext,
+  flags: { readonly preview?: boolean },
+  ref?: string,
+): Promise<void> {
+  await change(this, ref, {
+    target: redoTarget,
+    preview: flags.preview ?? false,
+    done: (id) => `Restored session ${id} to before the rewind\n`,
+  });
+}
+
+const SCOPES: Readonly<Record<RewindScope, string>> = {
+  both: "code and conversation",
+  code: "code only",
+  conversation: "conversation only",
+};
+
+interface Change {
+  readonly target: (state: SessionState) => RewindTarget;
+  readonly preview: boolean;
+  readonly done: (id: string) => string;
+}
+
+async function change(context: CliContext, ref: string | undefined, asked: Change): Promise<void> {
+  const paths = runPaths(context);
+  const session = chosenSession(paths, ref);
+  using log = await withSessionLock(() => SessionLog.open(session.path));
+  const parts = await openForRewind({ paths, log, preview: asked.preview });
+  const target = asked.target(log.state);
+  if (asked.preview) {
+    const preview = await previewRewind(parts, target);
+    context.process.stdout.write(talkPreview(log.state, target));
+    if (target.scope !== "conversation") await showFiles(context, preview, await parts.checkpoints());
+    return;
+  }
+  if (target.scope !== "conversation" && Deno.stdin.isTerminal()) {
+    const { files } = await previewRewind(parts, target);
+    const foreign = files.filter((file) => file.alsoByUser).map(({ path }) => path);
+    if (foreign.length > 0 && !agreesToLose(foreign)) {
+      context.process.stdout.write("Nothing was changed\n");
+      return;
+    }
+  }
+  const report = await rewind(parts, target);
+  context.process.stdout.write(asked.done(log.id));
+  if (target.scope !== "conversation") showReport(context, report);
+}
+
+/** Changes of somebody else can be brought back, but nobody expects them to go. */
+function agreesToLose(paths: readonly string[]): boolean {
+  const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
+  const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";
+  return prompt(`Changed by someone else since: ${names}${more}. Overwrite that too? Type yes:`) === "yes";
+}
+
+function talkPreview(state: SessionState, target: RewindTarget): string {
+  if (target.scope === "code") return "Conversation: stays as it is\n";
+  const left = state.turns.filter(({ from }) => from > target.to);
+  if (left.length === 0) return "Conversation: no turn would be left behind\n";
+  const lines = left.map(({ turn, prompt }) => `  #${turn} ${oneLine(userText(prompt), 70)}\n`);
+  return `Conversation: would leave behind\n${lines.join("")}`;
+}
+
+async function showFiles(
+  context: CliContext,
+  { files, uncovered }: RewindPreview,
+  checkpoints: Checkpoints,
+): Promise<void> {
+  const { stdout } = context.process;
+  stdout.write(files.length === 0 ? "Files: nothing to bring back\n" : "Files:\n");
+  for (const file of files) {
+    const also = file.alsoByUser ? "  (also changed by someone else, whose change would be lost)" : "";
+    const not = file.unavailable === undefined ? "" : `  (cannot be brought back: ${file.unavailable})`;
+    stdout.write(`  ${file.action.padEnd(6)}  ${oneLine(file.path, 400)}${also}${not}\n`);
+  }
+  stdout.write(uncoveredText(uncovered));
+  for (const file of files) {
+    const diff = file.unavailable === undefined ? await checkpoints.diff(file) : undefined;
+    if (diff !== undefined) stdout.write(`\n${diff}`);
+  }
+}
+
+const SHOWN_PATHS = 10;
+
+/** One line about ignored files that were too many to keep; empty when all were kept. */
+function uncoveredText(paths: readonly string[]): string {
+  if (paths.length === 0) return "";
+  if (paths[0] === ".") {
+    return "Not covered: what commands changed, since the workspace has too many files; what tools wrote is\n";
+  }
+  const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";
+  const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
+  return `Not covered, ignored and too many files to keep: ${names}${more}\n`;
+}
+
+function showReport(context: CliContext, { restored, failed, uncovered }: FileReport): void {
+  const { stdout, stderr } = context.process;
+  if (restored.length + failed.length === 0) stdout.write("No file had to be brought back\n");
+  for (const { action, path, alsoByUser } of restored) {
+    const done = { create: "created", update: "updated", delete: "deleted" }[action];
+    const also = alsoByUser
+      ? "  (had been changed by someone else since; session redo brings that back)"
+      : "";
+    stdout.write(`  ${done}  ${oneLine(path, 400)}${also}\n`);
+  }
+  stdout.write(uncoveredText(uncovered));
+  for (const { path, reason } of failed) {
+    stderr.write(`! Cannot bring back ${oneLine(path, 400)}: ${reason}\n`);
+  }
+  if (failed.length > 0) context.process.exitCode = 1;
+}
+
+export const sessionCommands: CommandGroup = {
+  commands: {
+    list: entry("List this directory's sessions, newest first", { flags: LIST_FLAGS, run: list }),
+    show: entry("Print a session; without a name the latest", {
+      flags: { json: flag("Print the events") },
+      args: LATEST,
+      run: show,
+    }),
+    search: entry("Find messages in this directory's sessions", {
+      flags: {
+        all: flag("Search the sessions of every directory"),
+        json: JSON_FLAG,
+        limit: limit("10"),
+      },
+      rest: { ...argument("Words to find", "word"), minimum: 1 },
+      run: search,
+    }),
+    rename: entry("Give a session a title", {
+      rest: { ...argument("The session, then its new title", "session title", "sessions"), minimum: 2 },
+      run: rename,
+    }),
+    export: entry("Write a session for others to read", {
+      flags: EXPORT_FLAGS,
+      args: LATEST,
+      run: exportTo,
+    }),
+    fork: entry("Copy a session, or its beginning", {
+      flags: { turn: parsed("Copy up to the end of this turn", "n", wholeNumber("--turn", 1)) },
+      args: LATEST,
+      run: fork,
+    }),
+    rewind: entry("Restore files and conversation to an earlier turn", {
+      description: "Restore files and conversation to the end of a turn; without --to, to before the\n" +
+        "last one. Files that only you changed stay as they are. Nothing is lost:\n" +
+        "`session redo` takes it back.",
+      flags: REWIND_FLAGS,
+      args: LATEST,
+      run: rewindTo,
+    }),
+    redo: entry("Take the latest rewind back", {
+      flags: { preview: flag("Only show what would change") },
+      args: LATEST,
+      run: redo,
+    }),
+    delete: entry("Delete a session for good", {
+      flags: { yes: flag("Do not ask") },
+      args: [SESSION],
+      run: remove,
+    }),
+    prune: entry("Delete old sessions for good", { flags: PRUNE_FLAGS, run: prune }),
+  },
+};

@@ -1,0 +1,79 @@
+/** The files next to the program, and the modules that are in each. */
+import { executedChunks } from "./eager.ts";
+import { type Chunk, type Parts, reachedFrom } from "./pack.ts";
+
+/** The file of worker processes. An executable starts them from itself. */
+export const WORKER = "reasonix.worker.js";
+
+/** A chunk of the pages of the documentation, by the name that cli/terminal/pages.ts loads. */
+export const PAGES = "reasonix.docs.js";
+
+/**
+ * The parts of the program (`reasonix.<name>.js`) by the paths of their modules; the first part that names a
+ * module of a chunk gets it. Every start executes the program and reads a megabyte in 7 ms, so that it holds
+ * only what a short task executes.
+ */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  zh_cn: ["/src/i18n/zh_cn/"],
+  mcp: ["/@modelcontextprotocol/", "/src/mcp/", "/src/run/mcp/", "/plugins/"],
+  chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/highlight.js/"],
+  commands: ["/cli/", "/src/command/", "/src/foreign/", "/toml-patch/", "/@clack/", PAGES],
+  tools: ["/"],
+};
+
+/** Stay in the program: other provider kinds take 70 KB, and a file for each costs a start more. */
+const PROVIDERS = "/src/provider/kinds/";
+
+/**
+ * Stay in the program with all that they import: commands that run where files may be missing, in the jail or
+ * to look for what is wrong.
+ */
+const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/doctor.ts", "/cli/commands/install.ts"];
+
+/**
+ * Stay in the program with all that they load: a program that came from an address starts its worker
+ * processes from itself, and those load nothing more from there.
+ */
+const WORKERS = ["/src/run/tools/worker.ts", "/src/tool/host/worker_process.ts"];
+
+/** Names of all files next to the program that it loads, in order. */
+export function partFiles(): readonly string[] {
+  return Object.keys(PARTS).sort().map((name) => `reasonix.${name}.js`);
+}
+
+/** Sorts the chunks of a program, which has this code, into parts; `started` are functions of its start. */
+export function partsOf(chunks: readonly Chunk[], code: string, started: ReadonlySet<number>): Parts {
+  const eagerOnly = chunks.map((chunk) => ({ ...chunk, lazy: [] }));
+  const stays = new Set([
+    ...executedChunks(code, started),
+    ...reachedFrom(chunksOf(WORKERS, chunks), withoutDisplay(chunks)),
+    ...reachedFrom(chunksOf(ALONE, chunks), eagerOnly),
+    ...chunksOf([PROVIDERS], chunks),
+    // It asks for the address of the program.
+    ...chunks.filter(({ body }) => body.includes("import.meta")).map(({ id }) => id),
+  ]);
+  const parts = new Map<string, Chunk[]>(Object.keys(PARTS).map((name) => [name, []]));
+  for (const chunk of chunks) if (!stays.has(chunk.id)) parts.get(partOf(chunk))?.push(chunk);
+  return parts;
+}
+
+/** Returns the chunks that a process without a terminal can execute: the others are of no use to workers. */
+export function withoutDisplay(chunks: readonly Chunk[]): readonly Chunk[] {
+  return chunks.filter((chunk) => !["chat", "zh_cn"].includes(partOf(chunk)));
+}
+
+function partOf({ modules }: Chunk): string {
+  const named = Object.entries(PARTS).find(([, paths]) =>
+    modules.some((module) => paths.some((path) => module.includes(path)))
+  );
+  return named?.[0] ?? "tools";
+}
+
+/** Returns the chunks that hold modules below one of each of these paths. */
+function chunksOf(paths: readonly string[], chunks: readonly Chunk[]): string[] {
+  return paths.flatMap((path) => {
+    const found = chunks.filter(({ modules }) => modules.some((module) => module.includes(path)));
+    if (found.length === 0) throw new Error(`Cannot find a chunk with modules of ${path}`);
+    return found.map(({ id }) => id);
+  });
+}

@@ -1,2 +1,0 @@
-export { BUILTIN_AGENTS, RESEARCH_TOOLS } from "./builtin.ts";
-export { agentTrustItem, discoverAgents } from "./discover.ts";

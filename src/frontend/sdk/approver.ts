@@ -1,0 +1,121 @@
+import type { AssemblyOptions } from "../../assembly/mod.ts";
+import type { ToolCall } from "../../core/mod.ts";
+import { argumentsOf } from "../result.ts";
+import type { ControlChannel } from "./channel.ts";
+import { canonicalJson, isRecord } from "../../util/json.ts";
+
+type Approver = NonNullable<AssemblyOptions["approver"]>;
+type PlanReviewer = NonNullable<AssemblyOptions["planReviewer"]>;
+
+interface ApproverOptions {
+  /** The permission mode of the moment, by Claude Code's name. */
+  readonly mode: () => string;
+  /** Stops the turn, which a refusal can ask for. */
+  readonly interrupt: () => void;
+}
+
+/**
+ * Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. Modes that
+ * ask nobody answer by themselves, except about what only a person may allow.
+ */
+export class RemoteApprover implements Approver, PlanReviewer {
+  readonly #channel: ControlChannel;
+  readonly #mode: ApproverOptions["mode"];
+  readonly #interrupt: ApproverOptions["interrupt"];
+  readonly #calls = new Map<string, ToolCall>();
+  readonly #amended = new Map<string, string>();
+  readonly #confirmed = new Set<string>();
+
+  constructor(channel: ControlChannel, { mode, interrupt }: ApproverOptions) {
+    this.#channel = channel;
+    this.#mode = mode;
+    this.#interrupt = interrupt;
+  }
+
+  /** Notes a call that begins, so that it can be asked about. */
+  began(call: ToolCall): void {
+    this.#calls.set(call.id, call);
+  }
+
+  /** The arguments that a call was allowed with instead of its own; told once. */
+  readonly amended = (callId: string): string | undefined => {
+    const changed = this.#amended.get(callId);
+    this.#amended.delete(callId);
+    return changed;
+  };
+
+  /** Asks with Claude Code's name of the tool, whose SDKs show the plan of its input. */
+  readonly review: PlanReviewer["review"] = async ({ plan, file }, signal) => {
+    const answer = await this.#channel.ask({
+      subtype: "can_use_tool",
+      tool_name: "ExitPlanMode",
+      tool_use_id: this.#latest("exit_plan_mode"),
+      input: { plan, ...(file === undefined ? {} : { planFilePath: file }) },
+      permission_suggestions: [],
+      description: "",
+      decision_reason: "",
+    }, signal);
+    signal.throwIfAborted();
+    const given = isRecord(answer.response) ? answer.response : {};
+    if (given.behavior !== "allow") {
+      if (given.interrupt === true) return undefined;
+      return { approve: false, note: String(given.message ?? answer.error ?? "") };
+    }
+    const changed = isRecord(given.updatedInput) ? given.updatedInput.plan : undefined;
+    const mode = modeOf(given.updatedPermissions);
+    return {
+      approve: true,
+      // An SDK goes on to be asked about calls, unless it says otherwise.
+      window: mode === "bypassPermissions",
+      ...(typeof changed === "string" && changed.trim() !== "" ? { plan: changed } : {}),
+      ...(mode === "acceptEdits" ? { acceptEdits: true } : {}),
+    };
+  };
+
+  #latest(tool: string): string {
+    return [...this.#calls.values()].findLast(({ name }) => name === tool)?.id ?? crypto.randomUUID();
+  }
+
+  ask: Approver["ask"] = async (request, signal) => {
+    const { callId, tool, sent, subject, reason, agent, directory, personOnly } = request;
+    // What a program answers about a tool is no word about directories.
+    if (directory !== undefined) {
+      return { allow: false, scope: "once", note: "only a person opens directories" };
+    }
+    // The rules judge other arguments again; whoever wrote them need not be asked twice.
+    if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
+    const mode = this.#mode();
+    if (mode === "bypassPermissions" && !personOnly) return { allow: true, scope: "once" };
+    if (mode === "dontAsk") return { allow: false, scope: "once", note: "the permission mode asks nobody" };
+    const call = this.#calls.get(callId);
+    const input = call ? argumentsOf(call) : sent === undefined ? {} : argumentsOf({ arguments: sent });
+    const answer = await this.#channel.ask({
+      subtype: "can_use_tool",
+      tool_name: tool,
+      tool_use_id: callId,
+      input,
+      permission_suggestions: [],
+      description: agent === undefined ? subject : `${agent}: ${subject}`,
+      decision_reason: reason,
+    }, signal);
+    signal.throwIfAborted();
+    const given = isRecord(answer.response) ? answer.response : {};
+    if (given.behavior !== "allow") {
+      if (given.interrupt === true) this.#interrupt();
+      return { allow: false, scope: "once", note: String(given.message ?? answer.error ?? "") };
+    }
+    if (isRecord(given.updatedInput) && canonicalJson(given.updatedInput) !== canonicalJson(input)) {
+      this.#amended.set(callId, JSON.stringify(given.updatedInput));
+      this.#confirmed.add(callId);
+    }
+    return { allow: true, scope: "once" };
+  };
+}
+
+/** The permission mode that an answer switches to. */
+function modeOf(updates: unknown): unknown {
+  const found: unknown = Array.isArray(updates)
+    ? updates.find((update) => isRecord(update) && update.type === "setMode")
+    : undefined;
+  return isRecord(found) ? found.mode : undefined;
+}

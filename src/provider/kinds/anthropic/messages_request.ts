@@ -1,0 +1,592 @@
+import type { ProviderEntry } from "../../../config/mod.ts";
+import type {
+  AssistantMessage,
+  ImagePart,
+  JsonSchema,
+  Message,
+  Prefix,
+  ToolCall,
+  ToolMessage,
+  ToolSchema,
+  UserMessage,
+} from "../../../core/mod.ts";
+import { isRecord, safeText } from "../../../util/json.ts";
+import type { ProviderFailure } from "../../errors.ts";
+import type { KindOptions } from "../../kind.ts";
+import { thinkingBudget } from "../../model/model_info.ts";
+import type { ModelInfo, ModelRequest, ReasoningFacts } from "../../provider.ts";
+import { type RemoteServer, type RemoteServers, tokenOf } from "../../remote/remote_server.ts";
+import { digestOf, Fingerprint } from "../../wire/fingerprint.ts";
+import {
+  bodyHead,
+  bodyTail,
+  consistsOf,
+  type Fields,
+  isFieldsList,
+  partsFor,
+  visibleText,
+  wireArguments,
+  wireName,
+} from "../../wire/message_parts.ts";
+import { oldAnthropicParts } from "../../wire/old_parts.ts";
+import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
+
+export const KIND = "anthropic";
+
+/** The data of the part that a reply leaves behind: its content blocks as they go back, in their order. */
+export interface ReplyPart {
+  /** Name of everything that was sent before the reply. */
+  readonly after: string;
+  /** One of type "tool_use" is only its type: the calls of the message are those of its parts in order. */
+  readonly blocks: readonly Fields[];
+  /** Name of the blocks: a changed thought would be refused. */
+  readonly digest: string;
+  /** The reply was not at its end: it continues where it is sent back as the last message. */
+  readonly paused?: boolean;
+}
+
+/** The server wants something in every message. */
+const EMPTY = textBlock("(empty message)");
+/** Stands where the server wants a message of the user and the conversation has none. */
+const GO_ON = textBlock("Continue.");
+
+interface WireMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/**
+ * The messages of one conversation as the Messages API takes them. What follows each other from the user is
+ * one message, results of tools first.
+ *
+ * The cache is asked to keep what comes before the tools' end, the system prompt's end, and the last blocks
+ * of the last two messages of the user. The earlier of these is where the request before ended, so what that
+ * one had written to the cache is found however many blocks the step had; the server itself looks back only
+ * twenty. Since the two marks move on, what they may still change stays out of the bytes that are kept.
+ */
+class AnthropicMessages implements MessageWriter {
+  readonly head: string;
+  readonly first: readonly string[] = [];
+  readonly #options: BodyOptions;
+  readonly #mark: string;
+  readonly #ids = new WireIds();
+  /** Names what was closed so far, from the system prompt on. */
+  readonly #closed: Fingerprint;
+  /** Messages that are complete but may still get or lose a mark. */
+  #held: WireMessage[] = [];
+  /** Blocks of the user's message that is still open. */
+  #results: string[] = [];
+  #others: string[] = [];
+  /** True when the last message is a reply that goes on where it is sent back. */
+  #paused = false;
+  /** True when the first reply after the last user message begins with a thought; absent without a reply. */
+  #loopThinks: boolean | undefined;
+
+  constructor(given: BodyOptions, { system, tools }: Prefix) {
+    // What is asked beside the conversation has no tools, those of MCP servers neither.
+    const options = tools.length > 0 ? given : { ...given, remote: [] };
+    this.#options = options;
+    const safe = safeText(system);
+    const all = wireTools(tools, options);
+    this.#mark = `,"cache_control":${JSON.stringify(cacheMark(options.entry))}`;
+    this.head = head(options, safe, all);
+    this.#closed = new Fingerprint();
+    if (options.thinking.kept === "bound") this.#closed.add(JSON.stringify([safe, all]));
+  }
+
+  write(message: Message): readonly string[] {
+    const { vision } = this.#options.model;
+    if (message.role === "tool") this.#results.push(resultBlock(message, vision, this.#ids));
+    else if (message.role === "user") this.#others.push(...userBlocks(message, vision));
+    else this.#reply(message);
+    return [];
+  }
+
+  /** Everything before the earlier of the two messages that carry marks. */
+  flush(): readonly string[] {
+    const users = this.#held.flatMap(({ role }, at) => role === "user" ? [at] : []);
+    const keep = users.at(this.#paused ? -2 : -1) ?? 0;
+    const settled = this.#held.slice(0, keep);
+    this.#held = this.#held.slice(keep);
+    return settled.map(({ text }) => text);
+  }
+
+  end(request: ModelRequest, started: boolean): string {
+    const { thinking, sent } = this.#options;
+    if (thinking.kept === "bound") sent(this.#nameOfAll());
+    const texts = this.#held.map(({ role, text }) => role === "user" ? this.#marked(text) : text);
+    if (!this.#paused) texts.push(this.#marked(this.#openMessage()));
+    const more = started && texts.length > 0 ? "," : "";
+    const mayThink = this.#loopThinks !== false || this.#results.length === 0;
+    return `${more}${texts.join(",")}]${tail(this.#options, request, mayThink)}}`;
+  }
+
+  #reply(message: AssistantMessage): void {
+    const parts = this.#partsOf(message);
+    const blocks = assistantBlocks(message, parts, this.#ids);
+    if (blocks.length === 0) return;
+    if (this.#results.length === 0) this.#loopThinks = undefined;
+    if (!this.#paused) this.#close({ role: "user", text: this.#openMessage() });
+    this.#results = [];
+    this.#others = [];
+    this.#close({ role: "assistant", text: `{"role":"assistant","content":[${blocks.join(",")}]}` });
+    this.#paused = parts?.at(-1)?.paused === true;
+    this.#loopThinks ??= isThought(parts?.[0]?.blocks[0]);
+  }
+
+  /**
+   * The parts that the model can take. A thought is bound to all that came before it: where that is no
+   * longer the same, after a compaction or with other tools, it is worth nothing, and servers may refuse it.
+   */
+  #partsOf(message: AssistantMessage): readonly ReplyPart[] | undefined {
+    const { model, thinking } = this.#options;
+    const parts = fittingParts(message, partsFor(message, KIND, model).map((part) => part.data));
+    const keeps = thinking.kept === "all" ||
+      (thinking.kept === "bound" && parts?.[0]?.after === this.#nameOfAll());
+    return keeps ? parts : parts?.map((part) => ({ ...part, blocks: part.blocks.filter(isNoThought) }));
+  }
+
+  #close(message: WireMessage): void {
+    this.#held.push(message);
+    if (this.#options.thinking.kept === "bound") this.#closed.add(message.text);
+  }
+
+  /** Names all that goes before a reply: what is closed, and the open message. */
+  #nameOfAll(): string {
+    const all = new Fingerprint(this.#closed);
+    return (this.#paused ? all : all.add(this.#openMessage())).value;
+  }
+
+  #openMessage(): string {
+    const blocks = [...this.#results, ...this.#others];
+    return `{"role":"user","content":[${blocks.length > 0 ? blocks.join(",") : GO_ON}]}`;
+  }
+
+  /** A message of the user whose last block marks the end of what is to be cached. */
+  #marked(text: string): string {
+    return `${text.slice(0, -"}]}".length)}${this.#mark}}]}`;
+  }
+}
+
+function isThought(block: Fields | undefined): boolean {
+  return block?.type === "thinking" || block?.type === "redacted_thinking";
+}
+
+function isNoThought(block: Fields): boolean {
+  return !isThought(block);
+}
+
+/** The parts, unless they do not fit the message as it is now: then nothing of them may be sent. */
+function fittingParts(message: AssistantMessage, data: readonly unknown[]): readonly ReplyPart[] | undefined {
+  const parts = oldAnthropicParts(message, data) ?? data;
+  if (parts.length === 0 || !parts.every(isReplyPart)) return undefined;
+  const blocks = parts.flatMap((part) => part.blocks);
+  const texts = (of: "text" | "thinking") =>
+    blocks.flatMap((block) => block.type === of ? [String(block[of])] : []);
+  const calls = blocks.filter(({ type }) => type === "tool_use").length;
+  const fits = calls === (message.calls?.length ?? 0) && consistsOf(message.content, texts("text")) &&
+    consistsOf(message.reasoning ?? "", texts("thinking"));
+  return fits ? parts : undefined;
+}
+
+function isReplyPart(value: unknown): value is ReplyPart {
+  return isRecord(value) && typeof value.after === "string" && isFieldsList(value.blocks) &&
+    value.digest === digestOf(value.blocks);
+}
+
+/** Gives each call the id that the server takes for it: letters, digits, `_` and `-`, each once. */
+class WireIds {
+  readonly #ids = new Map<string, string>();
+  readonly #taken = new Set<string>();
+
+  of(id: string): string {
+    const known = this.#ids.get(id);
+    if (known !== undefined) return known;
+    const plain = id.replace(/[^A-Za-z0-9_-]/g, "_") || "_";
+    let wire = plain;
+    for (let n = 2; this.#taken.has(wire); n++) wire = `${plain}_${n}`;
+    this.#ids.set(id, wire);
+    this.#taken.add(wire);
+    return wire;
+  }
+}
+
+/** The content blocks of a user's message as JSON texts. */
+function userBlocks(message: UserMessage, vision: boolean): readonly string[] {
+  const blocks = contentBlocks(message, vision);
+  return blocks.length > 0 ? blocks : [EMPTY];
+}
+
+function resultBlock(message: ToolMessage, vision: boolean, ids: WireIds): string {
+  const content = contentBlocks(message, vision);
+  const id = JSON.stringify(ids.of(message.callId));
+  return `{"type":"tool_result","tool_use_id":${id}${
+    content.length > 0 ? `,"content":[${content.join(",")}]` : ""
+  }}`;
+}
+
+/** The content blocks of an assistant's message: as the parts have them, else its text, then its calls. */
+function assistantBlocks(
+  { content, calls = [] }: AssistantMessage,
+  parts: readonly ReplyPart[] | undefined,
+  ids: WireIds,
+): readonly string[] {
+  if (!parts) return [...texts(content), ...calls.map((call) => callBlock(call, ids))];
+  const left = calls.values();
+  return parts.flatMap(({ blocks }) => blocks).flatMap((block) => {
+    if (block.type === "text") return texts(String(block.text));
+    const call = block.type === "tool_use" ? left.next().value : undefined;
+    return [call ? callBlock(call, ids) : JSON.stringify(block)];
+  });
+}
+
+/** The arguments go back as the text that came, so that no number changes its form. */
+function callBlock(call: ToolCall, ids: WireIds): string {
+  const id = JSON.stringify(ids.of(call.id));
+  const name = JSON.stringify(wireName(call.name));
+  return `{"type":"tool_use","id":${id},"name":${name},"input":${wireArguments(call.arguments)}}`;
+}
+
+function contentBlocks(message: UserMessage | ToolMessage, vision: boolean): readonly string[] {
+  const images = vision ? message.images ?? [] : [];
+  return [...texts(visibleText(message, vision)), ...images.map(imageBlock)];
+}
+
+/** A block of this text; none where the server would refuse it because nothing can be seen in it. */
+function texts(text: string): readonly string[] {
+  return text.trim() === "" ? [] : [textBlock(safeText(text))];
+}
+
+function textBlock(text: string): string {
+  return JSON.stringify({ type: "text", text });
+}
+
+function imageBlock({ mime, data }: ImagePart): string {
+  return JSON.stringify({ type: "image", source: { type: "base64", media_type: mime, data } });
+}
+
+/** The facts a request body depends on besides the conversation. */
+interface BodyOptions {
+  readonly entry: ProviderEntry;
+  readonly model: ModelInfo;
+  readonly thinking: Thinking;
+  /** Fields that the user adds to every body. */
+  readonly extra: Fields;
+  /** MCP servers that the model's server calls. */
+  readonly remote: readonly RemoteServer[];
+  /** Gets the digest of a request when its body is written. */
+  readonly sent: (name: string) => void;
+}
+
+/** Fields that `extra` may set and that have a place of their own. */
+const ELSEWHERE = new Set(["tools", "messages", "max_tokens", "tool_choice", "thinking", "output_config"]);
+
+/** Marks the end of what the server is to cache. */
+function cacheMark({ cache_ttl: ttl }: ProviderEntry): Fields {
+  return { type: "ephemeral", ...(ttl === "5m" ? {} : { ttl }) };
+}
+
+/** The tools of a request, those of servers behind our own. */
+function wireTools(
+  tools: readonly ToolSchema[],
+  { extra, remote }: Pick<BodyOptions, "extra" | "remote">,
+): readonly unknown[] {
+  const own = tools.map(({ name, description, parameters }) => ({
+    name: wireName(name),
+    description,
+    input_schema: inputSchema(parameters),
+  }));
+  return [...own, ...Array.isArray(extra.tools) ? extra.tools : [], ...remoteToolsets(remote)];
+}
+
+/** Everything before the messages: the same bytes for a whole conversation. */
+function head(
+  { entry, model, thinking, extra, remote }: BodyOptions,
+  system: string,
+  tools: readonly unknown[],
+): string {
+  const others = Object.entries(extra).filter(([name]) => !ELSEWHERE.has(name));
+  const fields: Fields = {
+    model: model.id,
+    stream: true,
+    ...(thinking.samples ? { temperature: entry.temperature, top_p: entry.top_p } : {}),
+    ...serverFields(remote),
+    ...Object.fromEntries(others),
+    ...(tools.length > 0 ? { tools: lastMarked(tools, entry) } : {}),
+    ...(system.trim() === "" ? {} : { system: lastMarked([{ type: "text", text: system }], entry) }),
+  };
+  return bodyHead(fields, "messages");
+}
+
+function lastMarked(blocks: readonly unknown[], entry: ProviderEntry): readonly unknown[] {
+  const last = blocks.at(-1);
+  return typeof last !== "object" ? blocks : [...blocks.slice(0, -1), {
+    ...last,
+    cache_control: cacheMark(entry),
+  }];
+}
+
+/** Fields that differ from request to request, with their leading comma. */
+function tail(
+  { entry, model, thinking, extra }: BodyOptions,
+  request: ModelRequest,
+  mayThink: boolean,
+): string {
+  return bodyTail({
+    max_tokens: maxTokens(request.maxOutputTokens ?? replyLimit(model, extra), thinking, request),
+    ...(mayThink ? thinking.fields : {}),
+    tool_choice: toolChoice(request, entry, extra.tool_choice),
+  });
+}
+
+/** The limit of a model that no table knows: every model of the last years takes this one. */
+const USUAL_LIMIT = 32_000;
+/** More is of no use in a step, and stands against the limits of an account. */
+const HIGHEST_LIMIT = 64_000;
+
+/** Tokens that a reply may have, its thoughts included: the wire wants a number in every request. */
+export function replyLimit(
+  { maxOutputTokens, outputLimit, contextWindow }: ModelInfo,
+  extra: Fields,
+): number {
+  const declared = extra.max_tokens ?? maxOutputTokens;
+  if (typeof declared === "number") return declared;
+  // Input and limit together must fit the window of many models.
+  const share = contextWindow ? Math.floor(contextWindow / 4) : Infinity;
+  return Math.max(1, Math.min(outputLimit ?? USUAL_LIMIT, HIGHEST_LIMIT, share));
+}
+
+/** A limit that a single request has is one of its answer; thoughts come on top. */
+function maxTokens(limit: number, { tokens }: Thinking, { maxOutputTokens }: ModelRequest): number {
+  return maxOutputTokens !== undefined || limit <= tokens ? limit + tokens : limit;
+}
+
+function toolChoice(
+  { toolChoice, prefix }: ModelRequest,
+  { compat }: ProviderEntry,
+  extra: unknown,
+): unknown {
+  if (prefix.tools.length === 0) return extra;
+  if (toolChoice === "none" && compat.tool_choice) return { type: "none" };
+  if (extra !== undefined) return extra;
+  if (compat.parallel_tool_calls === false) return { type: "auto", disable_parallel_tool_use: true };
+  return toolChoice === "auto" && compat.tool_choice ? { type: "auto" } : undefined;
+}
+
+/** The experimental feature of the server that connects it to MCP servers. */
+export const MCP_BETA = "mcp-client-2025-11-20";
+
+/** The field that declares MCP servers; absent without servers. */
+function serverFields(servers: readonly RemoteServer[]): Fields {
+  if (servers.length === 0) return {};
+  return {
+    mcp_servers: servers.map((server) => ({
+      type: "url",
+      url: server.url,
+      name: server.name,
+      authorization_token: tokenOf(server),
+    })),
+  };
+}
+
+/**
+ * Their tools, as entries of the list of tools. The server asks nobody before a call, so only tools that may
+ * run unasked are there.
+ */
+function remoteToolsets(servers: readonly RemoteServer[]): readonly Fields[] {
+  return servers.map((server) => ({ type: "mcp_toolset", mcp_server_name: server.name, ...choice(server) }));
+}
+
+function choice({ enabledTools, disabledTools, unasked }: RemoteServer): Fields {
+  const wanted = unasked === "all" ? enabledTools : unasked;
+  if (unasked === "all" && wanted.length === 0) {
+    return disabledTools.length > 0 ? { configs: configs(disabledTools, false) } : {};
+  }
+  const kept = wanted.filter((tool) =>
+    (enabledTools.length === 0 || enabledTools.includes(tool)) && !disabledTools.includes(tool)
+  );
+  return { default_config: { enabled: false }, configs: configs(kept, true) };
+}
+
+function configs(tools: readonly string[], enabled: boolean): Fields {
+  return Object.fromEntries(tools.map((tool) => [tool, { enabled }]));
+}
+
+/** The request bodies of one provider, which begin again when the tools of its MCP servers change. */
+export class Bodies {
+  readonly #remote: RemoteServers | undefined;
+  readonly #options: Omit<BodyOptions, "remote">;
+  #servers: readonly RemoteServer[] | undefined;
+  #buffer: RequestBuffer;
+
+  constructor(options: Omit<BodyOptions, "remote">, remote: RemoteServers | undefined) {
+    this.#options = options;
+    this.#remote = remote;
+    this.#servers = remote?.servers();
+    this.#buffer = this.#newBuffer();
+  }
+
+  get current(): RequestBuffer {
+    const servers = this.#remote?.servers();
+    if (servers !== this.#servers) {
+      this.#servers = servers;
+      this.#buffer = this.#newBuffer();
+    }
+    return this.#buffer;
+  }
+
+  #newBuffer(): RequestBuffer {
+    const remote = (this.#servers ?? []).filter(({ unasked }) => unasked === "all" || unasked.length > 0);
+    const options = { ...this.#options, remote };
+    return new RequestBuffer(({ prefix }) => new AnthropicMessages(options, prefix));
+  }
+}
+
+/** Keywords that the server refuses at the top of a schema only. */
+const COMBINERS = ["allOf", "anyOf", "oneOf"] as const;
+
+/**
+ * The schema of a tool's input as the server takes it: an object, without alternatives at its top. These are
+ * laid together there; arguments are checked against the tool's own schema anyhow.
+ */
+function inputSchema(schema: JsonSchema): JsonSchema {
+  const { allOf, anyOf, oneOf, ...rest } = schema;
+  const base = { ...rest, type: "object", properties: isRecord(rest.properties) ? rest.properties : {} };
+  return Object.entries({ allOf, anyOf, oneOf }).reduce<JsonSchema>(
+    (whole, [combiner, list]) => Array.isArray(list) ? together(whole, list, combiner === "allOf") : whole,
+    base,
+  );
+}
+
+/** Required is what all alternatives require; of `allOf` what any of them does. */
+function together(schema: JsonSchema, list: readonly unknown[], all: boolean): JsonSchema {
+  const parts = list.filter(isRecord).map((part) =>
+    COMBINERS.some((combiner) => combiner in part) ? inputSchema(part) : part
+  );
+  const properties = Object.assign({}, ...parts.map((part) => part.properties), schema.properties);
+  const [first = new Set<unknown>(), ...others] = parts.map(({ required }) => new Set(namesIn(required)));
+  const shared = others.reduce(
+    (left, right) => all ? left.union(right) : left.intersection(right),
+    first,
+  );
+  const required = [...new Set(namesIn(schema.required)).union(shared)];
+  return { ...schema, properties, ...(required.length > 0 ? { required } : {}) };
+}
+
+function namesIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The request for thinking, and the use of earlier thoughts. */
+export interface Thinking {
+  /** Fields of the request body. */
+  readonly fields: Fields;
+  /**
+   * Thoughts that are sent back: all of them, those that still stand behind the same text as when they were
+   * thought, or none.
+   */
+  readonly kept: "all" | "bound" | "none";
+  /** Tokens that it may take beside an answer. */
+  readonly tokens: number;
+  /** False when the server refuses sampling parameters beside it. */
+  readonly samples: boolean;
+  /** Experimental features of the server that it needs. */
+  readonly betas: readonly string[];
+}
+
+/** The server decides; what it thinks is kept. */
+export const UNASKED: Thinking = { fields: {}, kept: "bound", tokens: 0, samples: true, betas: [] };
+
+const NONE: Thinking = { fields: {}, kept: "none", tokens: 0, samples: true, betas: [] };
+
+/** Words about how a request asks to think; those about thoughts of earlier replies name their message. */
+const ABOUT_THINKING = /^(?!.*messages\.\d).*(?:thinking|output_config|\beffort\b)/is;
+
+/** Reports whether a model will not be asked to think in this way, which nobody could know beforehand. */
+export function isThinkingRefused({ error }: ProviderFailure): boolean {
+  return error.status === 400 && ABOUT_THINKING.test(error.message);
+}
+
+/** Lets a model that has a budget think between its calls, too; others do so anyway. */
+const INTERLEAVED = "interleaved-thinking-2025-05-14";
+
+/** Thoughts that are shown: without it newer models send them empty, and what they say between calls, too. */
+const ADAPTIVE = { type: "adaptive", display: "summarized" };
+
+/**
+ * The fields of an effort on this wire. `extra` is what the user adds to every body, which wins; `limit`
+ * what a reply may have in all.
+ */
+export function thinkingOf(
+  { entry, model: { reasoning }, effort }: KindOptions,
+  extra: Fields,
+  limit: number,
+): Thinking {
+  const style = entry.compat.thinking_style ?? styleOf(reasoning);
+  const own = style === "budget" ? withBudget(effort, reasoning, limit) : adaptive(effort, reasoning, limit);
+  const { thinking, output_config } = extra;
+  const fields = {
+    ...own.fields,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(output_config === undefined ? {} : { output_config }),
+  };
+  if (!isRecord(thinking)) return { ...own, fields };
+  if (thinking.type === "disabled") return { ...NONE, fields };
+  const budget = typeof thinking.budget_tokens === "number" ? thinking.budget_tokens : own.tokens;
+  const kept = thinking.type === "enabled" ? "all" : "bound";
+  return { ...own, fields, kept, tokens: budget, samples: false };
+}
+
+/**
+ * Models that take a budget and nothing like the highest level think by the budget; the levels that some of
+ * these have are about the length of answers.
+ */
+function styleOf(reasoning: ReasoningFacts | undefined): "adaptive" | "budget" {
+  if (reasoning === undefined) return "adaptive";
+  const { levels = [], budget, toggle } = reasoning;
+  const byLevel = levels.length > 0 && (!budget || levels.includes("max"));
+  return byLevel || !(budget || toggle) ? "adaptive" : "budget";
+}
+
+/** A model of which nothing is known is asked only when there is an effort; its thoughts are kept anyway. */
+function adaptive(level: string | undefined, reasoning: ReasoningFacts | undefined, limit: number): Thinking {
+  if (reasoning?.thinks === false) return NONE;
+  if (level === "none") return { ...NONE, fields: { thinking: { type: "disabled" } } };
+  if (level === undefined && reasoning === undefined) return UNASKED;
+  const effort = level === "minimal" ? "low" : level;
+  return {
+    fields: { thinking: ADAPTIVE, ...(effort === undefined ? {} : { output_config: { effort } }) },
+    kept: "bound",
+    tokens: tokensFor(effort, {}, limit),
+    samples: false,
+    betas: [],
+  };
+}
+
+function withBudget(
+  level: string | undefined,
+  reasoning: ReasoningFacts | undefined,
+  limit: number,
+): Thinking {
+  if (level === undefined || level === "none" || reasoning?.thinks === false) return NONE;
+  const tokens = tokensFor(level, { min: LEAST_BUDGET, ...reasoning?.budget }, limit);
+  const effort = reasoning?.levels?.includes(level) ? { output_config: { effort: level } } : {};
+  return {
+    fields: { thinking: { type: "enabled", budget_tokens: tokens }, ...effort },
+    kept: "all",
+    tokens,
+    samples: false,
+    betas: [INTERLEAVED],
+  };
+}
+
+/** The server refuses smaller ones. */
+const LEAST_BUDGET = 1024;
+
+function tokensFor(
+  level: string | undefined,
+  bounds: NonNullable<ReasoningFacts["budget"]>,
+  limit: number,
+): number {
+  return thinkingBudget(level ?? "high", bounds, limit) ?? thinkingBudget("high", bounds, limit) ?? 0;
+}

@@ -1,0 +1,213 @@
+import { contains } from "../../path/contains.ts";
+
+/** A command line ready to be spawned; `env` is the whole environment of the child. */
+export interface SpawnPlan {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** `"none"`: no network. `"filtered"`: through the proxy only. */
+export type NetworkMode = "none" | "filtered" | "open";
+
+/** Something that exists. */
+export interface MountPath {
+  readonly path: string;
+  readonly directory: boolean;
+  /** It is found again under any other path, so that the directories above it may move. */
+  readonly loose?: true;
+}
+
+/** A directory shown in place of another. */
+export interface Replacement {
+  readonly path: string;
+  readonly by: string;
+  /** Parts of the real one that stay to be read. */
+  readonly shown: readonly string[];
+  /** Parts of the real one that stay writable. */
+  readonly shared: readonly string[];
+}
+
+/** The way a command is confined, independent of the backend. All paths are absolute and real. */
+export interface JailPlan {
+  readonly writable: readonly MountPath[];
+  /** Shown although in a directory that a backend replaces, and read-only although in a writable one. */
+  readonly readable: readonly MountPath[];
+  /** Read-only although inside a writable directory. */
+  readonly protectedPaths: readonly MountPath[];
+  /** Not even readable. */
+  readonly hidden: readonly MountPath[];
+  /**
+   * Files the user does not have, removed after each command: what does not exist cannot be mounted over and
+   * so not be protected.
+   */
+  readonly mustNotAppear: readonly string[];
+  /** Stand-ins for directories that this program itself depends on. */
+  readonly replaced: readonly Replacement[];
+  /** The directory shown as `/tmp`; absent = each command gets an empty one. */
+  readonly privateTmp?: string;
+  readonly network: NetworkMode;
+  /** The way the filtering proxy is reached; needed for "filtered". */
+  readonly proxy?: ProxyAddress;
+  /** The user's home. */
+  readonly userHome?: string;
+  /** The project whose kept container a command may use; absent where it has to run in a new one. */
+  readonly project?: string;
+}
+
+/**
+ * The place where the filtering proxy listens, and what runs inside the jail to reach its socket (a command
+ * line prefix).
+ */
+export interface ProxyAddress {
+  readonly socket?: string;
+  readonly port?: number;
+  readonly forwarder?: readonly string[];
+}
+
+/** The findings of a probe. Plain data: it is kept in a file and handed to workers. */
+export interface ProbeResult {
+  readonly works: boolean;
+  /** The program, and the options it needs here. */
+  readonly program?: string;
+  readonly options?: readonly string[];
+  /** File with the filter of system calls. */
+  readonly filter?: string;
+  /** Says whether the network can be cut off. */
+  readonly network?: boolean;
+  /** Says that commands can reach the filtering proxy; absent: wherever the network can be cut off. */
+  readonly proxy?: boolean;
+  /** An empty directory, mounted over what is hidden. */
+  readonly empty?: string;
+  /** The reason why it does not work, or what is missing though it does. */
+  readonly detail?: string;
+}
+
+/** The container that commands run in instead of the system's own jail. */
+export interface ContainerSettings {
+  readonly program: ContainerProgram;
+  readonly image: string;
+  /** One container per project that stays, instead of a new one for each command. */
+  readonly kept: boolean;
+}
+
+type ContainerProgram = "podman" | "docker";
+
+/** One command to confine. */
+export interface JailedCommand {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly plan: JailPlan;
+  readonly probe: ProbeResult;
+}
+
+/** One way to confine a command. */
+export interface Backend {
+  /**
+   * Returns what decides whether an earlier probe still counts: program, its change time, kernel. Undefined =
+   * not installed.
+   */
+  fingerprint(cacheDir?: string): Promise<string | undefined>;
+  /** Contract: starts processes; writes nothing but its own files in `cacheDir`. */
+  probe(cacheDir?: string): Promise<ProbeResult>;
+  /** Contract: pure. */
+  wrap(command: JailedCommand): SpawnPlan;
+}
+
+/**
+ * The writable directories above what is protected or hidden, up to the root they belong to: whoever renames
+ * one of them takes along what is in it, and its path is free or leads to something else. Backends keep them
+ * where they are.
+ */
+export function ancestors({ writable, protectedPaths, hidden }: JailPlan): string[] {
+  const roots = writable.map((place) => place.path);
+  const found = new Set<string>();
+  for (const { path } of [...protectedPaths, ...hidden].filter((place) => !place.loose)) {
+    let directory = parentOf(path);
+    while (!found.has(directory) && roots.some((root) => directory !== root && contains(root, directory))) {
+      found.add(directory);
+      directory = parentOf(directory);
+    }
+  }
+  return [...found];
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+/** Variables that lead to sockets the jail does not show. */
+export const DANGLING = [
+  "SSH_AUTH_SOCK",
+  "DBUS_SESSION_BUS_ADDRESS",
+  "XDG_RUNTIME_DIR",
+  "WAYLAND_DISPLAY",
+  "DISPLAY",
+  "XAUTHORITY",
+];
+
+/**
+ * Capabilities that root keeps: those that let it use files of other owners inside the writable directories.
+ */
+export const ROOT_CAPABILITIES = ["DAC_OVERRIDE", "CHOWN", "FOWNER", "SETUID", "SETGID"] as const;
+
+export const isWhole = ({ path }: { readonly path: string }) => path === "/";
+
+/** One mount of a file or directory of the machine. */
+export interface BindMount {
+  readonly path: string;
+  readonly from: string;
+  readonly writable: boolean;
+}
+
+/** The mounts of a plan, outer before inner. What is hidden comes after all of them. */
+export function bindMounts(plan: JailPlan): BindMount[] {
+  const writable = plan.writable.filter((place) => !isWhole(place));
+  const covers = (path: string) => plan.writable.some((place) => contains(place.path, path));
+  const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
+  const readable = plan.readable.map((place) => place.path);
+  const kept = ancestors(plan).filter((path) => isWritable(path, writable, [...fixed, ...readable]));
+  const binds = [
+    ...writable.map(({ path }) => bind(path, true)),
+    ...plan.replaced.flatMap(({ path, by, shown, shared }) => [
+      bind(path, true, by),
+      ...shared.map((part) => bind(part, true)),
+      ...shown.map((part) => bind(part, false)),
+    ]),
+    ...[...readable, ...fixed].map((path) => bind(path, false)),
+    ...kept.map((path) => bind(path, true)),
+  ];
+  const unique = new Map(binds.map((one) => [`${one.writable}\0${one.from}\0${one.path}`, one]));
+  return [...unique.values()].sort((a, b) => a.path.length - b.path.length);
+}
+
+/** The innermost place decides, and where two are the same the one that is only to be read. */
+function isWritable(path: string, writable: readonly MountPath[], fixed: readonly string[]): boolean {
+  const depth = (places: readonly string[]) =>
+    Math.max(-1, ...places.filter((place) => contains(place, path)).map((place) => place.length));
+  return depth(writable.map((place) => place.path)) > depth(fixed);
+}
+
+function bind(path: string, writable: boolean, from = path): BindMount {
+  return { path, from, writable };
+}
+
+/** Shell text that removes the files of `$files`. It runs outside of a jail, after the command. */
+export const CLEANER = `PATH=/usr/bin:/bin:/run/current-system/sw/bin
+set -f; IFS='
+'
+for file in $files; do
+  if [ -e "$file" ] || [ -L "$file" ]; then
+    rm -rf -- "$file" && echo "reasonix: removed $file, which would have made git run other programs" >&2
+  fi
+done`;
+
+/** The kernel takes no argument of more than 128 KiB, and a character here may be three bytes there. */
+const MAX_LIST = 40_000;
+
+/** The value of `$files`: as many of these paths as one argument holds. */
+export function joinPaths(paths: readonly string[]): string {
+  const text = paths.filter((path) => !path.includes("\n")).join("\n");
+  return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));
+}

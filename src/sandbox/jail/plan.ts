@@ -1,0 +1,282 @@
+import { contains } from "../../path/contains.ts";
+import { worktreeIdOf } from "../../path/project_dir.ts";
+import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
+import { realPath } from "../../path/real_path.ts";
+import type { JailPlan, MountPath, NetworkMode, ProxyAddress, Replacement } from "./backend.ts";
+import { gitPaths } from "../mounts/git.ts";
+import { HOME_SECRETS } from "../files/workspace.ts";
+import {
+  agentSockets,
+  existingMounts,
+  neededBelowTemporary,
+  planCaches,
+  unlistedSockets,
+} from "../mounts/mounts.ts";
+
+/** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
+export interface JailScope {
+  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
+  readonly roots: readonly string[];
+  /** "read": nothing in the roots may change. */
+  readonly rootAccess?: "read";
+  /**
+   * Further directories that are shown, as far as they exist, though what is around them may not be;
+   * read-only.
+   */
+  readonly shown?: readonly string[];
+  readonly forbidRead?: readonly string[];
+  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
+  readonly denyRead?: readonly string[];
+  /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
+  readonly denyWrite?: readonly string[];
+  /** The Reasonix home: nothing in it is writable, its key files are invisible. */
+  readonly home: string;
+  readonly userHome?: string;
+  /** The directory shown as `/tmp`, kept between commands. */
+  readonly privateTmp?: string;
+  readonly network: NetworkMode;
+  readonly proxy?: ProxyAddress;
+}
+
+/**
+ * Cookies and directories of sockets that let a command have other programs act for it, relative to the
+ * user's home.
+ */
+const AGENT_FILES = [
+  ".docker/run",
+  ".docker/desktop",
+  ".colima",
+  ".orbstack/run",
+  ".rd",
+  ".lima",
+  ".gnupg/S.gpg-agent",
+  ".gnupg/S.gpg-agent.ssh",
+  ".gnupg/S.gpg-agent.extra",
+  ".local/share/containers/podman/machine",
+  ".Xauthority",
+] as const;
+
+const IN_ROOT: readonly ProtectedScope[] = ["anywhere", "root"];
+const IN_HOME: readonly ProtectedScope[] = [...IN_ROOT, "home"];
+
+function inHome(scope: JailScope, names: readonly string[]): string[] {
+  return scope.userHome === undefined ? [] : names.map((name) => `${scope.userHome}/${name}`);
+}
+
+/** The other facts about the machine. */
+export interface HostEnvironment {
+  /** The cache of the runtime, where the environment names it. */
+  readonly runtime?: string;
+  /** The place where the directories are kept that commands get instead of the user's. */
+  readonly standIns?: string;
+  /** Directories in which programs are looked up. */
+  readonly searchPath?: readonly string[];
+  /** The program that runs this one. */
+  readonly executable?: string;
+  /** Commands have the programs of an image, so they need none of the machine. */
+  readonly container?: true;
+  /** Sockets that programs of the user listen on. */
+  readonly sockets?: readonly string[];
+}
+
+/** The user's home, when it lies in a writable directory. */
+function homeWithin({ roots, userHome }: JailScope): string[] {
+  return userHome !== undefined && roots.some((root) => contains(root, userHome)) ? [userHome] : [];
+}
+
+/** The part of a plan that does not change during a session. */
+export interface FixedPlan {
+  readonly scope: JailScope;
+  /** The roots that were there at the start. */
+  readonly roots: readonly MountPath[];
+  /** Caches of tools. */
+  readonly writable: readonly MountPath[];
+  /** What was there at the start. */
+  readonly hidden: readonly MountPath[];
+  /** Programs and caches of programs; read-only although in a writable directory. */
+  readonly programs: readonly MountPath[];
+  readonly replaced: readonly Replacement[];
+  /** What commands need of the temporary directories that they do not see. */
+  readonly needed: readonly MountPath[];
+  /** Files that lead git elsewhere and were there at the start, so they are the user's. */
+  readonly redirects: readonly string[];
+}
+
+/** What is hidden by its name, whether it is there or not. */
+function toHide(scope: JailScope): string[] {
+  return [
+    ...scope.forbidRead ?? [],
+    ...HOME_SECRETS.map((name) => `${scope.home}/${name}`),
+    ...inHome(scope, AGENT_FILES),
+  ];
+}
+
+/** Looks the directories up. */
+export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
+  const { roots, userHome } = scope;
+  const { searchPath = [], executable } = host;
+  const needed = host.container ? [] : neededBelowTemporary({ userHome, searchPath, executable });
+  const sockets = existingMounts(host.sockets ?? []).map((place) => place.path);
+  const caches = planCaches({
+    userHome,
+    roots,
+    runtime: host.runtime,
+    standIns: host.standIns,
+    executable,
+    online: scope.network === "open",
+  });
+  return {
+    scope,
+    roots: existingMounts(roots),
+    writable: caches.writable,
+    hidden: existingMounts([
+      ...toHide(scope),
+      ...unlistedSockets(sockets, { roots, userHome, shown: needed.map((place) => place.path) }),
+    ]),
+    programs: [...caches.protectedPaths, ...programs(scope, searchPath)],
+    needed,
+    redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((place) => place.path),
+    replaced: caches.replaced,
+  };
+}
+
+/** The same for a program that writes to its own directory only, which also stands in for caches. */
+export function lookingPlan(fixed: FixedPlan, own: string): FixedPlan {
+  const { privateTmp: _commands, proxy: _none, ...scope } = fixed.scope;
+  const standIn = (path: string) => {
+    const by = `${own}/${path.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-/, "")}`;
+    Deno.mkdirSync(by, { recursive: true, mode: 0o700 });
+    return by;
+  };
+  return {
+    ...fixed,
+    scope: { ...scope, rootAccess: "read", network: "none" },
+    writable: existingMounts([own]),
+    replaced: fixed.replaced.map((one) => ({ ...one, by: standIn(one.path), shared: [] })),
+  };
+}
+
+function writableRoots({ roots, rootAccess }: JailScope): readonly string[] {
+  return rootAccess === "read" ? [] : roots;
+}
+
+/**
+ * Roots that stay as they are. `/` is read-only anyhow, and commands have a `/tmp` of their own to write to.
+ */
+function readableRoots({ roots, rootAccess }: JailScope): readonly string[] {
+  return rootAccess === "read" ? roots.filter((root) => !/^\/(?:(?:private\/)?tmp)?$/.test(root)) : [];
+}
+
+/**
+ * Returns what the user starts by name, where it lies in a writable directory that is more than a project. A
+ * project's programs are the project's.
+ */
+function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] {
+  const projects = scope.roots.filter((root) => !isSystemDirectory(root, scope.userHome));
+  const paths = existingMounts([
+    ...searchPath.filter((path) => path.startsWith("/")),
+    ...scope.userHome === undefined ? [] : protectedCandidates(scope.userHome, ["programs"]),
+  ]);
+  return paths.filter(({ path }) => path !== "/" && !projects.some((root) => contains(root, path)));
+}
+
+/**
+ * The Reasonix home, unless this run's own work tree lies in it and nothing else makes it writable: not every
+ * backend can open a directory in one that is protected.
+ */
+function protectedHome({ roots, home }: JailScope): string[] {
+  const own = roots.some((root) => worktreeIdOf(realPath(home), root) !== undefined);
+  return own && !roots.some((root) => contains(root, home)) ? [] : [home];
+}
+
+/**
+ * Leaves out what is gone by now; what may not be looked at (a worker may not look at what is hidden) is
+ * believed to be there.
+ */
+function stillThere(paths: readonly MountPath[]): MountPath[] {
+  return paths.filter(({ path }) => {
+    try {
+      Deno.lstatSync(path);
+      return true;
+    } catch (error) {
+      return !(error instanceof Deno.errors.NotFound);
+    }
+  });
+}
+
+/** What was there at the start and still is, and what has come since. */
+function hiddenNow({ scope, hidden }: FixedPlan): MountPath[] {
+  const now = new Map(stillThere(hidden).map((place) => [place.path, place]));
+  const come = existingMounts([...toHide(scope), ...agentSockets(scope.userHome)]);
+  for (const place of come) if (!now.has(place.path)) now.set(place.path, place);
+  return [...now.values()];
+}
+
+/**
+ * Of what rules refuse, that which is not hidden already. A root stays: commands would have nowhere to be.
+ */
+function withoutHidden(
+  hidden: readonly MountPath[],
+  denied: readonly MountPath[],
+  roots: readonly string[],
+): MountPath[] {
+  const directories = [...hidden, ...denied].filter((place) => place.directory).map((place) => place.path);
+  const known = new Set(hidden.map((place) => place.path));
+  return denied.filter(({ path }) =>
+    !known.has(path) && !roots.some((root) => contains(path, root)) &&
+    !directories.some((directory) => directory !== path && contains(directory, path))
+  );
+}
+
+/** A command that only reads, or works in an agent's own work tree, gets a new container. */
+function keptProject({ roots: [project], rootAccess, home }: JailScope): { project?: string } {
+  return project === undefined || rootAccess === "read" || contains(home, project) ? {} : { project };
+}
+
+/** Paths that rules refuse to read or to edit, as they are now. */
+interface DeniedMounts {
+  readonly read: readonly MountPath[];
+  readonly write: readonly MountPath[];
+}
+
+const NOTHING_DENIED: DeniedMounts = { read: [], write: [] };
+
+/**
+ * The plan for the next command. Protected paths are looked up each time: the command before may have made
+ * one.
+ */
+export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DENIED): JailPlan {
+  const { scope } = fixed;
+  const roots = writableRoots(scope);
+  const paths = roots.map(gitPaths);
+  const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
+  const hidden = hiddenNow(fixed);
+  const candidates = [
+    ...scope.roots.flatMap((root) => protectedCandidates(root, IN_ROOT)),
+    ...homeWithin(scope).flatMap((home) => protectedCandidates(home, IN_HOME)),
+    ...paths.flatMap((git) => git.protectedPaths),
+  ];
+  return {
+    writable: [
+      ...stillThere(scope.rootAccess === "read" ? fixed.writable : [...fixed.roots, ...fixed.writable]),
+      ...existingMounts(paths.flatMap((git) => git.writable)),
+    ],
+    readable: [
+      ...existingMounts([...readable, ...scope.shown ?? []]),
+      ...stillThere(fixed.needed).filter(({ path }) => !roots.some((root) => contains(root, path))),
+    ],
+    protectedPaths: [
+      ...existingMounts([...candidates, ...protectedHome(scope)]),
+      ...fixed.programs,
+      ...denied.write,
+    ],
+    replaced: fixed.replaced,
+    mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
+    hidden: [...hidden, ...withoutHidden(hidden, denied.read, scope.roots)],
+    network: scope.network,
+    ...(scope.userHome === undefined ? {} : { userHome: scope.userHome }),
+    ...keptProject(scope),
+    ...(scope.privateTmp === undefined ? {} : { privateTmp: scope.privateTmp }),
+    ...(scope.proxy === undefined ? {} : { proxy: scope.proxy }),
+  };
+}

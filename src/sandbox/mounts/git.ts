@@ -1,0 +1,201 @@
+import { contains } from "../../path/contains.ts";
+import { exists, readSmallText } from "../../path/probe.ts";
+import { realPath } from "../../path/real_path.ts";
+
+/**
+ * The facts that the jail needs about the repository of a writable root. Absolute paths; some may not exist.
+ */
+interface GitPaths {
+  /**
+   * The place where git must be able to write although it lies outside: the shared directory of a linked work
+   * tree, a submodule's own.
+   */
+  readonly writable: readonly string[];
+  /** Settings and files that make git run programs. */
+  readonly protectedPaths: readonly string[];
+  /**
+   * Files that make git take its settings from somewhere else. They cannot be protected while they do not
+   * exist.
+   */
+  readonly redirects: readonly string[];
+}
+
+const NOTHING: GitPaths = { writable: [], protectedPaths: [], redirects: [] };
+
+/** Directories looked into when repositories are looked for. */
+const MAX_DIRECTORIES = 300;
+const MAX_DEPTH = 4;
+/** Packages may come as repositories, which nobody works in. */
+const SKIPPED: ReadonlySet<string> = new Set(["node_modules", "target", "dist", "build"]);
+
+/** Directories below this one, nearest first, of which `isWanted` says so; those are not entered. */
+function below(
+  directory: string,
+  isWanted: (path: string) => boolean,
+  skip: (name: string) => boolean,
+): string[] {
+  const wanted: string[] = [];
+  let level = [directory];
+  let left = MAX_DIRECTORIES;
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0 && left > 0; depth++) {
+    const next: string[] = [];
+    for (const path of level) {
+      if (left-- <= 0) break;
+      for (const { name, isDirectory } of entriesOf(path)) {
+        const inner = `${path}/${name}`;
+        if (!isDirectory || skip(name)) continue;
+        (isWanted(inner) ? wanted : next).push(inner);
+      }
+    }
+    level = next;
+  }
+  return wanted;
+}
+
+function isRepository(path: string): boolean {
+  return ["HEAD", "hooks", "config"].some((name) => exists(`${path}/${name}`));
+}
+
+/** Repository directories of submodules and their submodules; their names may have slashes. */
+function modulesOf(directory: string): string[] {
+  const found = below(`${directory}/modules`, isRepository, () => false);
+  return found.flatMap((path) => [path, ...modulesOf(path)]);
+}
+
+/**
+ * Returns what makes git run programs for a repository's directory: what is there to be protected, and what
+ * must not be made.
+ */
+function programs(directory: string): Pick<GitPaths, "protectedPaths" | "redirects"> {
+  const linked = namesIn(`${directory}/worktrees`).map((name) => `${directory}/worktrees/${name}`);
+  const directories = [directory, ...[directory, ...linked].flatMap(modulesOf)];
+  const settings = linked.map((path) => `${path}/config.worktree`);
+  return {
+    protectedPaths: [
+      ...directories.flatMap((path) => [`${path}/hooks`, `${path}/config`, `${path}/config.worktree`]),
+      ...settings,
+    ],
+    redirects: [
+      ...directories.flatMap((path) => [`${path}/commondir`, `${path}/config.worktree`]),
+      ...directories.map((path) => `${path}/hooks`).filter((path) => !exists(path)),
+      ...settings,
+    ],
+  };
+}
+
+/** The directory a `.git` file leads to. */
+function leadsTo(root: string): string | undefined {
+  const target = /^gitdir: (.+)$/m.exec(textOf(`${root}/.git`))?.[1];
+  return target && realPath(target.startsWith("/") ? target : `${root}/${target}`);
+}
+
+/**
+ * The directory a `.git` file leads to, if that directory agrees: a linked work tree and its repository name
+ * each other. A file that a stranger's archive brought can only name one of the two.
+ */
+function linkedWorktree(root: string): { directory: string; common: string } | undefined {
+  try {
+    const directory = leadsTo(root);
+    if (directory === undefined) return undefined;
+    if (realPath(textOf(`${directory}/gitdir`).trim()) !== realPath(`${root}/.git`)) {
+      return undefined;
+    }
+    const common = realPath(`${directory}/${textOf(`${directory}/commondir`).trim()}`);
+    return contains(`${common}/worktrees`, directory) ? { directory, common } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same for a submodule, whose repository lies among those of the one around it. */
+function submodule(root: string): string | undefined {
+  try {
+    const directory = leadsTo(root);
+    if (directory === undefined || !/\/\.git\/(?:.*\/)?modules\//.test(directory)) return undefined;
+    const tree = /^[ \t]*worktree[ \t]*=[ \t]*"?([^"\n]+)/m.exec(textOf(`${directory}/config`))
+      ?.[1]?.trim();
+    if (tree === undefined) return undefined;
+    return realPath(tree.startsWith("/") ? tree : `${directory}/${tree}`) === realPath(root)
+      ? directory
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What was there when a root was first looked at: what a command makes later is as much its own as the rest
+ * of the files.
+ */
+const nested = new Map<string, readonly string[]>();
+
+function nestedRepositories(root: string): readonly string[] {
+  let found = nested.get(root);
+  if (found === undefined) {
+    found = below(
+      root,
+      (path) => exists(`${path}/.git`),
+      (name) => name.startsWith(".") || SKIPPED.has(name),
+    );
+    nested.set(root, found);
+  }
+  return found;
+}
+
+/**
+ * Looks at the repositories of a root, the one it belongs to and those in it; costs little where there is
+ * none.
+ */
+export function gitPaths(root: string): GitPaths {
+  const all = [
+    repositoryAt(root, true),
+    ...nestedRepositories(root).map((path) => repositoryAt(path, false)),
+  ];
+  return {
+    writable: all.flatMap((paths) => paths.writable),
+    protectedPaths: all.flatMap((paths) => paths.protectedPaths),
+    redirects: all.flatMap((paths) => paths.redirects),
+  };
+}
+
+/** `outer`: what lies outside of the directory is opened for it. */
+function repositoryAt(root: string, outer: boolean): GitPaths {
+  let info: Deno.FileInfo;
+  try {
+    info = Deno.lstatSync(`${root}/.git`);
+  } catch {
+    return NOTHING;
+  }
+  const directory = `${root}/.git`;
+  if (info.isDirectory) return { writable: [], ...programs(directory) };
+  const linked = outer ? linkedWorktree(root) : undefined;
+  if (linked !== undefined) {
+    const { protectedPaths, redirects } = programs(linked.common);
+    const pointers = [`${linked.directory}/gitdir`, `${linked.directory}/commondir`];
+    return {
+      writable: [linked.common],
+      protectedPaths: [directory, ...protectedPaths, ...pointers],
+      redirects,
+    };
+  }
+  const own = outer ? submodule(root) : undefined;
+  if (own === undefined) return { ...NOTHING, protectedPaths: [directory] };
+  const { protectedPaths, redirects } = programs(own);
+  return { writable: [own], protectedPaths: [directory, ...protectedPaths], redirects };
+}
+
+function textOf(path: string): string {
+  return readSmallText(path) ?? "";
+}
+
+function entriesOf(directory: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(directory)];
+  } catch {
+    return [];
+  }
+}
+
+function namesIn(directory: string): string[] {
+  return entriesOf(directory).map((entry) => entry.name);
+}

@@ -1,0 +1,317 @@
+import { contains } from "../../path/contains.ts";
+import { isSystemDirectory } from "../../path/protected.ts";
+import { realPath } from "../../path/real_path.ts";
+import type { MountPath, Replacement } from "../jail/backend.ts";
+import { runProgram } from "../../util/process.ts";
+
+/**
+ * Returns what is there of these paths, as real paths: nothing can be mounted on a path that does not exist.
+ */
+export function existingMounts(paths: Iterable<string>): MountPath[] {
+  const found = new Map<string, MountPath>();
+  for (const path of paths) {
+    try {
+      // Most candidates are absent, and finding that out is cheapest this way.
+      Deno.lstatSync(path);
+      const real = realPath(path);
+      found.set(real, { path: real, directory: Deno.statSync(real).isDirectory });
+    } catch {
+      // Not there, or a dangling link: nothing to show, hide or protect.
+    }
+  }
+  return [...found.values()];
+}
+
+/** The directories of temporary files, in the place of which commands get empty ones of their own. */
+const TEMPORARY = ["/tmp", "/var/tmp"] as const;
+
+/** What commands use without being told of it. Absolute paths, which may not exist. */
+interface CommandNeeds {
+  readonly userHome?: string | undefined;
+  /** Directories in which programs are looked up. */
+  readonly searchPath: readonly string[];
+  /** The program that runs this one, which commands may start too. */
+  readonly executable?: string | undefined;
+}
+
+/**
+ * Those of a command's needs that an empty temporary directory would hide: homes, toolchains and the runtime
+ * of a container or of a build machine often lie there. The directory itself is not among them, whatever
+ * names it.
+ */
+export function neededBelowTemporary({ userHome, searchPath, executable }: CommandNeeds): MountPath[] {
+  const absolute = [userHome ?? "", ...searchPath, executable ?? ""].filter((path) => path.startsWith("/"));
+  const below = existingMounts(absolute).filter(({ path }) =>
+    TEMPORARY.some((directory) => path !== directory && contains(directory, path))
+  );
+  return below.filter(({ path }) =>
+    !below.some((outer) => outer.path !== path && contains(outer.path, path))
+  );
+}
+
+/**
+ * The parts that commands may use of the caches in the user's home. Packages and objects that builds fetch
+ * and compile are shared with the user; what a program or a shell would run by itself is not. Data first:
+ * reviewers should be able to check the lists.
+ */
+
+/**
+ * The directories for caches of all programs. Shells and editors keep code in there, so commands get one of
+ * their own instead.
+ */
+const COMMON = [".cache", "Library/Caches"] as const;
+
+/** Of that directory, what is shared. */
+const SHARED = [
+  "pip",
+  "go-build",
+  "yarn",
+  "Yarn",
+  "pnpm",
+  "node-gyp",
+  "pypoetry/cache",
+  "pypoetry/artifacts",
+  "pdm",
+  "ccache",
+  "sccache",
+  "Mozilla.sccache",
+  "composer",
+  "coursier/v1",
+  "zig",
+] as const;
+
+/** Of that directory, what can be used but not changed: programs and models. */
+const SHOWN = [
+  "ms-playwright",
+  "ms-playwright-go",
+  "puppeteer",
+  "Cypress",
+  "electron",
+  "selenium",
+  "prisma",
+  "node",
+  "bazelisk",
+  "pypoetry/virtualenvs",
+  "huggingface",
+  "torch",
+] as const;
+
+/** Further caches that are shared, relative to the user's home. */
+const TOOLS = [
+  ".npm",
+  ".yarn/cache",
+  ".local/share/pnpm/store",
+  ".bun/install/cache",
+  ".cargo/registry",
+  ".cargo/git",
+  "go/pkg",
+  ".gradle/caches",
+  ".gradle/daemon",
+  ".gradle/wrapper",
+  ".m2/repository",
+  ".ivy2/cache",
+  ".nuget/packages",
+  ".pub-cache/hosted",
+  ".composer/cache",
+  ".hex/packages",
+  ".stack/pantry",
+  ".cabal/packages",
+] as const;
+
+/** Parts of these from which programs are started by name. */
+const STARTED = [".npm/_npx"] as const;
+/** A directory of toolchains among packages; one of them is started when the user types `go`. */
+const TOOLCHAINS = "go/pkg/mod/golang.org";
+
+/**
+ * The place where the runtime of this program keeps the code that it will run next time, unless DENO_DIR says
+ * otherwise.
+ */
+const RUNTIME = [".cache/deno", "Library/Caches/deno"] as const;
+/** Parts of it that commands may read: what a project without network depends on. */
+const RUNTIME_PACKAGES = ["npm", "remote"] as const;
+
+interface CacheSources {
+  readonly userHome?: string | undefined;
+  /** Writable directories of the user's choice. */
+  readonly roots: readonly string[];
+  /** The runtime's cache, where the environment names it. */
+  readonly runtime?: string | undefined;
+  /** The place where the directories are kept that commands get instead; absent: there is no replacing. */
+  readonly standIns?: string | undefined;
+  /** The program that runs this one, which the way to the network filter needs. */
+  readonly executable?: string | undefined;
+  /** Commands have network and can fetch what they need. */
+  readonly online: boolean;
+}
+
+interface CachePlan {
+  readonly writable: readonly MountPath[];
+  /** Read-only although in a writable directory. */
+  readonly protectedPaths: readonly MountPath[];
+  readonly replaced: readonly Replacement[];
+}
+
+/** Looks up which caches there are, and makes the directories that stand in for some. */
+export function planCaches(sources: CacheSources): CachePlan {
+  const { userHome, runtime, standIns, roots, online, executable = "" } = sources;
+  const inHome = (names: readonly string[]) =>
+    userHome === undefined ? [] : names.map((name) => `${userHome}/${name}`);
+  const shared = COMMON.flatMap((directory) => SHARED.map((name) => `${directory}/${name}`));
+  const tools = existingMounts(inHome(TOOLS));
+  const started = existingMounts([...inHome(STARTED), ...inHome(toolchains(userHome))]);
+  const own = existingMounts(runtime === undefined ? inHome(RUNTIME) : [runtime]);
+  if (standIns === undefined) {
+    // A rule about a path can be made before there is anything.
+    const here = Deno.build.os === "darwin"
+      ? inHome(shared).map(directoryAt)
+      : existingMounts(inHome(shared));
+    return { writable: [...tools, ...here], protectedPaths: [...started, ...own], replaced: [] };
+  }
+  // Who names the directory itself as writable means the real one.
+  const chosen = (path: string) =>
+    roots.some((root) => contains(root, path) && !contains(root, userHome ?? ""));
+  const common = existingMounts(inHome(COMMON)).filter(({ path }) => !chosen(path));
+  const npx = started.filter(({ path }) => path.endsWith("/_npx") && !chosen(path));
+  const replaced = [
+    ...common.map(({ path }) =>
+      replacement(path, `${standIns}/jail-cache`, { shown: SHOWN, shared: SHARED })
+    ),
+    ...npx.map(({ path }) => {
+      const shown = contains(path, executable) ? [executable.slice(path.length + 1)] : [];
+      return replacement(path, `${standIns}/jail-npx`, { shown });
+    }),
+    ...own.map(({ path }) =>
+      replacement(path, `${standIns}/jail-runtime`, online ? {} : { shown: RUNTIME_PACKAGES })
+    ),
+  ].flatMap((one) => one ?? []);
+  const gone = new Set(replaced.map(({ path }) => path));
+  return {
+    writable: tools,
+    protectedPaths: [...started, ...own].filter(({ path }) => !gone.has(path)),
+    replaced,
+  };
+}
+
+function directoryAt(path: string): MountPath {
+  return { path, directory: true };
+}
+
+function toolchains(userHome: string | undefined): string[] {
+  try {
+    return [...Deno.readDirSync(`${userHome}/${TOOLCHAINS}`)]
+      .filter(({ name }) => name.startsWith("toolchain@")).map(({ name }) => `${TOOLCHAINS}/${name}`);
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined where the directory that should stand in cannot be made: then the real one is read-only. */
+function replacement(
+  path: string,
+  by: string,
+  parts: { readonly shown?: readonly string[]; readonly shared?: readonly string[] },
+): Replacement | undefined {
+  try {
+    Deno.mkdirSync(by, { recursive: true, mode: 0o700 });
+  } catch {
+    return undefined;
+  }
+  const there = (names: readonly string[] = []) =>
+    existingMounts(names.map((name) => `${path}/${name}`)).map((place) => place.path);
+  return { path, by, shown: there(parts.shown), shared: there(parts.shared) };
+}
+
+/**
+ * Sockets of programs that act for whoever connects: key agents, containers, the desktop, editors, other
+ * terminals. A read-only mount stops nobody from connecting, and a network namespace only covers sockets
+ * without a path.
+ */
+
+/** Directories in the user's home where agents and connections make sockets while a session goes on. */
+const AGENT_DIRECTORIES = [
+  ".ssh",
+  ".ssh/agent",
+  ".gnupg",
+  ".1password",
+  ".docker/run",
+  ".docker/desktop",
+] as const;
+
+/** Directories that a jail replaces, so that nothing in them is seen. */
+const REPLACED = [...TEMPORARY, "/run", "/dev", "/proc", "/sys"];
+
+/**
+ * Looks at the kernel's list; by a program, since the runtime does not let itself be shown files of /proc.
+ */
+export async function boundSockets(): Promise<string[]> {
+  if (Deno.build.os !== "linux") return [];
+  try {
+    const { text } = await runProgram(["/bin/sh", "-c", "cat /proc/net/unix"], {
+      env: { PATH: "/usr/bin:/bin:/run/current-system/sw/bin" },
+    });
+    return socketPaths(text);
+  } catch {
+    return [];
+  }
+}
+
+/** The paths in /proc/net/unix; names that begin with @ have none. */
+function socketPaths(table: string): string[] {
+  return [...table.matchAll(/^[0-9a-f]+: (?:\S+ +){5}\d+ +(\/.*)$/gm)].map((match) => match[1] ?? "");
+}
+
+/** Sockets that variables lead to, such as SSH_AUTH_SOCK, DOCKER_HOST and TMUX. */
+export function namedSockets(env: Readonly<Record<string, string>>): string[] {
+  const found = new Set<string>();
+  for (const [name, value] of Object.entries(env)) {
+    if (name === "PATH" || value.length > 4096) continue;
+    for (const piece of value.split(/[,;:=]/)) {
+      const path = piece.replace(/^\/+/, "/");
+      if (path.startsWith("/") && isSocket(path)) found.add(path);
+    }
+  }
+  return [...found];
+}
+
+/** Sockets in the directories of agents, as they are now. */
+export function agentSockets(userHome: string | undefined): string[] {
+  return userHome === undefined ? [] : AGENT_DIRECTORIES.flatMap((name) => {
+    try {
+      return [...Deno.readDirSync(`${userHome}/${name}`)]
+        .filter((entry) => !entry.isFile && !entry.isDirectory && !entry.isSymlink)
+        .map((entry) => `${userHome}/${name}/${entry.name}`);
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** What a jail shows. Absolute paths. */
+interface Visible {
+  readonly roots: readonly string[];
+  readonly userHome?: string | undefined;
+  /** Directories that are shown although they lie in one that the jail replaces. */
+  readonly shown?: readonly string[];
+}
+
+/**
+ * Which of these a jail has to hide: those it would show. A socket in a project belongs to the project, but
+ * not in a root as wide as the home directory.
+ */
+export function unlistedSockets(sockets: readonly string[], visible: Visible): string[] {
+  const { roots, userHome, shown = [] } = visible;
+  const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
+  const covered = REPLACED.filter((directory) => !roots.some((root) => contains(root, directory)));
+  const within = (directories: readonly string[], path: string) =>
+    directories.some((directory) => contains(directory, path));
+  return sockets.filter((path) => !within(projects, path) && (within(shown, path) || !within(covered, path)));
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return Deno.statSync(path).isSocket === true;
+  } catch {
+    return false;
+  }
+}
