@@ -132,7 +132,7 @@ export abstract class WireReply implements ReplyReader {
       if (this.#events.good > 0 || this.#events.done) return;
       const text = quote(this.#raw.replace(/^:.*$/gm, ""), endpoint);
       throw protocolFailure(
-        text === "" ? message`sent an empty reply` : `sent no model reply: ${text}`,
+        text === "" ? message`sent an empty reply` : message`sent no model reply: ${text}`,
         endpoint,
       );
     }
