@@ -1,6 +1,5 @@
 import { message, ReasonixError } from "../core/mod.ts";
-import { contains } from "../path/contains.ts";
-import { absolutePath, isAbsolute, join, normalize } from "../path/lexical.ts";
+import { absolutePath, contains, isAbsolute, join, normalize } from "../path/lexical.ts";
 import { realPath } from "../path/real_path.ts";
 
 /** Looks up an environment variable. */

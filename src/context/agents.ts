@@ -1,4 +1,4 @@
-import { contains } from "../path/contains.ts";
+import { contains } from "../path/lexical.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
 import type { TrustItem } from "../trust/mod.ts";

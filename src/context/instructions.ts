@@ -1,6 +1,5 @@
 import type { Message, PreparedCall, ToolCall } from "../core/mod.ts";
-import { contains } from "../path/contains.ts";
-import { absolutePath, normalize, relativeTo } from "../path/lexical.ts";
+import { absolutePath, contains, normalize, relativeTo } from "../path/lexical.ts";
 import { exists, isDirectory, readSmallText } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 

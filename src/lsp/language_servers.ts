@@ -6,7 +6,7 @@ import type {
   ServerCapabilities,
 } from "vscode-languageserver-protocol";
 import { errorMessage, ReasonixError } from "../core/mod.ts";
-import { contains } from "../path/contains.ts";
+import { contains } from "../path/lexical.ts";
 import { exists } from "../path/probe.ts";
 import type { ServerProcess } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";

@@ -4,9 +4,8 @@
  * docs/security.md shows the table.
  */
 import type { ProtectedKind } from "../core/mod.ts";
-import { contains, foldPath } from "./contains.ts";
+import { contains, foldPath, relativeTo } from "./lexical.ts";
 import { compileGlobs, expandBraces, type GlobForm, type GlobTest } from "./glob.ts";
-import { relativeTo } from "./lexical.ts";
 
 /**
  * The place where a pattern counts from: any directory; the home directory and the top of a writable
@@ -242,10 +241,17 @@ export function protectedCandidates(directory: string, scopes: readonly Protecte
     .flatMap((parts) => expand(directory, parts));
 }
 
+/** Compiled once for all calls: every command looks for protected paths. */
+const nameTests = new Map<string, GlobTest>();
+
+function nameTest(glob: string): GlobTest {
+  let test = nameTests.get(glob);
+  if (!test) nameTests.set(glob, test = compileGlobs([glob], { dialect: "ignore" }));
+  return test;
+}
+
 function expand(directory: string, [first = "", ...rest]: readonly string[]): string[] {
-  const names = first.includes("*")
-    ? [...namesIn(directory)].filter(compileGlobs([first], { dialect: "ignore" }))
-    : [first];
+  const names = first.includes("*") ? [...namesIn(directory)].filter(nameTest(first)) : [first];
   const paths = names.map((name) => `${directory === "/" ? "" : directory}/${name}`);
   return rest.length === 0 ? paths : paths.flatMap((path) => expand(path, rest));
 }

@@ -1,6 +1,5 @@
 import { type PreparedCall, subjectOf } from "../core/mod.ts";
-import { contains } from "../path/contains.ts";
-import { absolutePath, normalize } from "../path/lexical.ts";
+import { absolutePath, contains, normalize } from "../path/lexical.ts";
 import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../path/protected.ts";
 import { RealPathCache } from "../path/real_path.ts";
 import {

@@ -1,7 +1,7 @@
 import { type LocalizedMessage, message, withRemedy } from "../core/mod.ts";
 import { literalHead, unescapeGlob } from "../path/glob.ts";
 import { exists } from "../path/probe.ts";
-import type { RuleFault, RuleParts } from "./syntax.ts";
+import type { RuleFault, RuleParts } from "./rule.ts";
 
 /** A rule is refused by no program, so that what it cannot mean has to be said. */
 interface Oddity {

@@ -1,11 +1,10 @@
 /** Permission rules: how they are written, what they mean, and what they match. */
 export { lintRule } from "./lint.ts";
-export { isFault, MAX_WEIGHT, readRule, ruleWeight } from "./syntax.ts";
-export { isProblem, parseRule } from "./rule.ts";
-export type { PolicySource, Rule, RuleList, RuleProblem, RuleText } from "./rule.ts";
+export { isFault, isProblem, MAX_WEIGHT, parseRule, readRule, ruleWeight } from "./rule.ts";
+export type { PolicySource, Rule, RuleProblem, RuleText } from "./rule.ts";
 export { ANY, firstMark, isKnown, type Match, matchPattern, ONE, SEP, STAR, toPattern } from "./pattern.ts";
-export { createPathMatcher, type PathContext, type PathForms, type PathMatcher } from "./path_matcher.ts";
-export { absoluteGlobs, literalPath, namedBy, type PathGlob } from "./path_glob.ts";
+export { absoluteGlobs, createPathMatcher, literalPath, namedBy } from "./path_rules.ts";
+export type { PathContext, PathForms, PathGlob, PathMatcher, RuleList } from "./path_rules.ts";
 export {
   coveringRule,
   deniedSubjects,

@@ -1,13 +1,12 @@
 import type { PreparedCall, ProtectedKind, ToolFamily } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
-import type { PathForms, PathMatcher } from "./path_matcher.ts";
+import type { PathForms, PathMatcher, RuleList } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
 import {
   isProblem,
   parseRule,
   type PolicySource,
   type Rule,
-  type RuleList,
   type RuleProblem,
   type RuleText,
 } from "./rule.ts";

@@ -7,7 +7,8 @@ import type {
   ReasonixError,
   ToolFamily,
 } from "../core/mod.ts";
-import type { SpawnPlan, ToolServices } from "./services/services.ts";
+import type { ToolServices } from "./services.ts";
+import type { SpawnPlan } from "./shell/process.ts";
 
 export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
 export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];

@@ -1,5 +1,5 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
-import { contains } from "../path/contains.ts";
+import { contains } from "../path/lexical.ts";
 import { isDirectory, readSmallText } from "../path/probe.ts";
 import { worktreesDir } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";

@@ -1,5 +1,5 @@
 import ts from "typescript";
-import { IgnoreRules } from "../../src/path/ignore_rules.ts";
+import { IgnoreRules } from "../../src/path/ignore_files.ts";
 import { type Edge, edgesOf } from "./edges.ts";
 
 /** A TypeScript file, parsed, with what it imports. */

@@ -46,7 +46,7 @@ export function openClient(
   return createProvider({
     entry: providerEntry({
       base_url: server.url,
-      kind: server.wire?.kind,
+      ...(server.wire ? { kind: server.wire.kind } : {}),
       ...server.wire?.entry,
       ...options.entry,
     }),

@@ -1,6 +1,6 @@
 import { type CommandRoots, commandRoots } from "../../context/mod.ts";
 import { errorMessage, formatLocation } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { type CommandFile, FileProblem, readCommandFile } from "./command_file.ts";

@@ -45,6 +45,8 @@ export function checkValue(value: unknown, schema: JsonSchema, path: KeyPath, fi
 
 function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, findings: Finding[]): void {
   for (const [name, value] of Object.entries(table)) {
+    // Programs that pass their settings as an object leave keys undefined.
+    if (value === undefined) continue;
     const known = schema.properties && Object.hasOwn(schema.properties, name)
       ? schema.properties[name]
       : undefined;

@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
 import type { SkillRoot, SkillRoots } from "./roots.ts";

@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillScope } from "./skill.ts";

@@ -1,11 +1,11 @@
 import type { ConfiguredHook, LoadedConfig } from "../../config/mod.ts";
 import { errorMessage, type LocalizedMessage, message, type NewEventOf, textFields } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { type RunPaths, secretsOf } from "../../run/mod.ts";
 import { type Jail, serverEnvironment, type Workspace } from "../../sandbox/mod.ts";
-import { loadShellProcess, loadSpawnSession, type ProcessGuard, type SpawnPlan } from "../../tool/mod.ts";
+import { loadProcesses, type ProcessGuard, type SpawnPlan } from "../../tool/mod.ts";
 import { filesOf } from "../../trust/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
@@ -393,21 +393,21 @@ const MAX_OUTPUT = 1 << 20;
 export async function runHook(plan: SpawnPlan, options: HookProcessOptions): Promise<HookRun> {
   const { cwd, guard, input, seconds, signal } = options;
   if (signal.aborted) return { kind: "aborted" };
-  const [{ spawnSession }, { ShellProcess }] = await Promise.all([loadSpawnSession(), loadShellProcess()]);
-  let child: Deno.ChildProcess;
+  const { ShellProcess } = await loadProcesses();
+  const output = new BoundedText();
+  const errors = new BoundedText();
+  let process: InstanceType<typeof ShellProcess>;
   try {
-    guard?.start();
-    child = spawnSession(plan, { cwd, guard, stdin: "piped" });
+    process = new ShellProcess(plan, {
+      cwd,
+      guard,
+      stdin: "piped",
+      onOutput: (chunk) => output.add(chunk),
+      onErrorOutput: (chunk) => errors.add(chunk),
+    });
   } catch (error) {
     return { kind: "unstarted", why: `it cannot be started: ${errorMessage(error)}` };
   }
-  const output = new BoundedText();
-  const errors = new BoundedText();
-  const process = new ShellProcess(child, {
-    guard,
-    onOutput: (chunk) => output.add(chunk),
-    onSide: (chunk) => errors.add(chunk),
-  });
   let early: HookRun | undefined;
   const end = (why: HookRun) => {
     early ??= why;
@@ -417,7 +417,7 @@ export async function runHook(plan: SpawnPlan, options: HookProcessOptions): Pro
   signal.addEventListener("abort", onAbort, { once: true });
   const clear = seconds > 0 ? after(seconds * 1000, () => end({ kind: "timeout", seconds })) : () => {};
   // A hook that does not read its input closes the pipe, which is no failure.
-  const written = feed(child.stdin, new TextEncoder().encode(input));
+  const written = feed(process.stdin, new TextEncoder().encode(input));
   try {
     const { code, signal: ended } = await process.ended;
     await written;

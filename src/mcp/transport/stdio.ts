@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { message, ReasonixError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
-import { loadServerProcess, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
+import { loadProcesses, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
@@ -211,13 +211,13 @@ export async function serverSpawner(
   spec: McpServerSpec,
   context: SpawnContext,
 ): Promise<() => ServerProcess> {
-  const { startServer } = await loadServerProcess();
+  const { ServerProcess } = await loadProcesses();
   const base = await context.environment();
   return () => {
     const env = { ...base, ...spec.env };
     const plan = { command: programOf(spec, env.PATH ?? ""), args: spec.args, env };
     try {
-      return startServer(plan, { cwd: spec.cwd, guard: context.guard });
+      return new ServerProcess(plan, { cwd: spec.cwd, guard: context.guard });
     } catch (error) {
       throw new ReasonixError(
         message`Cannot start ${spec.command}: ${error instanceof Error ? error.message : String(error)}`,

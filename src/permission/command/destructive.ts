@@ -1,6 +1,5 @@
 import type { Deed, HitLocation, KnownLocation } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
-import { absolutePath, baseName, normalize } from "../../path/lexical.ts";
+import { absolutePath, baseName, contains, normalize } from "../../path/lexical.ts";
 import { exists, isFile } from "../../path/probe.ts";
 import { deedText, placeText } from "./deeds.ts";
 import { MKTEMP_NAME } from "./expand.ts";

@@ -1,5 +1,4 @@
-import { contains } from "../../path/contains.ts";
-import { absolutePath, baseName, normalize } from "../../path/lexical.ts";
+import { absolutePath, baseName, contains, normalize } from "../../path/lexical.ts";
 import { expand, type Start } from "./expand.ts";
 import {
   affectsProgramLookup,

@@ -6,7 +6,7 @@ import {
   type ProviderTable,
 } from "../../config/mod.ts";
 import { connect } from "../wire/endpoint.ts";
-import { boundedText } from "../wire/body.ts";
+import { boundedText } from "../wire/bounded_text.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 

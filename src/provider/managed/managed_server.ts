@@ -16,6 +16,7 @@ import {
 } from "./server_files.ts";
 import type { ServerPlan } from "./server_plan.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { boundedText } from "../wire/bounded_text.ts";
 import { FileLock } from "../../util/lock.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
 import { processStart } from "../../util/process.ts";
@@ -292,13 +293,7 @@ async function get(
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(LIMIT_MS),
     });
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const bytes of response.body ?? []) {
-      text += decoder.decode(bytes, { stream: true });
-      if (text.length > LONGEST_REPLY) break;
-    }
-    return { status: response.status, text };
+    return { status: response.status, text: await boundedText(response, LONGEST_REPLY) ?? "" };
   } catch {
     return undefined;
   }

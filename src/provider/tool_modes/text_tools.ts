@@ -11,6 +11,7 @@ import type {
 } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import type { ModelInfo, ModelRequest, Provider } from "../provider.ts";
+import { ConversationStates } from "../wire/conversation_states.ts";
 import { digestOf } from "../wire/fingerprint.ts";
 import { partsFor, TEXT_CALLS } from "../wire/message_parts.ts";
 import { wrapProvider } from "../wrap.ts";
@@ -162,11 +163,7 @@ function withIds(calls: readonly TextCall[], messages: readonly Message[]): read
 
 /** A conversation as text, as far as it was written. */
 interface Written {
-  readonly prefix: Prefix;
   readonly messages: Message[];
-  /** Messages of the conversation that are written, and the last of them. */
-  count: number;
-  last: Message | undefined;
   /** Calls of the last reply by their id. */
   calls: ReadonlyMap<string, ToolCall>;
 }
@@ -180,7 +177,7 @@ interface Written {
  */
 class TextHistory {
   readonly #model: Model;
-  readonly #written = new WeakMap<readonly Message[], Written>();
+  readonly #written = new ConversationStates<Written>();
 
   constructor(model: Model) {
     this.#model = model;
@@ -188,41 +185,29 @@ class TextHistory {
 
   /** The conversation as text: the same array for the same conversation, only ever appended to. */
   messages(messages: readonly Message[], prefix: Prefix): readonly Message[] {
-    const written = this.#find(messages, prefix);
+    const begin = () => ({ messages: [], calls: new Map() });
+    const { state, added } = this.#written.read(messages, begin, prefix);
     const results: ToolMessage[] = [];
     const flush = () => {
-      if (results.length > 0) written.messages.push(resultMessage(results, written.calls, prefix.tools));
+      if (results.length > 0) state.messages.push(resultMessage(results, state.calls, prefix.tools));
       results.length = 0;
     };
-    for (; written.count < messages.length; written.count++) {
-      const message = messages[written.count];
-      if (message === undefined) break;
-      written.last = message;
+    for (const message of added) {
       if (message.role === "tool") {
         results.push(message);
         continue;
       }
       flush();
       if (message.role === "assistant") {
-        written.calls = new Map((message.calls ?? []).map((call) => [call.id, call]));
-        written.messages.push(this.#reply(message));
+        state.calls = new Map((message.calls ?? []).map((call) => [call.id, call]));
+        state.messages.push(this.#reply(message));
       } else {
         const content = escapeMarkers(message.content);
-        written.messages.push(content === message.content ? message : { ...message, content });
+        state.messages.push(content === message.content ? message : { ...message, content });
       }
     }
     flush();
-    return written.messages;
-  }
-
-  #find(messages: readonly Message[], prefix: Prefix): Written {
-    const known = this.#written.get(messages);
-    const stands = known?.prefix === prefix && known.count <= messages.length &&
-      (known.count === 0 || messages[known.count - 1] === known.last);
-    if (known && stands) return known;
-    const written: Written = { prefix, messages: [], count: 0, last: undefined, calls: new Map() };
-    this.#written.set(messages, written);
-    return written;
+    return state.messages;
   }
 
   /** A reply as the model wrote it, or with its calls in the canonical form where that is not known. */

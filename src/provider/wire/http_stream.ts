@@ -8,10 +8,9 @@ import {
   type Reported,
   reportedFailure,
 } from "../errors.ts";
-import type { ProviderDeps } from "../kind.ts";
+import type { Clock, ProviderDeps } from "../kind.ts";
 import { retryAfter } from "../retry.ts";
-import { IdleTimeout, type Limit } from "../idle_timeout.ts";
-import { requestBody } from "./body.ts";
+import { requestBody } from "./request_buffer.ts";
 
 const READ_SIZE = 64 * 1024;
 /**
@@ -214,4 +213,58 @@ function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {
     limit.ms / 1000
   } s; raise ${limit.name} of this provider for a slow model`;
   return new ProviderFailure(providerError("timeout", text), true);
+}
+
+/** A limit that is running. */
+interface Limit {
+  readonly name: string;
+  readonly ms: number;
+}
+
+/**
+ * Watches over silence in one attempt with a single timer: `touch` costs no timer of
+ * its own.
+ */
+class IdleTimeout {
+  readonly #clock: Clock;
+  readonly #onExpire: (limit: Limit) => void;
+  #limit: Limit | undefined;
+  #deadline = 0;
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, onExpire: (limit: Limit) => void) {
+    this.#clock = clock;
+    this.#onExpire = onExpire;
+  }
+
+  /** Starts a limit in place of the one before; 0 ms = none. */
+  start(limit: Limit): void {
+    this.stop();
+    if (limit.ms <= 0) return;
+    this.#limit = limit;
+    this.touch();
+    this.#arm(limit.ms);
+  }
+
+  /** Something came: the limit counts from now. */
+  touch(): void {
+    if (this.#limit !== undefined) this.#deadline = this.#clock.now() + this.#limit.ms;
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#limit = undefined;
+  }
+
+  #arm(ms: number): void {
+    this.#cancel = this.#clock.after(ms, () => {
+      const limit = this.#limit;
+      if (limit === undefined) return;
+      const left = this.#deadline - this.#clock.now();
+      if (left > 0) return this.#arm(left);
+      this.stop();
+      this.#onExpire(limit);
+    });
+  }
 }

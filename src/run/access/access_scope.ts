@@ -8,7 +8,7 @@ import {
   type LoadOptions,
 } from "../../config/mod.ts";
 import { formatLocation, message, type NewEventOf, ReasonixError } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import { existingRealPath } from "../../path/real_path.ts";

@@ -17,7 +17,7 @@ import {
   ReasonixError,
   textFields,
 } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import {

@@ -5,7 +5,7 @@ import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../.
 import type { Jail } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
-  loadServerProcess,
+  loadProcesses,
   loadSymbolEdits,
   type ProcessGuard,
   type ServerProcess,
@@ -176,10 +176,10 @@ async function startJailed(
   { name, root }: { readonly name: string; readonly root: string },
   { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {
-  const [jail, { startServer }] = await Promise.all([openJail(), loadServerProcess()]);
+  const [jail, { ServerProcess }] = await Promise.all([openJail(), loadProcesses()]);
   if (!jail.confined && !scope.full) throw new ReasonixError("There is no jail for language servers");
   const own = `${projectDir(cacheDirectory(paths), root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
   await Deno.mkdir(own, { recursive: true, mode: 0o700 });
   const plan = jail.onlyLooking(own).wrap(argv, { cwd: root });
-  return startServer({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });
+  return new ServerProcess({ ...plan, env: { ...plan.env, ...env } }, { cwd: root, guard });
 }

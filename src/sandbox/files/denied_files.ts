@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { type GlobTest, literalHead, unescapeGlob } from "../../path/glob.ts";
 import { protectedForms } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";

@@ -1,6 +1,14 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { contains, containsOnDisk, foldPath, IGNORES_CASE } from "../../path/contains.ts";
-import { absolutePath, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
+import {
+  absolutePath,
+  contains,
+  containsOnDisk,
+  foldPath,
+  IGNORES_CASE,
+  normalize,
+  type PathBase,
+  requireFilePath,
+} from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { isSystemDirectory } from "../../path/protected.ts";

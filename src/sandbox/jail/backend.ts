@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 
 /** A command line ready to be spawned; `env` is the whole environment of the child. */
 export interface SpawnPlan {

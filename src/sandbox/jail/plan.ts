@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";

@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { realPath } from "../../path/real_path.ts";
 

@@ -1,4 +1,4 @@
-import { contains } from "../../path/contains.ts";
+import { contains } from "../../path/lexical.ts";
 import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
 import type { MountPath, Replacement } from "../jail/backend.ts";

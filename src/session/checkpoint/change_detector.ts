@@ -1,4 +1,4 @@
-import { IgnoreScope, isTelling } from "../../path/ignore_scope.ts";
+import { IgnoreScope, isTelling } from "../../path/ignore_files.ts";
 import { relativeTo } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { findGit, gitEnvironment, runProgram } from "../../util/process.ts";

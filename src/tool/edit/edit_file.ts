@@ -1,7 +1,6 @@
 import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { commitText, writesDenied } from "../file/commit.ts";
-import { resolveWrite, statRegularOrNothing, type Target } from "../file/target.ts";
-import { loadText, requireSeen } from "../file/text_file.ts";
+import { loadText, requireSeen, resolveWrite, statRegularOrNothing, type Target } from "../file/text_file.ts";
 import { applyEdit, type Edit } from "./match_strategies.ts";
 
 /** One edit out of the arguments of an edit tool. */

@@ -6,8 +6,7 @@ import { encodeText, type Encoding, encodingName } from "../text/encoding.ts";
 import { eolStyle } from "../text/eol.ts";
 import { failure, type FileChange, insteadOfWriting, type ToolContext, type ToolResult } from "../tool.ts";
 import { osReason } from "./os_reason.ts";
-import type { ExistingFile, Target } from "./target.ts";
-import { stampOf, type TextFile } from "./text_file.ts";
+import { type ExistingFile, stampOf, type Target, type TextFile } from "./text_file.ts";
 
 const IS_WINDOWS = Deno.build.os === "windows";
 

@@ -11,7 +11,7 @@ import {
   type WorkspacePolicy,
 } from "../tool.ts";
 import { type LinePort, readLines, tell } from "./line_process.ts";
-import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
+import type { HostMessage, SeenChanges, ToolMessage } from "./process_host.ts";
 
 export interface ToolProcessDeps {
   /** Makes the path policy from the plain data that the host was given. */

@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { compileGlobs, expandBraces } from "../../path/glob.ts";
-import { IgnoreRules } from "../../path/ignore_rules.ts";
+import { IgnoreRules } from "../../path/ignore_files.ts";
 
 /** The files of a search that count, by name. */
 export interface PathFilter {

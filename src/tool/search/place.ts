@@ -1,8 +1,7 @@
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
-import { checkedPath, kindOf } from "../file/target.ts";
+import { checkedPath, kindOf } from "../file/text_file.ts";
 import { errorResult, failure, type ToolContext, type ToolResult } from "../tool.ts";
-import { below } from "./path_filter.ts";
-import { searchRoot } from "./path_filter.ts";
+import { below, searchRoot } from "./path_filter.ts";
 
 /** The directory or file a search tool was pointed at. All paths are real, with `/` between names. */
 export interface Target {

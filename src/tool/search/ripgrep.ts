@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { contains } from "../../path/contains.ts";
-import { IgnoreScope } from "../../path/ignore_scope.ts";
+import { contains } from "../../path/lexical.ts";
+import { IgnoreScope } from "../../path/ignore_files.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";

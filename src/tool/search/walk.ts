@@ -1,4 +1,4 @@
-import { IgnoreScope, isTelling } from "../../path/ignore_scope.ts";
+import { IgnoreScope, isTelling } from "../../path/ignore_files.ts";
 
 /** Options of a walk through a tree. All paths are absolute and real, with `/` between names. */
 export interface WalkOptions {

@@ -1,5 +1,7 @@
 import { freeSpace } from "../../util/free_space.ts";
-import type { FreeSpace } from "../services/services.ts";
+
+/** Bytes that programs can still write on the volume of a directory; undefined where nobody can tell. */
+export type FreeSpace = (folder: string) => Promise<number | undefined>;
 
 /** The limits of a command on the disks it can write to. */
 export interface DiskLimits {

@@ -1,5 +1,5 @@
 /** glob against `rg --files` and picomatch, on a tree with names and ignore files of every kind. */
-import { findFiles } from "../../../src/tool/search/find_files.ts";
+import { findFiles } from "../../../src/tool/builtin/glob/glob.ts";
 import picomatch from "picomatch";
 import { findRipgrep } from "../../../src/tool/search/ripgrep.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

@@ -1,5 +1,5 @@
 /** Both engines and glob against the real ripgrep, on more than 10,000 files with nested ignore files. */
-import { findFiles } from "../../../src/tool/search/find_files.ts";
+import { findFiles } from "../../../src/tool/builtin/glob/glob.ts";
 import { readFilter } from "../../../src/tool/search/path_filter.ts";
 import { findRipgrep } from "../../../src/tool/search/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../src/tool/search/search_content.ts";

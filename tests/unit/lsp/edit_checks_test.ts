@@ -1,5 +1,5 @@
 import { loadLsp } from "../../../src/lsp/mod.ts";
-import { loadServerProcess } from "../../../src/tool/mod.ts";
+import { loadProcesses } from "../../../src/tool/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import type { FakeBehaviour } from "../../support/fake_language_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
@@ -9,7 +9,7 @@ const SERVER = new URL("../../support/fake_language_server.ts", import.meta.url)
 /** A project with one server; `edit` writes a file as a tool does, and returns what its result would say. */
 async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20_000 } = {}) {
   const { EditChecks, LanguageServers, serverSpecs } = await loadLsp();
-  const { startServer } = await loadServerProcess();
+  const { ServerProcess } = await loadProcesses();
   const temp = await makeTempDir();
   const gone: string[] = [];
   const args = ["run", "-A", "--no-config", "--quiet", SERVER, JSON.stringify(behaviour)];
@@ -20,7 +20,7 @@ async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20
     find: () => Deno.execPath(),
     spawn: ({ root }, [command = "", ...words]) => {
       const plan = { command, args: words, env: Deno.env.toObject() };
-      return Promise.resolve(startServer(plan, { cwd: root, guard: undefined }));
+      return Promise.resolve(new ServerProcess(plan, { cwd: root, guard: undefined }));
     },
     givenUp: (name, why) => gone.push(`${name}: ${why}`),
   });

@@ -1,5 +1,5 @@
 import { compileGlobs, compileRanked, expandBraces, type GlobDialect } from "../../../src/path/glob.ts";
-import { IgnoreRules } from "../../../src/path/ignore_rules.ts";
+import { IgnoreRules } from "../../../src/path/ignore_files.ts";
 import { createPathMatcher } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { randomFrom, soakSize } from "../../support/seed.ts";

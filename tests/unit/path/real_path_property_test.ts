@@ -1,6 +1,5 @@
 import fc from "fast-check";
-import { contains, containsOnDisk, foldPath } from "../../../src/path/contains.ts";
-import { normalize, splitPath } from "../../../src/path/lexical.ts";
+import { contains, containsOnDisk, foldPath, normalize, splitPath } from "../../../src/path/lexical.ts";
 import { existingRealPath, realPath, RealPathCache } from "../../../src/path/real_path.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { SEED } from "../../support/seed.ts";

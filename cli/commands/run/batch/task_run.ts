@@ -17,12 +17,7 @@ import {
   sessionPaths,
   type SessionState,
 } from "../../../../src/session/mod.ts";
-import {
-  loadShellProcess,
-  loadSpawnSession,
-  type ProcessGuard,
-  type SpawnPlan,
-} from "../../../../src/tool/mod.ts";
+import { loadProcesses, type ProcessGuard, type SpawnPlan } from "../../../../src/tool/mod.ts";
 import { writeFileAtomic } from "../../../../src/util/atomic_write.ts";
 import { isRecord, parseJson } from "../../../../src/util/json.ts";
 import { LineSplitter } from "../../../../src/util/lines.ts";
@@ -186,8 +181,7 @@ async function runChild(
   { parts, onSpending }: { readonly parts: TaskRunDeps; readonly onSpending: OnSpending },
 ): Promise<TaskOutcome> {
   const { paths, guard, signal } = parts;
-  const { spawnSession } = await loadSpawnSession();
-  const { ShellProcess } = await loadShellProcess();
+  const { ShellProcess } = await loadProcesses();
   const brokeOff = (how: string): TaskOutcome => ({
     reason: "terminated",
     answer: "",
@@ -208,17 +202,19 @@ async function runChild(
   };
   const [lines, remarks] = [new LineSplitter(), new TextDecoder()];
   const plan = { ...ownProgram(args), env: Deno.env.toObject() };
-  const child = spawnSession(plan, { cwd: paths.cwd, guard, stdin: "piped" });
-  const process = new ShellProcess(child, {
+  const process = new ShellProcess(plan, {
+    cwd: paths.cwd,
     guard,
+    stdin: "piped",
     lasting: true,
     onOutput: (chunk) => lines.push(chunk).forEach(takeLine),
-    onSide: (chunk) => errors = (errors + remarks.decode(chunk, { stream: true })).slice(-MAX_ERROR_OUTPUT),
+    onErrorOutput: (chunk) =>
+      errors = (errors + remarks.decode(chunk, { stream: true })).slice(-MAX_ERROR_OUTPUT),
   });
   const stop = () => void process.kill(STOP_MS);
   signal.addEventListener("abort", stop, { once: true });
   // A process that ended before it had read everything gives the reason.
-  const fed = ReadableStream.from([new TextEncoder().encode(prompt)]).pipeTo(child.stdin).catch(() => {});
+  const fed = ReadableStream.from([new TextEncoder().encode(prompt)]).pipeTo(process.stdin).catch(() => {});
   const [{ code, signal: by }] = await Promise.all([process.ended, fed]);
   signal.removeEventListener("abort", stop);
   if (!result) {
@@ -271,13 +267,12 @@ async function runCheck(
   cwd: string,
   { guard, signal }: TaskRunDeps,
 ): Promise<Omit<CheckResult, "command">> {
-  const { spawnSession } = await loadSpawnSession();
-  const { ShellProcess } = await loadShellProcess();
+  const { ShellProcess } = await loadProcesses();
   const decoder = new TextDecoder();
   let [output, late] = ["", false];
   const onOutput = (chunk: Uint8Array) =>
     output = (output + decoder.decode(chunk, { stream: true })).slice(-MAX_CHECK_OUTPUT);
-  const process = new ShellProcess(spawnSession(plan, { cwd, guard }), { guard, onOutput });
+  const process = new ShellProcess(plan, { cwd, guard, onOutput });
   const stop = () => void process.kill();
   const notLate = after(CHECK_LIMIT_MS, () => {
     late = true;

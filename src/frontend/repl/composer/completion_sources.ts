@@ -219,7 +219,7 @@ function itemOfPath(path: string): CompletionItem[] {
 
 /** What the ignore files say about the entries of a directory. */
 async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]> {
-  const { IgnoreScope } = await import("../../../path/ignore_scope.ts");
+  const { IgnoreScope } = await import("../../../path/ignore_files.ts");
   const scope = IgnoreScope.above(`${directory}/any`, directory);
   return (name, isDirectory) =>
     name === ".git" || name === "node_modules" || scope.ignores(`${directory}/${name}`, name, isDirectory);

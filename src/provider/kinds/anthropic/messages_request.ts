@@ -2,7 +2,6 @@ import type { ProviderEntry } from "../../../config/mod.ts";
 import type {
   AssistantMessage,
   ImagePart,
-  JsonSchema,
   Message,
   Prefix,
   ToolCall,
@@ -17,6 +16,7 @@ import { thinkingBudget } from "../../model/model_info.ts";
 import type { ModelInfo, ModelRequest, ReasoningFacts } from "../../provider.ts";
 import { type RemoteServer, type RemoteServers, tokenOf } from "../../remote/remote_server.ts";
 import { digestOf, Fingerprint } from "../../wire/fingerprint.ts";
+import { flatSchema } from "../../wire/json_schema.ts";
 import {
   bodyHead,
   bodyTail,
@@ -294,7 +294,7 @@ function wireTools(
   const own = tools.map(({ name, description, parameters }) => ({
     name: wireName(name),
     description,
-    input_schema: inputSchema(parameters),
+    input_schema: flatSchema(parameters),
   }));
   return [...own, ...Array.isArray(extra.tools) ? extra.tools : [], ...remoteToolsets(remote)];
 }
@@ -440,41 +440,6 @@ export class Bodies {
     const options = { ...this.#options, remote };
     return new RequestBuffer(({ prefix }) => new AnthropicMessages(options, prefix));
   }
-}
-
-/** Keywords that the server refuses at the top of a schema only. */
-const COMBINERS = ["allOf", "anyOf", "oneOf"] as const;
-
-/**
- * The schema of a tool's input as the server takes it: an object, without alternatives at its top. These are
- * laid together there; arguments are checked against the tool's own schema anyhow.
- */
-function inputSchema(schema: JsonSchema): JsonSchema {
-  const { allOf, anyOf, oneOf, ...rest } = schema;
-  const base = { ...rest, type: "object", properties: isRecord(rest.properties) ? rest.properties : {} };
-  return Object.entries({ allOf, anyOf, oneOf }).reduce<JsonSchema>(
-    (whole, [combiner, list]) => Array.isArray(list) ? together(whole, list, combiner === "allOf") : whole,
-    base,
-  );
-}
-
-/** Required is what all alternatives require; of `allOf` what any of them does. */
-function together(schema: JsonSchema, list: readonly unknown[], all: boolean): JsonSchema {
-  const parts = list.filter(isRecord).map((part) =>
-    COMBINERS.some((combiner) => combiner in part) ? inputSchema(part) : part
-  );
-  const properties = Object.assign({}, ...parts.map((part) => part.properties), schema.properties);
-  const [first = new Set<unknown>(), ...others] = parts.map(({ required }) => new Set(namesIn(required)));
-  const shared = others.reduce(
-    (left, right) => all ? left.union(right) : left.intersection(right),
-    first,
-  );
-  const required = [...new Set(namesIn(schema.required)).union(shared)];
-  return { ...schema, properties, ...(required.length > 0 ? { required } : {}) };
-}
-
-function namesIn(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The request for thinking, and the use of earlier thoughts. */

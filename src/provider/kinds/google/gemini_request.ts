@@ -29,7 +29,7 @@ import {
 } from "../../wire/message_parts.ts";
 import { oldGoogleParts } from "../../wire/old_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
-import { subsetSchema } from "../../wire/schema/schema_subset.ts";
+import { subsetSchema } from "../../wire/json_schema.ts";
 import type { Adaptation } from "../../wire/streaming_provider.ts";
 
 export const KIND = "google";

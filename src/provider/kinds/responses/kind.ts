@@ -4,6 +4,7 @@ import type { Endpoint, ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { ModelInfo, ModelRequest, Provider } from "../../provider.ts";
 import type { RemoteServer } from "../../remote/remote_server.ts";
+import { ConversationStates } from "../../wire/conversation_states.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
@@ -220,15 +221,11 @@ interface Continuation {
   readonly messages: number;
 }
 
-/** The state of one conversation. */
+/** What is known of one conversation. */
 interface Known {
   readonly digest: Fingerprint;
   readonly callIds: Set<string>;
-  count: number;
-  last: Message | undefined;
   continuation: Continuation | undefined;
-  /** Messages up to which the server has forgotten its replies. */
-  forgotten: number;
 }
 
 /**
@@ -239,7 +236,7 @@ interface Known {
  */
 class StoredReplies {
   readonly #model: ModelInfo;
-  readonly #conversations = new WeakMap<readonly Message[], Known>();
+  readonly #conversations = new ConversationStates<Known>();
 
   constructor(model: ModelInfo) {
     this.#model = model;
@@ -262,36 +259,24 @@ class StoredReplies {
 
   /** The server does not have what the last request went on from; older replies are gone as well. */
   forget(request: ModelRequest): void {
-    const known = this.#read(request);
-    known.forgotten = known.count;
-    known.continuation = undefined;
+    this.#read(request).continuation = undefined;
   }
 
   #read({ messages }: ModelRequest): Known {
-    const found = this.#conversations.get(messages);
-    const goesOn = found !== undefined && found.count <= messages.length &&
-      (found.count === 0 || messages[found.count - 1] === found.last);
-    const known: Known = goesOn ? found : {
+    const { state, added } = this.#conversations.read(messages, () => ({
       digest: new Fingerprint(),
       callIds: new Set(),
-      count: 0,
-      last: undefined,
       continuation: undefined,
-      forgotten: 0,
-    };
-    if (!goesOn) this.#conversations.set(messages, known);
-    for (; known.count < messages.length; known.count++) {
-      const message = messages[known.count];
-      if (message === undefined) break;
-      const stored = known.count < known.forgotten ? undefined : this.#stored(message);
-      if (stored?.after === known.digest.value) {
-        known.continuation = { id: stored.id, messages: known.count + 1 };
+    }));
+    for (const [at, message] of added.entries()) {
+      const stored = this.#stored(message);
+      if (stored?.after === state.digest.value) {
+        state.continuation = { id: stored.id, messages: messages.length - added.length + at + 1 };
       }
-      if (message.role === "assistant") message.calls?.forEach(({ id }) => known.callIds.add(id));
-      for (const text of textsOf(message)) known.digest.add(`${text}\0`);
-      known.last = message;
+      if (message.role === "assistant") message.calls?.forEach(({ id }) => state.callIds.add(id));
+      for (const text of textsOf(message)) state.digest.add(`${text}\0`);
     }
-    return known;
+    return state;
   }
 
   #stored(message: Message): StoredReply | undefined {

@@ -4,7 +4,7 @@ import { type ProviderFailure, reportedFailure, statusIn } from "../../errors.ts
 import { remoteCallChunk, type RemoteServers } from "../../remote/remote_server.ts";
 import type { Fields } from "../../wire/message_parts.ts";
 import { type Channel, readUsage, type ReplyContext, WireReply } from "../../wire/wire_reply.ts";
-import { withoutNulls } from "../../wire/schema/strict.ts";
+import { withoutNulls } from "../../wire/json_schema.ts";
 import { ASKS, KIND } from "./responses_request.ts";
 
 /** The facts of its request that a reply of this wire needs in addition. */

@@ -29,7 +29,7 @@ import {
   wireName,
 } from "../../wire/message_parts.ts";
 import { oldResponsesItems } from "../../wire/old_parts.ts";
-import { strictSchema } from "../../wire/schema/strict.ts";
+import { strictSchema } from "../../wire/json_schema.ts";
 
 /** The kind of the parts of this wire. */
 export const KIND = "responses";

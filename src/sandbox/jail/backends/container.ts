@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { contains } from "../../../path/contains.ts";
+import { contains } from "../../../path/lexical.ts";
 import {
   type Backend,
   type BindMount,

@@ -1,4 +1,4 @@
-import { contains } from "../../../path/contains.ts";
+import { contains } from "../../../path/lexical.ts";
 import {
   ancestors,
   type Backend,

@@ -13,8 +13,16 @@ import {
   writesDenied,
 } from "../../file/commit.ts";
 import { osReason } from "../../file/os_reason.ts";
-import { resolveWrite, statRegular, statRegularOrNothing, type Target } from "../../file/target.ts";
-import { decodeReversible, loadBytes, type LoadedFile, requireUnchanged } from "../../file/text_file.ts";
+import {
+  decodeReversible,
+  loadBytes,
+  type LoadedFile,
+  requireUnchanged,
+  resolveWrite,
+  statRegular,
+  statRegularOrNothing,
+  type Target,
+} from "../../file/text_file.ts";
 import { decodeText, type Encoding } from "../../text/encoding.ts";
 import { failure, type FileChange, type ToolContext, type ToolResult } from "../../tool.ts";
 import { type StagedFile, stageFile, writeFileAtomic } from "../../../util/atomic_write.ts";

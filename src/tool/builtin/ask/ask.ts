@@ -1,4 +1,4 @@
-import type { Question } from "../../services/services.ts";
+import type { Question } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 

@@ -1,18 +1,17 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
-import type { SpawnPlan } from "../../services/services.ts";
+import { contains } from "../../../path/lexical.ts";
+import { isDirectory, isFile } from "../../../path/probe.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
-import { DIRECTORY_MARK, findShell, type Shell } from "../../shell/find_shell.ts";
 import { describeJob, jobText } from "../../shell/jobs/job_tools.ts";
 import { LiveOutput, OutputStore } from "../../shell/output_store.ts";
-import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
-import { spawnSession } from "../../shell/spawn_session.ts";
-import { leftOff, workingDirectory } from "../../shell/working_directory.ts";
+import { type ProcessEnd, ShellProcess, type SpawnPlan } from "../../shell/process.ts";
 import {
   type Arguments,
   errorResult,
   failure,
   type ToolContext,
   type ToolResult,
+  type ToolSettings,
   writesHint,
 } from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
@@ -131,11 +130,12 @@ class Foreground {
     };
     const decoder = new TextDecoder();
     const guard = services?.shell?.guard;
-    const child = new ShellProcess(spawnSession(plan, { cwd: this.cwd, guard }), {
+    const child = new ShellProcess(plan, {
+      cwd: this.cwd,
       guard,
       onOutput: (chunk) => output(chunk),
       ...(this.#reporting
-        ? { onSide: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
+        ? { onErrorOutput: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
         : {}),
     });
     using _watch = this.#watchDisk(child);
@@ -274,5 +274,154 @@ async function startJob(
     content: [describeJob(news.view), ...(text === "" ? [] : [text])].join("\n"),
     summary: `${id} ${news.view.status}`,
     ...(truncated ? { truncated } : {}),
+  };
+}
+
+interface WorkingDirectory {
+  readonly path: string;
+  /** Says whether where the command leaves off matters to the next one. */
+  readonly lasting: boolean;
+  /** To be told to the model. */
+  readonly note?: string;
+}
+
+/** The directory a command starts in: the one asked for, else where the last command left off. */
+async function workingDirectory(context: ToolContext, wanted: unknown): Promise<WorkingDirectory> {
+  const memory = context.services?.shell;
+  if (typeof wanted === "string" && wanted !== "") {
+    const path = await context.paths.read(wanted);
+    if (!isDirectory(path)) {
+      throw new ReasonixError(`Cannot run in ${wanted}: it is not a directory`, {
+        remedy: "name an existing directory",
+      });
+    }
+    if (!(await isInside(context, path))) {
+      throw new ReasonixError(`Cannot run in ${wanted}: it is outside the workspace`, {
+        remedy: "leave workdir out and use absolute paths in the command",
+      });
+    }
+    return { path, lasting: false };
+  }
+  if (memory?.cwd === undefined) return { path: context.cwd, lasting: memory !== undefined };
+  if (isDirectory(memory.cwd)) return { path: memory.cwd, lasting: true };
+  const note = `[${memory.cwd} is gone; ran in ${context.cwd}]`;
+  delete memory.cwd;
+  return { path: context.cwd, lasting: true, note };
+}
+
+/**
+ * Remembers where a command left off, as long as that is inside the workspace; returns what the model should
+ * know.
+ */
+async function leftOff(context: ToolContext, folder: string): Promise<string | undefined> {
+  const memory = context.services?.shell;
+  if (!memory || !folder.startsWith("/")) return undefined;
+  if (folder === (memory.cwd ?? context.cwd)) return undefined;
+  const before = memory.cwd ?? await Deno.realPath(context.cwd);
+  if (folder === before) return undefined;
+  if (await isInside(context, folder)) {
+    memory.cwd = folder;
+    return `[now in ${folder}]`;
+  }
+  return `[${folder} is outside the workspace; the next command starts in ${before} again]`;
+}
+
+/** Inside the working directory, or in another directory that tools may write to. */
+async function isInside(context: ToolContext, folder: string): Promise<boolean> {
+  const [root, real] = await Promise.all([
+    Deno.realPath(context.cwd),
+    Deno.realPath(folder).catch(() => folder),
+  ]);
+  if (contains(root, real)) return true;
+  return await context.paths.write(real).then(() => true, () => false);
+}
+
+/** A shell and how a command is given to it. */
+interface Shell {
+  readonly kind: "posix" | "powershell";
+  readonly path: string;
+  /**
+   * The argument vector that runs a command; `reporting` also reports where it left off (see {@linkcode
+   * DIRECTORY_MARK}).
+   */
+  argv(command: string, reporting: boolean): string[];
+}
+
+/** On standard error: everything after this is the directory in which the command ended, not output. */
+const DIRECTORY_MARK = "\u001e";
+
+// By way of a variable, so that the command has no arguments and its syntax errors show nothing but its own
+// text.
+const TAKE = `REASONIX_LINE=$1; set --;`;
+const RUN = `eval "$REASONIX_LINE";`;
+
+// Both streams go through one pipe, so that lines keep their order; the other pipe carries the directory. The
+// command runs without the descriptor of that second pipe, and `exit` inside it still runs the trap.
+const REPORTING =
+  `${TAKE} exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { ${RUN} } 9>&-`;
+const PLAIN = `exec 2>&1; ${TAKE} ${RUN}`;
+
+// The console's own code page would garble everything that is not ASCII.
+const UTF8 =
+  "[Console]::OutputEncoding = [Text.UTF8Encoding]::new($false); $OutputEncoding = [Console]::OutputEncoding; ";
+const EXIT = "\nif ($null -ne $LASTEXITCODE) { exit $LASTEXITCODE } elseif (-not $?) { exit 1 }";
+
+const known = new Map<string, Shell>();
+
+/** The shell of the settings: a given path, else the preferred one, else what the system has. */
+function findShell(settings: ToolSettings["shell"], searchPath: string): Shell {
+  const key = `${settings.prefer}\0${settings.path ?? ""}\0${searchPath}`;
+  const found = known.get(key) ?? look(settings, searchPath);
+  known.set(key, found);
+  return found;
+}
+
+function look(settings: ToolSettings["shell"], searchPath: string): Shell {
+  const windows = Deno.build.os === "windows";
+  const names = candidates(settings.prefer, windows);
+  if (settings.path) return shellAt(settings.path);
+  for (const name of names) {
+    const path = inSearchPath(name, searchPath, windows);
+    if (path !== undefined) return shellAt(path);
+  }
+  throw new ReasonixError(`Cannot find a shell (looked for ${names.join(", ")})`, {
+    remedy: "set [tools.shell] path in the configuration",
+  });
+}
+
+function candidates(prefer: ToolSettings["shell"]["prefer"], windows: boolean): string[] {
+  if (prefer === "bash") return ["bash", "sh"];
+  if (prefer === "pwsh") return ["pwsh", "powershell"];
+  if (prefer === "powershell") return ["powershell", "pwsh"];
+  return windows ? ["pwsh", "powershell"] : ["bash", "sh"];
+}
+
+function inSearchPath(name: string, searchPath: string, windows: boolean): string | undefined {
+  const usual = windows ? [] : ["/bin", "/usr/bin", "/usr/local/bin"];
+  for (const folder of [...usual, ...searchPath.split(windows ? ";" : ":")]) {
+    // A relative directory would let the workspace choose the shell.
+    if (!/^(?:\/|[A-Za-z]:)/.test(folder)) continue;
+    const path = windows ? `${folder}\\${name}.exe` : `${folder}/${name}`;
+    if (isFile(path)) return path;
+  }
+  return undefined;
+}
+
+function shellAt(path: string): Shell {
+  const name = path.replace(/^.*[\\/]/, "").toLowerCase();
+  if (/^(?:pwsh|powershell)/.test(name)) {
+    return {
+      kind: "powershell",
+      path,
+      argv: (
+        command,
+      ) => [path, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", UTF8 + command + EXIT],
+    };
+  }
+  const shell = /^bash/.test(name) ? [path, "--noprofile", "--norc"] : [path];
+  return {
+    kind: "posix",
+    path,
+    argv: (command, reporting) => [...shell, "-c", reporting ? REPORTING : PLAIN, "bash", command],
   };
 }

@@ -1,9 +1,10 @@
+import { compileGlobs, expandBraces } from "../../../path/glob.ts";
+import { isDirectory } from "../../../path/probe.ts";
+import { below, readFilter, splitRoot } from "../../search/path_filter.ts";
 import { reported, searchTarget, shown } from "../../search/place.ts";
-import { splitRoot } from "../../search/path_filter.ts";
-import { findFiles } from "../../search/find_files.ts";
+import { walkFiles } from "../../search/walk.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
-import { isDirectory } from "../../../path/probe.ts";
 
 const DEFAULT_LIMIT = 200;
 
@@ -61,4 +62,104 @@ function nothing(pattern: string, rest: string, root: string): string {
     ? ""
     : `; a pattern without / looks in one directory only, **/${pattern} looks in all`;
   return `No files match ${pattern}${hint}`;
+}
+
+export interface FindOptions {
+  /** Absolute and real, like `cwd`. */
+  readonly root: string;
+  readonly cwd: string;
+  readonly hidden: (path: string) => boolean;
+  readonly signal: AbortSignal;
+  readonly ignoreCase?: boolean;
+}
+
+/** A walk over a slow or endless tree ends with what it has. */
+const DEADLINE_MS = 20_000;
+
+/**
+ * Files matching a glob pattern, newest first, then by name. Parts of the pattern that start with `!` leave
+ * out; all count from the root.
+ */
+export async function findFiles(
+  pattern: string,
+  options: FindOptions,
+): Promise<{ readonly files: string[]; readonly timedOut: boolean }> {
+  const filter = readFilter([pattern.replace(/^(?:\.\/)+/, "")], []);
+  const patterns = filter.include.length > 0 ? filter.include : ["**"];
+  const matches = compileGlobs(patterns, { dialect: "search", ignoreCase: options.ignoreCase });
+  const unwanted = filter.exclude.length > 0
+    ? compileGlobs(filter.exclude, { dialect: "search" })
+    : undefined;
+  const { root } = options;
+  const spelled = patterns.flatMap((each) => expandBraces(each) ?? ["**"]);
+  const start = options.ignoreCase ? root || "/" : startFolder(spelled, root);
+  const skip = root.endsWith("/") ? root.length : root.length + 1;
+  const deepest = deepestLevel(spelled);
+  const mayMatch = options.ignoreCase ? undefined : nameTest(spelled);
+  const files: { readonly path: string; readonly modified: number }[] = [];
+  const { timedOut } = await walkFiles(
+    {
+      ...options,
+      root: start,
+      deadline: Date.now() + DEADLINE_MS,
+      wanted: (folder, name) => {
+        if (mayMatch && !mayMatch(name)) return false;
+        const relative = (folder + name).slice(skip);
+        return matches(relative) && !unwanted?.(relative);
+      },
+      prune: (path) => below(path, root).split("/").length >= deepest,
+    },
+    (path) => void files.push({ path, modified: modifiedAt(path) }),
+  );
+  files.sort((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1));
+  return { files: files.map((file) => file.path), timedOut };
+}
+
+function modifiedAt(path: string): number {
+  try {
+    return Deno.lstatSync(path).mtime?.getTime() ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * A test of a name alone that all matches pass, and few other files: the plain text a pattern ends with.
+ * Undefined when some pattern says nothing of the end.
+ */
+function nameTest(patterns: readonly string[]): ((name: string) => boolean) | undefined {
+  const found = patterns.map((pattern) => /[^/*?()[\]{}!+@\\|"]*$/.exec(pattern)?.[0] ?? "");
+  if (!found.every((end) => /[^.]/.test(end))) return undefined;
+  const [only = "", ...others] = new Set(found);
+  if (others.length === 0) return (name) => name.endsWith(only);
+  return (name) => name.endsWith(only) || others.some((end) => name.endsWith(end));
+}
+
+/** The deepest existing directory that all patterns share in plain text. */
+function startFolder(patterns: readonly string[], root: string): string {
+  const heads = patterns.map((pattern) => {
+    const parts = pattern.split("/");
+    const special = parts.findIndex((part) => /[*?[\]{}()!+@|\\]/.test(part) || part === "..");
+    return parts.slice(0, special < 0 ? parts.length - 1 : special);
+  });
+  const first = heads[0] ?? [];
+  const same = first.findIndex((part, index) => heads.some((head) => head[index] !== part));
+  const shared = (same < 0 ? first : first.slice(0, same)).filter((part) => part !== "");
+  for (let depth = shared.length; depth > 0; depth--) {
+    const folder = `${root}/${shared.slice(0, depth).join("/")}`;
+    try {
+      if (Deno.lstatSync(folder).isDirectory) return folder;
+    } catch {
+      continue;
+    }
+  }
+  return root || "/";
+}
+
+/** Returns how many names the longest match can have. */
+function deepestLevel(patterns: readonly string[]): number {
+  const levels = patterns.map((pattern) =>
+    pattern.includes("**") || pattern.includes("(") ? Infinity : pattern.split("/").length
+  );
+  return Math.max(...levels);
 }

@@ -1,4 +1,4 @@
-import type { HistoryHit, HistoryPiece, HistoryPort } from "../../services/services.ts";
+import type { HistoryHit, HistoryPiece, HistoryPort } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 

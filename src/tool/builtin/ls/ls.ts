@@ -1,4 +1,4 @@
-import { IgnoreScope, isTelling } from "../../../path/ignore_scope.ts";
+import { IgnoreScope, isTelling } from "../../../path/ignore_files.ts";
 import { reported, searchTarget, shown } from "../../search/place.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";

@@ -2,7 +2,7 @@ import memoryText from "./description.md" with { type: "text" };
 import forgetText from "./forget.md" with { type: "text" };
 import rememberText from "./remember.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
-import type { MemoryKind } from "../../services/services.ts";
+import type { MemoryKind } from "../../services.ts";
 import { type Arguments, failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
 
 export const MEMORY = defineBuiltin({

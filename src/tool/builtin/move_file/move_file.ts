@@ -1,8 +1,8 @@
-import { contains } from "../../../path/contains.ts";
+import { contains } from "../../../path/lexical.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { parentOf, writesDenied } from "../../file/commit.ts";
 import { osReason } from "../../file/os_reason.ts";
-import { resolveWrite, statRegular, type Target } from "../../file/target.ts";
+import { resolveWrite, statRegular, type Target } from "../../file/text_file.ts";
 import type { FileChange, ToolContext, ToolResult } from "../../tool.ts";
 
 export async function moveFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {

@@ -1,8 +1,15 @@
 import { ReasonixError } from "../../../core/mod.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
 import { osReason } from "../../file/os_reason.ts";
-import { decodeRemembering, readBytes, stampOf } from "../../file/text_file.ts";
-import { type ExistingFile, resolveRead, statRegular, type Target } from "../../file/target.ts";
+import {
+  decodeRemembering,
+  type ExistingFile,
+  readBytes,
+  resolveRead,
+  stampOf,
+  statRegular,
+  type Target,
+} from "../../file/text_file.ts";
 import { detectEncoding, type Encoding, encodingName } from "../../text/encoding.ts";
 import { type EolStyle, eolStyle } from "../../text/eol.ts";
 import { failure, type ToolContext, type ToolResult, type Truncation } from "../../tool.ts";

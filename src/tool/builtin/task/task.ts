@@ -1,4 +1,4 @@
-import type { AgentPort, AgentReport, AgentTask } from "../../services/services.ts";
+import type { AgentPort, AgentReport, AgentTask } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { keepEnds, spillPath } from "../../truncation.ts";
 import { saveFile } from "../../../util/atomic_write.ts";

@@ -1,7 +1,7 @@
 import todoWriteText from "./description.md" with { type: "text" };
 import todoReadText from "./todo_read.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { checklist, progressOf, type TodoItem } from "../../services/services.ts";
+import { checklist, progressOf, type TodoItem } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 
 export const TODO_WRITE = defineBuiltin({

@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import type { GoalReport } from "../../services/services.ts";
+import type { GoalReport } from "../../services.ts";
 import { failure } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 

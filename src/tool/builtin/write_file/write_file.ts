@@ -1,6 +1,12 @@
 import { commitText, type TextChange, writesDenied } from "../../file/commit.ts";
-import { resolveWrite, statRegularOrNothing, type Target } from "../../file/target.ts";
-import { loadText, requireSeen, type TextFile } from "../../file/text_file.ts";
+import {
+  loadText,
+  requireSeen,
+  resolveWrite,
+  statRegularOrNothing,
+  type Target,
+  type TextFile,
+} from "../../file/text_file.ts";
 import { withEolsOf } from "../../edit/text_edit.ts";
 import { encodeText, encodingName } from "../../text/encoding.ts";
 import type { ToolContext, ToolResult } from "../../tool.ts";

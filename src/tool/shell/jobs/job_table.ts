@@ -1,18 +1,60 @@
-import type {
-  FreeSpace,
-  JobChange,
-  Jobs,
-  JobSpec,
-  JobUpdate,
-  JobView,
-  ProcessGuard,
-} from "../../services/services.ts";
+import type { EventBodies } from "../../../core/event_schema.ts";
 import { CappedFile } from "../capped_file.ts";
-import { DiskWatch } from "../disk_watch.ts";
-import { ShellProcess } from "../process.ts";
-import { spawnSession } from "../spawn_session.ts";
+import { DiskWatch, type FreeSpace } from "../disk_watch.ts";
+import { type ProcessGuard, ShellProcess, type SpawnPlan } from "../process.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
+
+export type JobChange = Readonly<EventBodies["job.change"]>;
+
+/** A background command as the model and front ends see it. */
+export interface JobView {
+  readonly id: string;
+  readonly command: string;
+  readonly status: "running" | "exited" | "killed";
+  readonly exitCode?: number;
+  readonly signal?: string;
+  /** The reason why it was ended, when nobody asked for that. */
+  readonly reason?: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  /** File with everything the job printed. */
+  readonly outputFile: string;
+}
+
+/** The output of a job since the last look. */
+export interface JobUpdate {
+  readonly view: JobView;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Bytes that were passed over because there were too many. */
+  readonly skipped: number;
+  /** Bytes since the last look that were not kept, because the disk is full. */
+  readonly dropped: number;
+}
+
+export interface JobSpec {
+  readonly command: string;
+  /** The spawned program, as the jail made it. */
+  readonly plan: SpawnPlan;
+  readonly cwd: string;
+  /** Directory for the output. */
+  readonly dir: string;
+  /** Megabytes that must stay free on the disks of both directories; 0: none. */
+  readonly minFreeDiskMb: number;
+}
+
+/** The background commands of a session; they end with it. */
+export interface Jobs {
+  start(spec: JobSpec): JobView;
+  list(): readonly JobView[];
+  get(id: string): JobView | undefined;
+  /** Output since the last call for this job. */
+  news(id: string): JobUpdate | undefined;
+  /** Resolves when the job has ended or the time is over. */
+  ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Ends the job and its children. */
+  kill(id: string): Promise<JobView | undefined>;
+}
 
 const encoder = new TextEncoder();
 
@@ -141,11 +183,7 @@ export class JobTable implements Jobs {
   #spawn(spec: JobSpec, file: CappedFile, onOutput: (chunk: Bytes) => void): ShellProcess {
     try {
       const { guard } = this.#options;
-      return new ShellProcess(spawnSession(spec.plan, { cwd: spec.cwd, guard }), {
-        guard,
-        lasting: true,
-        onOutput,
-      });
+      return new ShellProcess(spec.plan, { cwd: spec.cwd, guard, lasting: true, onOutput });
     } catch (error) {
       file[Symbol.dispose]();
       throw error;

@@ -1,5 +1,5 @@
-import type { Jobs, JobUpdate, JobView } from "../../services/services.ts";
-import { cleanText, decodeOutput } from "../decode_output.ts";
+import type { Jobs, JobUpdate, JobView } from "./job_table.ts";
+import { cleanText, decodeOutput } from "../output_store.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { type Cut, DEFAULT_CAPS, keepEnds, keepTail, whereFullText } from "../../truncation.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
 import type { JsonSchema } from "../../../../src/core/mod.ts";
-import { subsetSchema } from "../../../../src/provider/wire/schema/schema_subset.ts";
+import { subsetSchema } from "../../../../src/provider/wire/json_schema.ts";
 
 Deno.test("schema subset keeps what servers read as it is", () => {
   const schema: JsonSchema = {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { strictSchema } from "../../../../src/provider/wire/schema/strict.ts";
+import { strictSchema } from "../../../../src/provider/wire/json_schema.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { refusalOf } from "../../../support/wires/responses_rules.ts";
 

@@ -1,4 +1,4 @@
-import { strictSchema, withoutNulls } from "../../../../src/provider/wire/schema/strict.ts";
+import { strictSchema, withoutNulls } from "../../../../src/provider/wire/json_schema.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const object = (properties: Record<string, unknown>, required: string[] = [], more = {}) => ({

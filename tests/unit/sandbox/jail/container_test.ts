@@ -3,7 +3,6 @@ import type { JailPlan } from "../../../../src/sandbox/jail/backend.ts";
 import { containerBackend } from "../../../../src/sandbox/jail/backends/container.ts";
 import { looksJailDenied } from "../../../../src/sandbox/jail/jail.ts";
 import { ShellProcess } from "../../../../src/tool/shell/process.ts";
-import { spawnSession } from "../../../../src/tool/shell/spawn_session.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import { contained, containerStore, IMAGE, podman } from "../../../support/containers.ts";
 import { type Ground, ground } from "../support.ts";
@@ -206,7 +205,7 @@ for (const kept of [false, true]) {
           cwd: g.ws,
         },
       );
-      const child = new ShellProcess(spawnSession(plan, { cwd: g.ws }), { onOutput: () => {} });
+      const child = new ShellProcess(plan, { cwd: g.ws, onOutput: () => {} });
       await until(async () => await exists(`${g.ws}/far`) && await exists(`${g.ws}/near`));
       await child.kill();
       assert((await child.ended).code !== 0);
@@ -228,7 +227,7 @@ for (const kept of [false, true]) {
       const jail = await jailOf(g, kept);
       const line = "trap 'echo asked > asked; exit 3' TERM; touch ready; while :; do sleep 0.02; done";
       const plan = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
-      const child = new ShellProcess(spawnSession(plan, { cwd: g.ws }), { onOutput: () => {} });
+      const child = new ShellProcess(plan, { cwd: g.ws, onOutput: () => {} });
       await until(() => exists(`${g.ws}/ready`));
       await child.kill(20_000);
       assertEquals((await child.ended).code, 3);

@@ -1,4 +1,4 @@
-import { decodeOutput } from "../../../../src/tool/shell/decode_output.ts";
+import { decodeOutput } from "../../../../src/tool/shell/output_store.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const CASES: readonly (readonly [string, readonly (string | number[])[], string | undefined])[] = [

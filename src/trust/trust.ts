@@ -1,12 +1,12 @@
-import { errorMessage, ReasonixError } from "../core/mod.ts";
-import { join, relativeTo } from "../path/lexical.ts";
-import { isFile, sortedEntries } from "../path/probe.ts";
+import { errorMessage, formatLocation, ReasonixError, type SourceLocation } from "../core/mod.ts";
+import type { Texts } from "../i18n/mod.ts";
+import { contains, join, relativeTo } from "../path/lexical.ts";
+import { isFile, readSmallText, sortedEntries } from "../path/probe.ts";
 import { worktreeIdOf } from "../path/project_dir.ts";
 import { realPath } from "../path/real_path.ts";
-import { canonicalJson } from "../util/json.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
+import { canonicalJson } from "../util/json.ts";
 import { FileLock } from "../util/lock.ts";
-import { filesOf, type TrustItem } from "./item.ts";
 
 /** The decisions about a set of items. */
 export interface TrustReport {
@@ -194,4 +194,157 @@ function fileFinder(project: string): (path: string) => boolean {
     if (found === undefined) known.set(path, found = isFile(path));
     return found;
   };
+}
+
+/**
+ * Repository content that stays without effect until the user trusts exactly this content: one provider, MCP
+ * server, hook, shell, command, skill, agent, verify command, or the permission grants of one file. The kind,
+ * the name, the definition and the contents of the files are the key of a decision.
+ */
+export interface TrustItem {
+  /** The kind, such as "plugin", "hook", "command", "skill"; "widening" for the grants of a file. */
+  readonly kind: string;
+  /** The name by which the user knows it. */
+  readonly name: string;
+  /**
+   * Everything that decides what would run: command, arguments, environment, URL. Plain JSON; the order of
+   * keys does not count. It may hold secrets. Of an entry of a configuration file its canonical text as
+   * written, without replaced variables.
+   */
+  readonly definition: unknown;
+  /** Absolute paths of the repository's files that it runs; an item whose file is missing is not trusted. */
+  readonly files?: readonly string[];
+  /** Absolute paths that its words name. Files of the project among them count like `files`. */
+  readonly paths?: readonly string[];
+  readonly place: SourceLocation;
+  /** The reason why an entry needs trust, for people: "it would …". */
+  readonly reason?: string;
+  /** All facts for people, without values that may be secrets. Absent: the reason and the definition. */
+  readonly lines?: readonly string[] | undefined;
+  /** Places of values that may be secrets in the file. */
+  readonly hidden?: readonly SourceLocation[] | undefined;
+  /** The single permissions that the item grants. */
+  readonly grants?: readonly PermissionGrant[];
+}
+
+/** One permission that a project would grant beyond the user's. */
+export interface PermissionGrant {
+  /** The setting, such as `permissions.allow`. */
+  readonly key: string;
+  /** The value that would count; of a directory its real path, so that a link cannot lead elsewhere later. */
+  readonly value: string;
+  /** Continues "it would be allowed to", for people. */
+  readonly words: string;
+  readonly place: SourceLocation;
+}
+
+/** An entry of a configuration file that needs trust. */
+export interface TrustEntry extends Pick<TrustItem, "kind" | "name" | "paths"> {
+  readonly written: unknown;
+  /** Called only when the facts are shown, which most runs never do. */
+  readonly describe: () => Pick<TrustItem, "lines" | "hidden"> & { readonly reason: string };
+}
+
+/** Makes the item of an entry of the project in `cwd`. Paths, place and facts are found on first use. */
+export function entryItem(
+  { kind, name, written, paths = [], describe }: TrustEntry,
+  { cwd, place }: { readonly cwd: string; readonly place: () => SourceLocation },
+): TrustItem & { readonly reason: string } {
+  const definition = canonicalJson(written);
+  let described: ReturnType<TrustEntry["describe"]> | undefined;
+  const facts = () => described ??= describe();
+  return {
+    kind,
+    name,
+    definition,
+    get paths() {
+      const words = definition.match(/[^\s"'[\]{},:=]+/g) ?? [];
+      const named = words.map((word) => word.startsWith("/") ? word : `${cwd}/${word}`);
+      return [...new Set([...named, ...paths])];
+    },
+    get place() {
+      return place();
+    },
+    get reason() {
+      return facts().reason;
+    },
+    get lines() {
+      return facts().lines;
+    },
+    get hidden() {
+      return facts().hidden;
+    },
+  };
+}
+
+/** Lists the files whose contents are part of an item. */
+export function filesOf(
+  { files = [], paths = [] }: TrustItem,
+  project: string,
+  isThere: (path: string) => boolean = isFile,
+): string[] {
+  return [...files, ...paths.filter((path) => contains(project, path) && isThere(path))];
+}
+
+type TrustTexts = Texts["overlay"]["trust"];
+
+/** Describes an item for `reasonix trust`: a heading, and a line for each fact. */
+export function describeItem(item: TrustItem): string[] {
+  const { kind, name, place, reason = "", definition, grants } = item;
+  if (!grants) {
+    return [`${kind} ${name}  ${formatLocation(place)}`, ...item.lines ?? [reason, String(definition)]];
+  }
+  return [
+    `${name} would allow without a question, below your own deny and ask rules:`,
+    ...grants.map(({ words, value, place }) => `${words}  ${value}  ${formatLocation(place)}`),
+  ];
+}
+
+/** Describes items for the trust prompt: one line for each single thing, with its place. */
+export function trustLines(items: readonly TrustItem[], texts: TrustTexts): string[] {
+  return items.flatMap((item) => {
+    const { kind, name, reason = "", place, grants } = item;
+    if (grants) {
+      return grants.map(({ key, value, place }) =>
+        `${grantText(key, value, texts)} (${formatLocation(place)})`
+      );
+    }
+    const words = kind === "shell" ? texts.shell(name) : texts.entry(kind, name, reason);
+    return [`${words} (${formatLocation(place)})`];
+  });
+}
+
+function grantText(key: string, value: string, texts: TrustTexts): string {
+  if (key === "sandbox.allow_write") return texts.write(value);
+  return key === "sandbox.network_hosts" ? texts.connect(value) : texts.allow(value);
+}
+
+/**
+ * Returns the details of the trust prompt: the facts of items that have some, and of the rest their files as
+ * they are, without the values that plugins pass on.
+ */
+export function trustDetails(items: readonly TrustItem[]): string {
+  const plugins = items.flatMap(({ name, place, lines }) =>
+    lines ? [`── ${name}  ${formatLocation(place)}\n${lines.join("\n")}\n`] : []
+  );
+  const rest = items.filter(({ lines }) => lines === undefined);
+  const places = rest.flatMap(({ place, grants = [] }) => [place, ...grants.map((each) => each.place)]);
+  const files = [...new Set(places.map(({ file }) => file))].map((file) => {
+    const hidden = items.flatMap((item) => item.hidden ?? []).filter((place) => place.file === file);
+    return `── ${file}\n${withoutLiterals(readSmallText(file) ?? "", hidden)}`;
+  });
+  return [...plugins, ...files].join("\n");
+}
+
+const LITERAL = /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
+
+/** Replaces the quoted texts at these places. */
+function withoutLiterals(text: string, places: readonly SourceLocation[]): string {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  const offsets = places.map(({ line = 1, column = 1 }) => (starts[line - 1] ?? 0) + column - 1);
+  return offsets.toSorted((a, b) => b - a).reduce((shown, offset) => {
+    LITERAL.lastIndex = offset;
+    const found = LITERAL.exec(shown);
+    return found ? `${shown.slice(0, offset)}"[secret]"${shown.slice(offset + found[0].length)}` : shown;
+  }, text);
 }

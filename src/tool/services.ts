@@ -1,9 +1,11 @@
-import type { EventBodies } from "../../core/event_schema.ts";
-import type { Cost } from "../../core/mod.ts";
-import { checklistLine } from "../../view/mod.ts";
+import type { EventBodies } from "../core/event_schema.ts";
+import type { Cost } from "../core/mod.ts";
+import type { FreeSpace } from "./shell/disk_watch.ts";
+import { type JobChange, type Jobs, JobTable } from "./shell/jobs/job_table.ts";
+import { GuardProcess, type ProcessGuard } from "./shell/process.ts";
+import { checklistLine } from "../view/mod.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
-export type JobChange = Readonly<EventBodies["job.change"]>;
 
 /** The todo list of a session. */
 export interface TodoStore {
@@ -17,83 +19,6 @@ interface ShellMemory {
   cwd?: string;
   /** Sees to it that no process outlives the session. */
   readonly guard: ProcessGuard;
-}
-
-/** Ends process groups when the program is gone, however it went. */
-export interface ProcessGuard {
-  /** Set in the environment of every child, so that the ones that left their group are found, too. */
-  readonly mark: Readonly<Record<string, string>>;
-  /** Must have been called before the program may be gone; calling it again does nothing. */
-  start(): void;
-  add(group: number): void;
-  remove(group: number): void;
-}
-
-/** A background command as the model and front ends see it. */
-export interface JobView {
-  readonly id: string;
-  readonly command: string;
-  readonly status: "running" | "exited" | "killed";
-  readonly exitCode?: number;
-  readonly signal?: string;
-  /** The reason why it was ended, when nobody asked for that. */
-  readonly reason?: string;
-  readonly startedAt: number;
-  readonly endedAt?: number;
-  /** File with everything the job printed. */
-  readonly outputFile: string;
-}
-
-/** The output of a job since the last look. */
-export interface JobUpdate {
-  readonly view: JobView;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Bytes that were passed over because there were too many. */
-  readonly skipped: number;
-  /** Bytes since the last look that were not kept, because the disk is full. */
-  readonly dropped: number;
-}
-
-/** Bytes that programs can still write on the volume of a directory; undefined where nobody can tell. */
-export type FreeSpace = (folder: string) => Promise<number | undefined>;
-
-/** A command line ready to be spawned. */
-export interface SpawnPlan {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The whole environment of the child; nothing else is inherited. */
-  readonly env: Readonly<Record<string, string>>;
-  /** To be called once the command has ended: what the model should know of files that it made. */
-  readonly ended?: () => readonly string[];
-  /**
-   * Given what was written before the command itself began: a plan made anew where that shows that the jail
-   * could not be set up, so that nothing of the command has run.
-   */
-  readonly again?: (said: string) => SpawnPlan | undefined;
-}
-
-export interface JobSpec {
-  readonly command: string;
-  /** The spawned program, as the jail made it. */
-  readonly plan: SpawnPlan;
-  readonly cwd: string;
-  /** Directory for the output. */
-  readonly dir: string;
-  /** Megabytes that must stay free on the disks of both directories; 0: none. */
-  readonly minFreeDiskMb: number;
-}
-
-/** The background commands of a session; they end with it. */
-export interface Jobs {
-  start(spec: JobSpec): JobView;
-  list(): readonly JobView[];
-  get(id: string): JobView | undefined;
-  /** Output since the last call for this job. */
-  news(id: string): JobUpdate | undefined;
-  /** Resolves when the job has ended or the time is over. */
-  ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
-  /** Ends the job and its children. */
-  kill(id: string): Promise<JobView | undefined>;
 }
 
 export interface Question {
@@ -344,4 +269,52 @@ export function checklist(items: readonly TodoItem[]): string {
 /** Such as "2/5 done". */
 export function progressOf(items: readonly TodoItem[]): string {
   return `${items.filter((item) => item.status === "completed").length}/${items.length} done`;
+}
+
+export interface ServiceOptions {
+  /** The list an earlier part of the session left. */
+  readonly todos?: readonly TodoItem[];
+  readonly onTodos?: (items: readonly TodoItem[]) => void;
+  readonly onJob?: (change: JobChange) => void;
+  readonly asker?: Asker;
+  /** That of another session, which ends it; absent: one of its own. */
+  readonly guard?: ProcessGuard;
+  /** Absent: the operating system is asked. */
+  readonly freeSpace?: FreeSpace;
+  /** The ports of the tools about skills, memory, earlier sessions, plans and other agents. */
+  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans" | "goals" | "agents">;
+}
+
+/** The services of one session, and their end: no command outlives the disposal. */
+export interface SessionServices extends ToolServices, AsyncDisposable {
+  readonly todos: TodoStore;
+  /** Resolves when the helper processes of the session have ended, some time after the disposal. */
+  ended(): Promise<void>;
+}
+
+export function openServices(options: ServiceOptions = {}): SessionServices {
+  const own = new GuardProcess();
+  const guard = options.guard ?? own;
+  const { freeSpace } = options;
+  const jobs = new JobTable({ guard, freeSpace, ...(options.onJob ? { onChange: options.onJob } : {}) });
+  let items = options.todos ?? [];
+  return {
+    todos: {
+      get: () => items,
+      set(next) {
+        items = next;
+        options.onTodos?.(next);
+      },
+    },
+    shell: { guard },
+    jobs,
+    ...(freeSpace ? { freeSpace } : {}),
+    ...(options.asker ? { asker: options.asker } : {}),
+    ...options.knowledge,
+    ended: () => own.ended(),
+    async [Symbol.asyncDispose]() {
+      await jobs[Symbol.asyncDispose]();
+      await own[Symbol.asyncDispose]();
+    },
+  };
 }
