@@ -89,7 +89,7 @@ Deno.test("a model that fails before it says anything is answered for by the nex
     { at: ["fallback", "a/a-1 → b/b-1", "b/b-1"], ends: "For all.\n\nFor b." },
   ]);
   assert(
-    notices().some((text) => /overloaded.*; b\/b-1 answers in place of a\/a-1$/.test(text)),
+    notices().some((text) => /overloaded.*; b\/b-1 answers instead of a\/a-1$/.test(text)),
     notices().join(),
   );
   // Within five minutes the next turn stays where the conversation is cached.
