@@ -29,7 +29,7 @@ const PROJECT_RULES: Readonly<Record<string, string>> = {
   inside: "only inside the project",
   own: "only yours",
   trust: "after trust",
-  widens: "after trust",
+  grants: "after trust",
 };
 
 /** The part of the schema that is needed to check a file: no prose, short names for our own keywords. */

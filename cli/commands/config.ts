@@ -18,6 +18,7 @@ import {
   listSettings,
   type LoadedConfig,
   mcpJsonFile,
+  nonInteractive,
   originText,
   parseConfigValue,
   PRESETS,
@@ -26,7 +27,6 @@ import {
   resolveModel,
   setConfigValue,
   type Setting,
-  unattended,
   userConfigFile,
 } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
@@ -62,7 +62,7 @@ function modelLines(loaded: LoadedConfig): string {
   const usual = default_model === "" ? "the first provider" : "default_model";
   const rows = [
     ["chat", nameOf(loaded), usual],
-    ["run, SDKs", nameOf(unattended(loaded)), agent_model === "" ? usual : "agent_model"],
+    ["run, SDKs", nameOf(nonInteractive(loaded)), agent_model === "" ? usual : "agent_model"],
   ];
   return rows.map(([use, model, from]) => `# model of ${use}: ${model} (${from}; --model goes before it)\n`)
     .join("");

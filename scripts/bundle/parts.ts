@@ -15,7 +15,7 @@ export const PAGES = "reasonix.docs.js";
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn/"],
-  mcp: ["/@modelcontextprotocol/", "/src/mcp/", "/src/run/mcp/", "/plugins/"],
+  mcp: ["/@modelcontextprotocol/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/highlight.js/"],
   commands: ["/cli/", "/src/command/", "/src/foreign/", "/toml-patch/", "/@clack/", PAGES],
   tools: ["/"],

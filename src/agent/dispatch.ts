@@ -65,7 +65,7 @@ interface BatchOutcome {
 type Entry = readonly [call: ToolCall, prepared: PreparedCall | string];
 
 interface Batch {
-  readonly parts: AgentDeps;
+  readonly deps: AgentDeps;
   readonly guard: RepeatGuard;
   readonly signal: AbortSignal;
   readonly outcome: BatchOutcome;
@@ -78,12 +78,12 @@ interface Batch {
  * Contract: records exactly one `tool.end` per call, in call order, whatever happens.
  */
 export async function dispatch(
-  parts: AgentDeps,
+  deps: AgentDeps,
   calls: readonly ToolCall[],
   guard: RepeatGuard,
   signal: AbortSignal,
 ): Promise<BatchOutcome> {
-  const batch: Batch = { parts, guard, signal, outcome: {} };
+  const batch: Batch = { deps, guard, signal, outcome: {} };
   let at = 0;
   while (at < calls.length) {
     const group = await nextGroup(batch, calls, at);
@@ -99,11 +99,11 @@ export async function dispatch(
  * other agents work on.
  */
 async function nextGroup(batch: Batch, calls: readonly ToolCall[], at: number): Promise<Entry[]> {
-  const { parts, signal } = batch;
-  const limit = parts.maxCallsPerStep ?? calls.length;
+  const { deps, signal } = batch;
+  const limit = deps.maxCallsPerStep ?? calls.length;
   const group: Entry[] = [];
   for (const call of calls.slice(at, at + MAX_PARALLEL)) {
-    const prepared = at + group.length < limit ? await parts.toolbox.prepare(call, signal) : tooMany(limit);
+    const prepared = at + group.length < limit ? await deps.toolbox.prepare(call, signal) : tooMany(limit);
     const kind = kindOf(prepared);
     const first = group[0] && kindOf(group[0][1]);
     if (first !== undefined && first !== kind) break;
@@ -124,32 +124,32 @@ function tooMany(limit: number): string {
 
 async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void> {
   const failed = end.outcome === "error" || end.outcome === "blocked";
-  const verdict = batch.guard.observe(call, failed);
-  await batch.parts.conversation.record(
-    verdict.reminder ? { ...end, content: `${end.content}\n${verdict.reminder}` } : end,
+  const repeat = batch.guard.observe(call, failed);
+  await batch.deps.conversation.record(
+    repeat.reminder ? { ...end, content: `${end.content}\n${repeat.reminder}` } : end,
   );
-  if (verdict.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
+  if (repeat.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
 }
 
 /** Runs one call by itself, and records all of it but its end. Never rejects. */
-async function runCall(parts: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
-  const batch: Batch = { parts, guard: new RepeatGuard(), signal, outcome: {} };
-  return await runEntry(batch, [call, await parts.toolbox.prepare(call, signal)]);
+async function runCall(deps: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
+  const batch: Batch = { deps, guard: new RepeatGuard(), signal, outcome: {} };
+  return await runEntry(batch, [call, await deps.toolbox.prepare(call, signal)]);
 }
 
 /** prepare (done) → gate → execute → finalize. Never rejects. */
 async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> {
-  const { parts, signal } = batch;
-  const now = parts.now ?? performance.now.bind(performance);
+  const { deps, signal } = batch;
+  const now = deps.now ?? performance.now.bind(performance);
   /** The call has not begun as long as it is judged, and a person thinks. */
   let started: number | undefined;
   const durationMs = () => {
     if (started === undefined) return 0;
-    const took = now() - started - parts.conversation.waitedForPerson(started, call.id);
+    const took = now() - started - deps.conversation.waitedForPerson(started, call.id);
     return Math.max(0, Math.round(took));
   };
   const readOnly = typeof prepared !== "string" && prepared.readOnly;
-  await parts.conversation.record({
+  await deps.conversation.record({
     type: "tool.start",
     call,
     readOnly,
@@ -203,12 +203,12 @@ interface Judging {
 
 /** hooks → gate → execute. Arguments that somebody changed on the way are judged like the call's own. */
 async function judged(batch: Batch, [call, prepared]: Entry, judging: Judging): Promise<ToolEnd> {
-  const { parts, signal } = batch;
+  const { deps, signal } = batch;
   const { end, begin } = judging;
   if (typeof prepared === "string") return end("error", failure(prepared));
-  const opinion = parts.beforeCall && await parts.beforeCall(prepared, signal);
+  const opinion = deps.beforeCall && await deps.beforeCall(prepared, signal);
   // What the user stopped while a hook had a say does not begin.
-  if (parts.beforeCall) signal.throwIfAborted();
+  if (deps.beforeCall) signal.throwIfAborted();
   if (!opinion) return await gated(batch, [call, prepared], judging);
   const { deny, stop, word, notes } = opinion;
   const noted: End = (outcome, result) => end(outcome, withNotes(result, notes));
@@ -218,7 +218,7 @@ async function judged(batch: Batch, [call, prepared]: Entry, judging: Judging): 
   const withWord = { end: noted, begin, ...(word ? { word } : {}) };
   if (opinion.arguments === undefined) return await gated(batch, [call, prepared], withWord);
   const other = { ...call, name: prepared.tool, arguments: opinion.arguments };
-  return await gated(batch, [other, await parts.toolbox.prepare(other, signal)], withWord);
+  return await gated(batch, [other, await deps.toolbox.prepare(other, signal)], withWord);
 }
 
 function refused(reason: string): ToolResult {
@@ -241,38 +241,38 @@ async function gated(
   [call, prepared]: Entry,
   { end, begin, word }: Judging,
 ): Promise<ToolEnd> {
-  const { parts, signal } = batch;
+  const { deps, signal } = batch;
   if (typeof prepared === "string") return end("error", failure(prepared));
-  const decision = await parts.gate.check(prepared, signal, word);
+  const decision = await deps.gate.check(prepared, signal, word);
   if (decision.failure) return end("error", { ...decision.failure, isError: true });
   if (decision.decision === "deny") {
     const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
     if (decision.stop) batch.outcome.blocked = reason;
     return end("blocked", decision.asked ? denied(decision, reason) : refused(reason));
   }
-  const changed = parts.amended?.(call.id);
+  const changed = deps.amended?.(call.id);
   if (changed !== undefined) {
     const other = { ...call, arguments: changed };
-    return await judged(batch, [other, await parts.toolbox.prepare(other, signal)], { end, begin });
+    return await judged(batch, [other, await deps.toolbox.prepare(other, signal)], { end, begin });
   }
   // Also before a command that was judged to only read: the judgement may be wrong.
-  if (!prepared.readOnly) await parts.checkpointer?.snapshotBefore(prepared);
+  if (!prepared.readOnly) await deps.checkpointer?.snapshotBefore(prepared);
   begin();
-  const result = await parts.toolbox.execute(
+  const result = await deps.toolbox.execute(
     prepared,
     signal,
-    (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
+    (text) => void deps.conversation.record({ type: "tool.delta", callId: call.id, text }),
   );
   const meansToRead = decision.readsOnly === true || prepared.claimsToRead === true;
-  if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, meansToRead);
+  if (!prepared.readOnly) deps.checkpointer?.detectAfter(prepared, meansToRead);
   if (result.endsTurn) batch.outcome.ended = result.endsTurn;
-  const heard = parts.afterCall ? await withSaid(batch, prepared, result) : result;
+  const heard = deps.afterCall ? await withSaid(batch, prepared, result) : result;
   return end(result.isError ? "error" : "ok", heard);
 }
 
 /** The result with what hooks say of it. */
 async function withSaid(batch: Batch, prepared: PreparedCall, result: ToolResult): Promise<ToolResult> {
-  const said = await batch.parts.afterCall?.(prepared, result, batch.signal);
+  const said = await batch.deps.afterCall?.(prepared, result, batch.signal);
   if (said?.stop !== undefined) batch.outcome.blocked = said.stop;
   return said ? withNotes(result, said.notes) : result;
 }
@@ -385,19 +385,19 @@ const SHELL_TOOL = "bash";
  * Contract: as `runTurn`.
  */
 export async function runShellTurn(
-  parts: AgentDeps,
+  deps: AgentDeps,
   command: string,
   signal: AbortSignal,
 ): Promise<TurnOutcome> {
-  const { conversation, provider, checkpointer } = parts;
-  const now = parts.now ?? performance.now.bind(performance);
+  const { conversation, provider, checkpointer } = deps;
+  const now = deps.now ?? performance.now.bind(performance);
   const started = now();
   const turn = conversation.nextTurn;
   const call: ToolCall = { id: `shell-${turn}`, name: SHELL_TOOL, arguments: JSON.stringify({ command }) };
   checkpointer?.begin(turn);
   await conversation.record({ type: "turn.start", turn });
   await conversation.record({ type: "message.user", content: `!${command}`, origin: "user" });
-  const end = await runCall(parts, call, signal);
+  const end = await runCall(deps, call, signal);
   await conversation.record(end);
   const durationMs = Math.max(0, Math.round(now() - started - conversation.waitedForPerson(started)));
   const content = report(command, end);

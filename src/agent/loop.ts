@@ -74,16 +74,16 @@ interface Progress {
  * `turn.end`.
  */
 export async function runTurn(
-  parts: AgentDeps,
+  deps: AgentDeps,
   input: UserInput,
   signal: AbortSignal,
 ): Promise<TurnOutcome> {
-  const { conversation, limits } = parts;
-  const now = parts.now ?? performance.now.bind(performance);
+  const { conversation, limits } = deps;
+  const now = deps.now ?? performance.now.bind(performance);
   const started = now();
   const turn = conversation.nextTurn;
   const progress: Progress = { steps: 0, spending: NO_SPENDING, answer: "" };
-  parts.checkpointer?.begin(turn);
+  deps.checkpointer?.begin(turn);
   await conversation.record({ type: "turn.start", turn });
   await conversation.record({
     type: "message.user",
@@ -91,14 +91,14 @@ export async function runTurn(
     ...(input.images?.length ? { images: [...input.images] } : {}),
     origin: input.origin ?? "user",
   });
-  for (const content of [input.reminder, parts.turnPrompt?.(turn, parts.provider.model)]) {
+  for (const content of [input.reminder, deps.turnPrompt?.(turn, deps.provider.model)]) {
     if (content) await conversation.record({ type: "message.user", content, origin: "reminder" });
   }
   const deadline = new Deadline(limits.timeMs, signal);
-  const stop = await steps(parts, progress, deadline.signal);
+  const stop = await steps(deps, progress, deadline.signal);
   deadline.clear();
-  takeSpent(parts, progress);
-  const cost = totalCost(progress.spending, parts.provider.model.price?.currency);
+  takeSpent(deps, progress);
+  const cost = totalCost(progress.spending, deps.provider.model.price?.currency);
   const outcome: TurnOutcome = {
     ...stop,
     answer: progress.answer,
@@ -111,29 +111,29 @@ export async function runTurn(
     await conversation.record({ type: "error", code: stop.reason, text: stop.detail ?? stop.reason });
   }
   await conversation.record({ type: "turn.end", turn, ...outcome });
-  await Promise.all([conversation.sync(), parts.checkpointer?.end()]);
+  await Promise.all([conversation.sync(), deps.checkpointer?.end()]);
   return outcome;
 }
 
-async function steps(parts: AgentDeps, progress: Progress, signal: AbortSignal): Promise<Stop> {
-  const { conversation, limits } = parts;
+async function steps(deps: AgentDeps, progress: Progress, signal: AbortSignal): Promise<Stop> {
+  const { conversation, limits } = deps;
   const guard = new RepeatGuard();
-  const review = new Review(parts);
+  const review = new Review(deps);
   let emptyAnswers = 0;
   for (;;) {
-    for (const text of parts.takeSteering?.() ?? []) {
+    for (const text of deps.takeSteering?.() ?? []) {
       await conversation.record({ type: "message.user", content: text, origin: "steer" });
     }
     if (signal.aborted) return stopped(signal);
-    takeSpent(parts, progress);
+    takeSpent(deps, progress);
     const overspent = limits.cost === undefined ? undefined : costStop(progress.spending, limits.cost);
     if (overspent) return overspent;
-    await parts.betweenSteps?.(signal);
-    const reply = await respond(parts, progress.steps + 1, signal);
-    const goesOn = reply.error !== undefined && await recovers(parts, reply, signal);
+    await deps.betweenSteps?.(signal);
+    const reply = await respond(deps, progress.steps + 1, signal);
+    const isRetried = reply.error !== undefined && await recovers(deps, reply, signal);
     // A request that was refused has cost nothing, and the one that follows can be counted.
-    if (!goesOn || reply.usage) progress.spending = addSpending(progress.spending, reply);
-    if (goesOn) continue;
+    if (!isRetried || reply.usage) progress.spending = addSpending(progress.spending, reply);
+    if (isRetried) continue;
     if (reply.error) return providerFailure(reply.error, signal);
     if (reply.text !== "") progress.answer = reply.text;
     if (reply.calls.length === 0) {
@@ -142,7 +142,7 @@ async function steps(parts: AgentDeps, progress: Progress, signal: AbortSignal):
         if (end) return end;
         continue;
       }
-      if (!parts.submit) {
+      if (!deps.submit) {
         if (await review.asksAboutCall(reply.text)) continue;
         const end = endOfAnswer(reply.finish);
         const judged = end.reason === "done" ? await review.of(reply.text, signal) : end;
@@ -153,9 +153,9 @@ async function steps(parts: AgentDeps, progress: Progress, signal: AbortSignal):
       progress.steps += 1;
     } else {
       emptyAnswers = 0;
-      const answer = parts.submit ? submittedAnswer(reply.calls) : undefined;
+      const answer = deps.submit ? submittedAnswer(reply.calls) : undefined;
       if (answer !== undefined) progress.answer = answer;
-      const batch = await dispatch(parts, reply.calls, guard, signal);
+      const batch = await dispatch(deps, reply.calls, guard, signal);
       progress.steps += 1;
       const judged = answer === undefined ? undefined : await review.of(answer, signal);
       if (judged) return judged;
@@ -182,34 +182,34 @@ function takeSpent({ takeSpent }: AgentDeps, progress: Progress): void {
 }
 
 /** Mends what made a request fail, by a shorter conversation or by another model. */
-async function recovers(parts: AgentDeps, { error, shown }: Reply, signal: AbortSignal): Promise<boolean> {
+async function recovers(deps: AgentDeps, { error, shown }: Reply, signal: AbortSignal): Promise<boolean> {
   if (!error || signal.aborted) return false;
-  if (error.kind === "context_length" && await parts.onContextOverflow?.(signal)) return true;
-  return !shown && !signal.aborted && await parts.onFailure?.(error, parts.provider) === true;
+  if (error.kind === "context_length" && await deps.onContextOverflow?.(signal)) return true;
+  return !shown && !signal.aborted && await deps.onFailure?.(error, deps.provider) === true;
 }
 
 /** Judges the form of answers: the first that is wrong goes back to the model, the second ends the turn. */
 class Review {
-  readonly #parts: AgentDeps;
+  readonly #deps: AgentDeps;
   #returned = false;
   #asked = false;
 
-  constructor(parts: AgentDeps) {
-    this.#parts = parts;
+  constructor(deps: AgentDeps) {
+    this.#deps = deps;
   }
 
   /** Tells whether the model was asked, once in a turn, about a call in its answer that was not executed. */
   async asksAboutCall(answer: string): Promise<boolean> {
-    const content = await unexecutedCall(this.#parts, answer);
+    const content = await unexecutedCall(this.#deps, answer);
     if (content === undefined || this.#asked) return false;
     this.#asked = true;
-    await this.#parts.conversation.record({ type: "message.user", content, origin: "continue" });
+    await this.#deps.conversation.record({ type: "message.user", content, origin: "continue" });
     return true;
   }
 
   /** Returns how an answer ends the turn; undefined when another one is awaited. */
   async of(answer: string, signal: AbortSignal): Promise<Stop | undefined> {
-    const { answerForm, conversation } = this.#parts;
+    const { answerForm, conversation } = this.#deps;
     const problem = await answerForm?.problem(answer, signal);
     if (signal.aborted) return stopped(signal);
     if (problem === undefined) return await this.#others(answer, signal);
@@ -221,9 +221,9 @@ class Review {
     await conversation.record({ type: "message.user", content, origin: "continue" });
   }
 
-  /** What else has a say in whether the turn may end. */
+  /** Lets extensions decide whether the turn may end. */
   async #others(answer: string, signal: AbortSignal): Promise<Stop | undefined> {
-    const { reviewAnswer, conversation } = this.#parts;
+    const { reviewAnswer, conversation } = this.#deps;
     const found = await reviewAnswer?.(answer, signal);
     if (signal.aborted) return stopped(signal);
     if (typeof found !== "string") return found ?? { reason: "done" };
@@ -285,8 +285,8 @@ class Deadline {
  * recognise one; returns what to tell a model that writes its calls as text and has put one where it does not
  * count.
  */
-async function unexecutedCall(parts: AgentDeps, answer: string): Promise<string | undefined> {
-  const { conversation, provider } = parts;
+async function unexecutedCall(deps: AgentDeps, answer: string): Promise<string | undefined> {
+  const { conversation, provider } = deps;
   // Most answers have no sign of a call, and need not wait for the code that reads them.
   if (provider.model.toolMode === "none" || !/```|~~~|[<{[]/.test(answer)) return undefined;
   const tools = new Map(conversation.prefix.tools.map((tool) => [tool.name, tool]));
@@ -338,12 +338,12 @@ function emptyDraft(): Draft {
 }
 
 /** Streams one reply to the readers and records it as one message. */
-async function respond(parts: AgentDeps, step: number, signal: AbortSignal): Promise<Reply> {
-  const { provider, conversation } = parts;
-  const now = parts.now ?? performance.now.bind(performance);
+async function respond(deps: AgentDeps, step: number, signal: AbortSignal): Promise<Reply> {
+  const { provider, conversation } = deps;
+  const now = deps.now ?? performance.now.bind(performance);
   const started = now();
   await conversation.record({ type: "message.start", step, model: provider.model.id });
-  const draft = await collect(parts, step, signal);
+  const draft = await collect(deps, step, signal);
   const cost = draft.usage && costOf(draft.usage, provider.model.price);
   const common = { step, model: provider.model.id, durationMs: Math.round(now() - started) };
   const spent = { ...(draft.usage ? { usage: draft.usage } : {}), ...(cost ? { cost } : {}) };
@@ -399,15 +399,15 @@ function messageEnd(
  */
 const WARM_AFTER_MS = 40;
 
-async function collect(parts: AgentDeps, step: number, signal: AbortSignal): Promise<Draft> {
-  const { provider, conversation } = parts;
+async function collect(deps: AgentDeps, step: number, signal: AbortSignal): Promise<Draft> {
+  const { provider, conversation } = deps;
   let draft = emptyDraft();
-  const cancelWarmUp = step === 1 && parts.warm ? after(WARM_AFTER_MS, parts.warm) : undefined;
+  const cancelWarmUp = step === 1 && deps.warm ? after(WARM_AFTER_MS, deps.warm) : undefined;
   const request = {
     prefix: conversation.prefix,
     messages: conversation.messages,
-    ...(parts.toolChoice ? { toolChoice: parts.toolChoice } : {}),
-    ...(parts.onCall ? { onCall: parts.onCall } : {}),
+    ...(deps.toolChoice ? { toolChoice: deps.toolChoice } : {}),
+    ...(deps.onCall ? { onCall: deps.onCall } : {}),
   };
   for await (const chunk of provider.stream(request, signal)) {
     if (chunk.type !== "notice") cancelWarmUp?.();

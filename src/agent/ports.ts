@@ -134,7 +134,7 @@ export interface AnswerForm {
   problem(answer: string, signal?: AbortSignal): Promise<string | undefined>;
 }
 
-/** What hooks say of a call before it is judged. */
+/** The decision of hooks about a call, before the gate decides. */
 export interface CallOpinion {
   /** The call does not run: why. */
   readonly deny?: string;

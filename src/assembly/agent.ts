@@ -1,5 +1,5 @@
 import type { TurnOutcome } from "../agent/mod.ts";
-import { type ConfigInput, type EnvLookup, reasonixHome, unattended } from "../config/mod.ts";
+import { type ConfigInput, type EnvLookup, nonInteractive, reasonixHome } from "../config/mod.ts";
 import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
 import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
@@ -150,7 +150,7 @@ async function assembleAgent(options: AgentOptions, home: string): Promise<Assem
   const { config = {}, session = "memory", cwd = Deno.cwd(), onEvent: _sink, ...rest } = options;
   const paths = { cwd: realDirectory(cwd), home, env };
   const files = config === "load" ? {} : { flags: config, noFiles: true };
-  const loaded = unattended(await loadTrustedConfig({ ...paths, ...files }, options));
+  const loaded = nonInteractive(await loadTrustedConfig({ ...paths, ...files }, options));
   return await assemble({
     onAsk: "deny",
     steps: loaded.config.agent_mode.default_steps,

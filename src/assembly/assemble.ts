@@ -11,7 +11,7 @@ import {
   openRunBase,
   type RunContext,
 } from "../run/mod.ts";
-import { attachExtensions, featuresOf, prepareFeatures } from "../features/mod.ts";
+import { attachExtensions, BASE_FEATURES, featuresOf, prepareFeatures } from "../features/mod.ts";
 
 /**
  * The composition root: builds a run from the bottom up; each part is made of the parts before it. Nothing is
@@ -19,9 +19,9 @@ import { attachExtensions, featuresOf, prepareFeatures } from "../features/mod.t
  */
 export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const options = await prepareFeatures(given);
-  const base = await openRunBase(options);
+  const base = await openRunBase(options, BASE_FEATURES);
   const { loaded: { config }, provider, recorder, extensions } = base;
-  const guarded = await openGuardedTools(base);
+  const guarded = await openGuardedTools(base, BASE_FEATURES);
   const { gate, tools } = guarded;
   const checkpointer = createCheckpointer(base);
   const open = opener({ ...base, ...guarded });

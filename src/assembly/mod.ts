@@ -14,11 +14,7 @@ export {
   type GoalRequest,
   type InternalRequest,
   type InternalResult,
-  type KnownServer,
-  type LanguageServerRow,
-  loadLanguageServers,
   loadRuleRows,
-  loadServerWork,
   loadTrustedConfig,
   openForRewind,
   type PlanAnswer,
@@ -38,9 +34,13 @@ export {
 export {
   type AgentRow,
   type HookRow,
+  type KnownServer,
+  type LanguageServerRow,
   loadAgentList,
   loadDoneMark,
   loadHookList,
+  loadLanguageServers,
+  loadServerWork,
   loadVerifyList,
 } from "../features/mod.ts";
 export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./agent.ts";

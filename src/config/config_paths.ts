@@ -2,7 +2,6 @@ import { message, ReasonixError } from "../core/mod.ts";
 import { absolutePath, contains, isAbsolute, join, normalize } from "../path/lexical.ts";
 import { realPath } from "../path/real_path.ts";
 
-/** Looks up an environment variable. */
 export type EnvLookup = (name: string) => string | undefined;
 
 /**
@@ -29,8 +28,8 @@ export function userConfigFile({ home, env }: { readonly home: string; readonly 
 }
 
 /**
- * The directory of what can be made again: `$AGENT_CACHE_PATH`, else `cache` of the Reasonix home. Throws a
- * ReasonixError for one in the working directory, where the agent could change what the program relies on.
+ * The directory of caches: `$AGENT_CACHE_PATH`, else `cache` of the Reasonix home. Throws a ReasonixError for
+ * one in the working directory, where the agent could change what the program relies on.
  */
 export function cacheDirectory(
   { home, env, cwd }: { readonly home: string; readonly env: EnvLookup; readonly cwd: string },
@@ -43,7 +42,7 @@ export function cacheDirectory(
   });
 }
 
-/** A relative path would be another file in each directory, one of a repository among them. */
+/** A relative path would name another file in each directory, also one of a repository. */
 function chosenPath(name: string, env: EnvLookup): string | undefined {
   const given = env(name);
   if (!given) return undefined;
@@ -59,7 +58,6 @@ export function projectConfigFile(cwd: string): string {
   return join(cwd, "reasonix.toml");
 }
 
-/** The file for MCP servers that other programs read too, in a project or in the Reasonix home. */
 export function mcpJsonFile(directory: string): string {
   return join(directory, ".mcp.json");
 }
@@ -72,10 +70,7 @@ export function resolvePath(path: string, base: string, env: EnvLookup): string 
   return normalize(absolutePath(path, { cwd: base, home: userHome(env) }));
 }
 
-/**
- * Reports whether a path is the directory or lies in it, links followed; what cannot be looked at lies
- * outside.
- */
+/** Reports whether a path is the directory or in it, links followed; unreadable paths are outside. */
 export function isInside(path: string, directory: string): boolean {
   try {
     return contains(realPath(directory), realPath(path));

@@ -36,9 +36,9 @@ export {
   type ModelChoice,
   modelReferences,
   modelsOf,
+  nonInteractive,
   resolveKey,
   resolveModel,
-  unattended,
   withModelSettings,
 } from "./query/models.ts";
 export {
@@ -66,8 +66,6 @@ export {
   VENDORS,
 } from "./vendors.ts";
 
-/** The settings of other agents. */
 export const loadImport = lazy(() => import("./foreign/import.ts"));
 export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
-/** Changes of the files that describe MCP servers. */
 export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));

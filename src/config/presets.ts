@@ -1,7 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-/** A named overlay of settings between the defaults and the user's file. */
 export interface Preset {
   readonly name: string;
   readonly summary: string;
@@ -21,12 +20,11 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: "memex",
-    summary: "Unattended steps: file tools show what they would write",
+    summary: "Non-interactive steps: file tools show what they would write",
     load: () => import("./presets/memex.toml", { with: { type: "text" } }),
   },
 ];
 
-/** The TOML text of a preset. */
 export async function presetText(name: string): Promise<string> {
   const preset = PRESETS.find((candidate) => candidate.name === name);
   if (preset) return (await preset.load()).default;

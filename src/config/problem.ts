@@ -12,19 +12,17 @@ import {
 /** The path of a value: keys of tables and indexes of arrays, from the top of the file. */
 export type KeyPath = readonly (string | number)[];
 
-/** One thing that is wrong, or only odd, in the configuration. */
 export interface ConfigProblem {
   readonly level: "error" | "warning";
-  /** The thing that could not be used, with the offending value. */
+  /** Names the setting that cannot be used, with the offending value. */
   readonly message: string;
-  /** The next step for the user. */
   readonly remedy: string;
   readonly place?: SourceLocation;
   /** Message and remedy for other languages. */
   readonly texts?: MessageTexts;
 }
 
-/** One line for people: place, message, and the remedy as a sentence of its own. */
+/** One line: location, message, and the remedy as a separate sentence. */
 export function formatProblem(problem: ConfigProblem): string {
   const place = problem.place ? `${formatLocation(problem.place)}: ` : "";
   const next = `${problem.remedy.charAt(0).toUpperCase()}${problem.remedy.slice(1)}`;
@@ -40,7 +38,7 @@ export function problemText(problem: ConfigProblem): Text {
   return { ...line, text: formatProblem(problem) };
 }
 
-/** The configuration cannot be used. All problems of all files are in `problems`, in file order. */
+/** All problems of all files are in `problems`, in file order. */
 export class ConfigError extends ReasonixError {
   override readonly name: string = "ConfigError";
   readonly problems: readonly ConfigProblem[];

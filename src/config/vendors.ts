@@ -1,22 +1,22 @@
 import type { TomlTable } from "./schema/json_schema.ts";
 import data from "./vendors.json" with { type: "json" };
 
-/** A vendor that the program knows by name: data for `setup` and for a start without a configuration. */
+/** A known vendor: data for `setup` and for a start without a configuration. */
 export interface Vendor {
   readonly name: string;
-  /** Another name that it goes by in model references. */
+  /** Another name for it in model references. */
   readonly alias?: string;
   readonly label: string;
-  /** Wire that it speaks best; `openai` when absent. */
+  /** `openai` when absent. */
   readonly kind?: string;
   readonly baseUrl: string;
   /** Variable that usually holds the vendor's key. */
   readonly keyName: string;
-  /** Other variables that people have for it, after that one. */
+  /** Other variables, after that one. */
   readonly otherKeys?: readonly string[];
-  /** Beginning by which its keys are recognised, where they have one that tells. */
+  /** Prefix of its keys, where they have one. */
   readonly keyPrefix?: string;
-  /** Models to begin with, the default one first. */
+  /** The default model first. */
   readonly models: readonly string[];
   /** Tokens that the default model accepts, for a vendor without a table of models. */
   readonly window?: number;
@@ -24,7 +24,7 @@ export interface Vendor {
   readonly compat?: TomlTable;
   /** Further hosts of the vendor to which its key may go. */
   readonly otherHosts?: readonly string[];
-  /** Vendor whose table of models is its own, too. */
+  /** The vendor that has the table of its models. */
   readonly facts?: string;
 }
 
@@ -36,16 +36,14 @@ export interface LocalVendor {
   readonly name: string;
   readonly label: string;
   readonly port: number;
-  /** The command that starts it. */
   readonly start: string;
 }
 
 export const LOCAL_VENDORS: readonly LocalVendor[] = data.local;
 
-/** Tells of a variable that it is set, here or in the Reasonix home. */
+/** Reports whether a variable is set, in the environment or in the Reasonix home. */
 export type HasKey = (keyName: string) => boolean;
 
-/** An entry of `[[providers]]` as a file would have it. */
 export type VendorEntry = TomlTable & { readonly name: string; readonly models: string[] };
 
 /** Returns the `[[providers]]` entry of a vendor; its key is the first of the vendor's that there is. */
@@ -81,23 +79,20 @@ export function namedVendorEntry(reference: string, hasKey: HasKey): VendorEntry
   return { ...entry, name, models, default: models[0] };
 }
 
-/** Every variable that may hold a key of the vendor. */
 export function keyNamesOf({ keyName, otherKeys = [] }: Vendor): readonly string[] {
   return [keyName, ...otherKeys];
 }
 
-/** Reports whether a variable usually holds the key of a well-known vendor. */
 export function isVendorVariable(name: string): boolean {
   return VENDORS.some((vendor) => keyNamesOf(vendor).includes(name));
 }
 
-/** Returns the hosts to which the key under this name may go without a question. */
+/** Returns the hosts to which the key under this name may be sent without approval. */
 export function vendorHosts(keyName: string): readonly string[] {
   const vendor = VENDORS.find((candidate) => keyNamesOf(candidate).includes(keyName));
   return vendor ? hostsOf(vendor) : [];
 }
 
-/** Returns the vendor whose address this is. */
 export function vendorAt(url: string): Vendor | undefined {
   const host = URL.parse(url)?.host;
   return host === undefined ? undefined : VENDORS.find((vendor) => hostsOf(vendor).includes(host));
@@ -121,12 +116,11 @@ export function builtInEntry(wanted: string, hasKey: HasKey): VendorEntry | unde
   return vendor && vendorEntry(vendor, hasKey);
 }
 
-/** Variables that a project's `.env` may never supply. */
+/** Reports whether a project's `.env` may never supply a variable. */
 export function isReservedVariable(name: string): boolean {
   return /^(?:REASONIX|AGENT)_/.test(name) || isVendorVariable(name);
 }
 
-/** Reports whether an address stays on this machine. */
 export function isLoopback(url: string): boolean {
   const host = URL.parse(url)?.hostname ?? "";
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" ||

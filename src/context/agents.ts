@@ -12,7 +12,7 @@ import review from "./agents/review.md" with { type: "text" };
 /** Another agent as its file, or the program, describes it. */
 export interface AgentDefinition {
   readonly name: string;
-  /** What it is for, on one line. */
+  /** Its purpose, on one line. */
   readonly description: string;
   /** Added to its system prompt. */
   readonly prompt: string;

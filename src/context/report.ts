@@ -196,7 +196,7 @@ function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {
   return [...supplements, ...files, ...skills, ...serverParts(input, counter), ...said];
 }
 
-/** What the tools of each MCP server cost, or the index that stands for all of them. */
+/** Tokens of the tools of each MCP server, or of the index that represents them. */
 function serverParts({ servers = [], prefix }: ReportInput, counter: TokenCounter): LoadedPart[] {
   const cost = (offered: (name: string) => boolean) => {
     const tools = prefix.tools.filter(({ name }) => offered(name));

@@ -3,7 +3,6 @@ import type { SessionState, TodoItem } from "../session/mod.ts";
 import { fitDisplay } from "../util/display_width.ts";
 import { checklistLine } from "../view/mod.ts";
 
-/** What the model has to see: the list, and where it stands in the conversation. */
 export type Reminded = Pick<SessionState, "messages" | "todos" | "turns">;
 
 /** Replies after which a list is out of mind. */
@@ -27,7 +26,7 @@ export class TodoReminder {
   #at = 0;
   #items: readonly TodoItem[] = [];
   #open: readonly TodoItem[] = [];
-  /** What there is to say of the list. */
+  /** The text of the reminder. */
   #text = "";
   /** Replies since the open entries were shown. */
   #age = Infinity;

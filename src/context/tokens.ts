@@ -85,7 +85,7 @@ export class TokenCounter {
     return tokens;
   }
 
-  /** What the tools of a head cost, wherever they are told. */
+  /** Tokens of the tools of a prefix, whether declared or described in the prompt. */
   tools(prefix: Prefix): number {
     const sent = this.#options.sentPrefix?.(prefix);
     if (sent) {
@@ -188,7 +188,7 @@ interface ScriptTokens {
 
 /** Tokens that the first guess is worth: of so many counted ones each kind has a slope of its own. */
 const GUESS = { ascii: 500, other: 60 };
-/** What earlier growth still counts when there is more. */
+/** Weight of earlier growth when the text grows again. */
 const KEPT = 0.95;
 
 /** Reported tokens for one of ours, by kind: a guess from the first report, then the growth that is seen. */

@@ -14,16 +14,16 @@ export interface ControlledDeps extends Omit<AgentDeps, "conversation" | "takeSt
 /** Drives one conversation: submissions in, events out. */
 export class Controller {
   readonly recorder: Recorder;
-  readonly #parts: AgentDeps;
+  readonly #deps: AgentDeps;
   readonly #compact: ControlledDeps["compact"];
   readonly #steering: string[] = [];
   readonly #interrupted = new Set<(reason: StopReason) => void>();
   #turn: AbortController | undefined;
 
-  constructor(recorder: Recorder, { compact, ...parts }: ControlledDeps) {
+  constructor(recorder: Recorder, { compact, ...deps }: ControlledDeps) {
     this.recorder = recorder;
     this.#compact = compact;
-    this.#parts = { ...parts, conversation: recorder, takeSteering: () => this.takeSteering() };
+    this.#deps = { ...deps, conversation: recorder, takeSteering: () => this.takeSteering() };
   }
 
   /** Adds a reader of events; the returned function removes it. */
@@ -46,7 +46,7 @@ export class Controller {
       case "turn":
         return await this.#run(submission.input, provider);
       case "shell":
-        return await this.#alone((signal) => runShellTurn(this.#parts, submission.command, signal));
+        return await this.#alone((signal) => runShellTurn(this.#deps, submission.command, signal));
       case "steer":
         this.#steering.push(submission.text);
         return;
@@ -93,10 +93,10 @@ export class Controller {
     return report ?? { method: "none", tokensBefore: 0, tokensAfter: 0 };
   }
 
-  #run(input: UserInput, provider = this.#parts.provider): Promise<TurnOutcome> {
+  #run(input: UserInput, provider = this.#deps.provider): Promise<TurnOutcome> {
     return this.#alone(async (signal) => {
       await this.#title(input);
-      return await runTurn({ ...this.#parts, provider }, input, signal);
+      return await runTurn({ ...this.#deps, provider }, input, signal);
     });
   }
 

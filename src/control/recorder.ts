@@ -11,7 +11,7 @@ import {
 } from "../core/mod.ts";
 import type { SessionState } from "../session/mod.ts";
 
-/** What a session is doing. */
+/** The activity of a session. */
 export type TurnState = EventBodies["turn.state"]["to"];
 
 const RESTING = ["idle", "done", "failed", "stopped"] as const;
@@ -85,7 +85,7 @@ export class TurnStates {
     stopped: ["preparing", "compacting", "idle", ...WAITING],
   };
   #shown: TurnState = "idle";
-  /** What goes on, or has ended, apart from waiting for a person. */
+  /** The activity, apart from waiting for a person. */
   #work: TurnState = "idle";
   #inTurn = false;
   readonly #approvals = new Set<string>();
@@ -258,7 +258,6 @@ export class Recorder implements Conversation {
     return this.#waits.since(since, this.#now(), callId);
   }
 
-  /** What the session is doing. */
   get turnState(): TurnState {
     return this.#states.state;
   }
@@ -295,7 +294,7 @@ export interface WantedPrefix {
   readonly model: string;
   /** Name of the provider's entry that has the model. */
   readonly provider?: string | undefined;
-  /** How the model calls tools; "official" and absent: as the wire has it. */
+  /** The form of tool calls; "official" and absent: native to the wire. */
   readonly toolMode?: string | undefined;
   /**
    * Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of

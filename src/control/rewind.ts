@@ -74,8 +74,8 @@ export function redoTarget(state: SessionState): RewindTarget {
 }
 
 /** Tells what a rewind would do to files, and changes nothing. */
-export async function previewRewind(parts: RewindDeps, target: RewindTarget): Promise<RewindPreview> {
-  const checkpoints = await checkpointsFor(parts, target);
+export async function previewRewind(deps: RewindDeps, target: RewindTarget): Promise<RewindPreview> {
+  const checkpoints = await checkpointsFor(deps, target);
   const id = checkpoints?.checkpointFor(target.to);
   if (!checkpoints || id === undefined) return { files: [], uncovered: [] };
   const files = await checkpoints.preview(id);
@@ -86,14 +86,14 @@ export async function previewRewind(parts: RewindDeps, target: RewindTarget): Pr
  * Brings files, conversation or both back to a moment, and records that. Files come first: a process that is
  * killed in between can simply rewind again.
  */
-export async function rewind(parts: RewindDeps, target: RewindTarget): Promise<FileReport> {
-  const { recorder } = parts;
+export async function rewind(deps: RewindDeps, target: RewindTarget): Promise<FileReport> {
+  const { recorder } = deps;
   if (openTurn(recorder.state)) {
     throw new ReasonixError(message`Cannot rewind while a turn is running`, {
       remedy: message`wait for it, or interrupt it`,
     });
   }
-  const checkpoints = await checkpointsFor(parts, target);
+  const checkpoints = await checkpointsFor(deps, target);
   const id = checkpoints?.checkpointFor(target.to);
   const report = checkpoints && id !== undefined
     ? { ...await checkpoints.restore(id), uncovered: checkpoints.uncovered(id) }
@@ -103,6 +103,6 @@ export async function rewind(parts: RewindDeps, target: RewindTarget): Promise<F
   return report;
 }
 
-async function checkpointsFor(parts: RewindDeps, target: RewindTarget): Promise<Checkpoints | undefined> {
-  return target.scope === "conversation" ? undefined : await parts.checkpoints();
+async function checkpointsFor(deps: RewindDeps, target: RewindTarget): Promise<Checkpoints | undefined> {
+  return target.scope === "conversation" ? undefined : await deps.checkpoints();
 }

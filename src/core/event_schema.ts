@@ -12,7 +12,7 @@ const usage = z.object({
   cacheWriteTokens: z.optional(z.number()),
   scripted: z.optional(z.literal(true)),
 });
-/** What one wire wants back exactly as it came. */
+/** Content that one wire wants back byte for byte. */
 const providerPart = z.object({
   kind: z.string(),
   provider: z.string(),
@@ -57,7 +57,7 @@ const fileChange = z.object({
   diff: z.optional(z.string()),
 });
 
-/** What is and what is not confined around commands. */
+/** The confinement of commands: what is and is not restricted. */
 const confinement = z.object({
   /** The jail; absent: there is none. */
   backend: z.optional(z.string()),
@@ -65,7 +65,7 @@ const confinement = z.object({
   why: z.optional(z.string()),
   /** File tools are not confined either. */
   full: z.optional(z.boolean()),
-  /** What stands without a jail. */
+  /** The protections that remain without a jail. */
   standing: z.optional(z.array(
     z.enum(["denyRules", "destructive", "askRules", "workspace", "forbidRead", "environment", "trust"]),
   )),
@@ -96,7 +96,7 @@ const writtenMessage: z.ZodMiniType<WrittenMessage> = z.lazy(() =>
  */
 const said = z.optional(z.readonly(z.array(writtenMessage)));
 
-/** What a session is doing; `idle` is before its first turn. */
+/** The activity of a session; `idle` before its first turn. */
 const turnState = z.enum([
   "idle",
   "preparing",
@@ -144,9 +144,9 @@ const AUTONOMY_KINDS = {
     limit: z.optional(z.enum(["turns", "cost", "time", "progress", "turn"])),
     /** Turns that were taken for it. */
     turns: z.number(),
-    /** What was spent since it was begun or taken up again; the bounds are about that. */
+    /** Spending since the goal was set or resumed, which the limits apply to. */
     leg: z.object({ turns: z.number(), durationMs: z.number(), cost: z.number() }),
-    /** What the model was blocked by, as it is compared, and how often in a row. */
+    /** The normalized reason that blocked the model, and the number of consecutive reports of it. */
     blocked: z.optional(z.object({ by: z.string(), times: z.number() })),
     /** Turns in a row without an effect; one that only read something new counts half. */
     idle: z.number(),
@@ -162,7 +162,7 @@ const AUTONOMY_KINDS = {
     session: z.string(),
     model: z.string(),
     prompt: z.string(),
-    /** What it is to do, in a few words. */
+    /** The task, in a few words. */
     description: z.optional(z.string()),
     /** The call that began it. */
     callId: z.optional(z.string()),
@@ -170,7 +170,7 @@ const AUTONOMY_KINDS = {
     /** It goes on with the conversation of an earlier one. */
     resumed: z.optional(z.boolean()),
   }),
-  /** What another agent is doing, in one line. Live only. */
+  /** The activity of another agent, in one line. Live only. */
   "subagent.progress": z.object({
     id: z.string(),
     agent: z.string(),
@@ -214,7 +214,7 @@ const AUTONOMY_KINDS = {
     event: z.string(),
     command: z.string(),
     outcome: z.enum(["ok", "blocked", "failed", "timeout"]),
-    /** What it said about a call or an end. */
+    /** Its decision about a call or about the end of the turn. */
     decision: z.optional(z.enum(["deny", "defer", "ask", "allow"])),
     durationMs: z.number(),
     /** Its reason, or what it wrote for people. */
@@ -246,7 +246,7 @@ export const EVENT_KINDS = {
     model: z.string(),
     /** Name of the configured provider; absent in files of earlier versions. */
     provider: z.optional(z.string()),
-    /** How the model calls tools, where that is not as the wire has it: pseudo, none. */
+    /** The form of tool calls where it is not native to the wire: pseudo, none. */
     toolMode: z.optional(z.string()),
   }),
   /** A turn begins: the user's input is about to be worked on. */
@@ -436,7 +436,7 @@ export const EVENT_KINDS = {
     level: z.enum(["info", "warning"]),
     code: z.string(),
     text: z.string(),
-    /** What the text says, where it is about what confines commands. */
+    /** The data of a text about the confinement of commands. */
     confinement: z.optional(confinement),
     /** The text for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,

@@ -22,8 +22,8 @@ export interface UserMessage {
 }
 
 /**
- * What one wire wants back exactly as it came, and nobody else can read: a signed thought, an encrypted
- * reasoning item, the signature of a call.
+ * Content that one wire wants back byte for byte, and that is opaque to others: a signed thought, an
+ * encrypted reasoning item, the signature of a call.
  */
 export interface ProviderPart {
   /** The provider kind that wrote it. */
@@ -83,7 +83,7 @@ export interface UserInput {
   /** The author: the user, or the harness that goes on by itself. Default: the user. */
   readonly origin?: "user" | "continue";
   readonly images?: readonly ImagePart[];
-  /** What the harness adds behind the message. */
+  /** A text that the program appends to the message. */
   readonly reminder?: string;
   /** Blocks that precede the text in the same message (file references, piped input). */
   readonly references?: readonly string[];

@@ -52,7 +52,7 @@ export interface PreparedCall {
    * The reason a person is asked about every such call, whatever was allowed before; continues "it would".
    */
   readonly alwaysAsk?: string;
-  /** What it does are calls of another agent, each of which is judged by itself. */
+  /** It starts another agent, whose calls are judged one by one. */
   readonly delegates?: true;
   /**
    * The main process has the session's services and starts commands; a worker may write files and do nothing

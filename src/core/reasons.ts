@@ -5,7 +5,7 @@ import type { EventOf } from "./event.ts";
  * them; people get the one of their language.
  */
 
-/** What a destructive command does; the words are those of `deedText`. */
+/** The effect of a destructive command; `deedText` makes a sentence of it. */
 export type Deed = readonly [code: DeedCode, ...words: string[]];
 
 export type DeedCode =
@@ -40,10 +40,10 @@ export type DeedCode =
 /** A directory or what lies in it. */
 export type KnownLocation = "root" | "home" | "workspace" | "holdsHome" | "holdsWorkspace" | "outside";
 
-/** What is hit by it. */
+/** The target of the effect. */
 export type HitLocation = KnownLocation | `everything:${KnownLocation}` | "unknown" | "manyNames";
 
-/** What a protected path is. */
+/** The kind of a protected path. */
 export type ProtectedKind = "git" | "opened" | "project" | "start" | "agents" | "programs" | "own" | "holder";
 
 /** Why a call is asked about. `detail` is a finding about the command line in English. */
@@ -58,7 +58,7 @@ export type AskReason =
   | { readonly code: "alwaysAsk"; readonly detail: string }
   | { readonly code: "trust"; readonly tool: string; readonly inPlan: boolean };
 
-/** What is and what is not confined around commands. */
+/** The confinement of commands: what is and is not restricted. */
 export type Confinement = NonNullable<EventOf<"notice">["confinement"]>;
 
 /** A layer of defence that does not depend on the jail. */

@@ -35,7 +35,7 @@ export interface Price extends Rates {
   readonly currency: string;
   /** Day of the price, `YYYY-MM-DD`; absent: nobody said. */
   readonly date?: string;
-  /** What whole requests cost whose input is longer than `above` tokens. */
+  /** Prices of requests whose input is longer than `above` tokens. */
   readonly tiers?: readonly (Rates & { readonly above: number })[];
 }
 

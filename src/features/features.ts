@@ -2,7 +2,19 @@ import { exists } from "../path/probe.ts";
 import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
 import type { CommandOutcome } from "./memory/memory_compiler.ts";
-import type { AssemblyOptions, Features, RunContext } from "../run/mod.ts";
+import { loadMcp } from "../mcp/mod.ts";
+import type {
+  AssemblyOptions,
+  BaseFeatures,
+  Features,
+  LanguageDeps,
+  LanguageSupport,
+  RunContext,
+  ScopedDeps,
+} from "../run/mod.ts";
+import type { Toolbox } from "../agent/mod.ts";
+import type { ToolResult } from "../tool/mod.ts";
+import type { RunLsp } from "./lsp/run_lsp.ts";
 import type { Assemble } from "./agents/agent_run.ts";
 
 /** A feature that joins a run in addition to its model and its tools. */
@@ -10,46 +22,140 @@ interface Extension {
   /** Reports whether this run has any use for it; cheap. */
   readonly wanted: (run: RunContext) => boolean;
   /** Loads it and adds its turn extensions; records nothing, since nothing is open yet. */
-  readonly join: (run: RunContext, features: Features) => void | Promise<void>;
+  readonly attach: (run: RunContext, features: Features) => void | Promise<void>;
 }
 
-/** Every feature that may join a run, in the order in which it takes part in turns. */
+/** Every feature that may attach a run, in the order in which it takes part in turns. */
 const EXTENSIONS: readonly Extension[] = [
   {
     wanted: ({ options: { simple, parent, loaded: { config } } }) =>
       config.goal.autoresearch && !parent && !simple,
-    join: upgradePrompts,
+    attach: upgradePrompts,
   },
   // What another agent changes is tested with the turn that it works for.
-  { wanted: ({ options: { parent } }) => !parent, join: verifyTurns },
+  { wanted: ({ options: { parent } }) => !parent, attach: verifyTurns },
   {
     wanted: ({ options: { parent, loaded: { config } } }) => config.agent.memory_compiler.enabled && !parent,
-    join: compileMemory,
+    attach: compileMemory,
   },
   {
     wanted: ({ options: { permissionMode, loaded } }) =>
       permissionMode === "plan" || loaded.config.agent.auto_plan,
-    join: async (...run) => await (await import("./plan/session_plans.ts")).joinPlans(...run),
+    attach: async (...run) => await (await import("./plan/session_plans.ts")).attachPlans(...run),
   },
   {
     wanted: ({ options: { parent, loaded } }) => loaded.config.agent.auto_todo && !parent,
-    join: async (run) => (await import("./plan/session_plans.ts")).joinTodos(run),
+    attach: async (run) => (await import("./plan/session_plans.ts")).attachTodos(run),
   },
-  { wanted: ({ session }) => openGoal(session.state) !== undefined, join: resumeGoal },
+  { wanted: ({ session }) => openGoal(session.state) !== undefined, attach: resumeGoal },
   {
     // Agents have none that plans for them.
     wanted: ({ options: { parent, loaded } }) => loaded.config.agent.planner_model !== "" && !parent,
-    join: async (...run) => await (await import("./plan/planner.ts")).join(...run),
+    attach: async (...run) => await (await import("./plan/planner.ts")).attach(...run),
   },
   {
     wanted: ({ options: { steps = 1 } }) => steps > 1,
-    join: async (run) => (await import("./steps/steps.ts")).join(run),
+    attach: async (run) => (await import("./steps/steps.ts")).attach(run),
   },
   {
     wanted: ({ options }) => options.hooks !== undefined,
-    join: async (run) => (await import("./hooks/hook_extension.ts")).join(run),
+    attach: async (run) => (await import("./hooks/hook_extension.ts")).attach(run),
   },
 ];
+
+/** The features that act below the turns; each is loaded where the configuration uses it. */
+export const BASE_FEATURES: BaseFeatures = {
+  async remotePlugins(loaded) {
+    const { plugins } = loaded.config;
+    if (plugins.length === 0) return undefined;
+    // Opening them reports an error.
+    loadPlugins().catch(() => {});
+    if (!plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
+    return new (await import("./mcp/remote_servers.ts")).RemotePlugins(loaded);
+  },
+  async plugins(deps) {
+    if (deps.loaded.config.plugins.length === 0 || deps.provider.model.toolMode === "none") return undefined;
+    const [{ RunPlugins }] = await loadPlugins();
+    return await RunPlugins.open(deps);
+  },
+  async languageTools(deps) {
+    const { lsp, tools: { enabled } } = deps.loaded.config;
+    if (!mayRunServers(deps) || !(lsp.tools || enabled.includes("delete_symbol"))) return [];
+    return await (await import("./lsp/run_lsp.ts")).languageTools(deps);
+  },
+  languageSupport(deps) {
+    const { lsp } = deps.loaded.config;
+    return (lsp.enabled || lsp.tools) && mayRunServers(deps) ? languageSupport(deps) : undefined;
+  },
+  images(deps) {
+    const admission = lazy(async () => (await import("./images/image_intake.ts")).imageAdmission(deps));
+    return async (images, model, signal) =>
+      images.length === 0 ? { images, notes: [] } : await (await admission())(images, model, signal);
+  },
+};
+
+/** Loads the MCP servers of a run. */
+const loadPlugins = lazy(() => Promise.all([import("./mcp/run_servers.ts"), loadMcp()]));
+
+/** Without a jail no language server is started, unless the user gave the run full access. */
+function mayRunServers({ scope: { full, forecast } }: ScopedDeps): boolean {
+  return full || forecast.confined;
+}
+
+/** Longest wait of an answer for the checks of the turn's edits. */
+const ANSWER_MS = 5000;
+
+/** The language servers of a run; none is opened before the first edit. */
+function languageSupport(deps: LanguageDeps): LanguageSupport {
+  let opened: Promise<RunLsp> | undefined;
+  const open = lazy(() => opened = import("./lsp/run_lsp.ts").then(({ RunLsp }) => RunLsp.open(deps)));
+  return {
+    services: { names: async () => (await open()).names },
+    toolbox: (toolbox) => withEditChecks(toolbox, open),
+    // The errors of edits that no result has named.
+    reviewAnswer: async (_answer, signal) =>
+      opened && await opened.then(({ checks }) => checks.rest(ANSWER_MS, signal)).catch(() => undefined),
+    warm: open,
+    close: async () => await (await opened)?.close(),
+  };
+}
+
+type Written = NonNullable<ToolResult["changes"]>[number];
+
+/** Tools whose edits say which errors they brought, as far as a language server sees them in time. */
+function withEditChecks(toolbox: Toolbox, open: () => Promise<RunLsp>): Toolbox {
+  let running: RunLsp | undefined;
+  return {
+    async prepare(call, signal) {
+      const prepared = await toolbox.prepare(call, signal);
+      if (typeof prepared === "string") return prepared;
+      if (prepared.tool !== "lsp_rename" && prepared.tool !== "delete_symbol") return prepared;
+      const completed = await (await open()).symbolEdit(prepared, signal);
+      if ("problem" in completed) return completed.problem;
+      const whole = { ...prepared.args, patch: completed.patch };
+      const again = await toolbox.prepare({ ...call, arguments: JSON.stringify(whole) }, signal);
+      return typeof again === "string" ? again : { ...again, call };
+    },
+    async execute(call, signal, progress) {
+      const isEdit = call.family === "Edit" && call.writes !== undefined;
+      if (!isEdit) return withText(await toolbox.execute(call, signal, progress), running?.checks.late());
+      running ??= await open();
+      await running.before(call.writes ?? []);
+      const result = await toolbox.execute(call, signal, progress);
+      const written = (result.changes ?? []).filter(isWritten);
+      const late = running.checks.late(written.map(({ path }) => path));
+      return withText(withText(result, late), await running.after(written, signal));
+    },
+  };
+}
+
+function isWritten({ change, written }: Written): boolean {
+  return written !== false && change !== "unchanged";
+}
+
+function withText(result: ToolResult, text: string | undefined): ToolResult {
+  return text === undefined ? result : { ...result, content: `${result.content}\n\n${text}` };
+}
 
 /** Prepares the features that have a part in the options of a run. */
 export async function prepareFeatures(options: AssemblyOptions): Promise<AssemblyOptions> {
@@ -57,10 +163,10 @@ export async function prepareFeatures(options: AssemblyOptions): Promise<Assembl
   return await (await import("./hooks/hook_extension.ts")).withHooks(options);
 }
 
-/** Lets every feature join that the run has a use for; the others are not loaded. */
+/** Lets every feature attach that the run has a use for; the others are not loaded. */
 export async function attachExtensions(run: RunContext, features: Features): Promise<void> {
-  for (const { wanted, join } of EXTENSIONS) {
-    if (wanted(run)) await join(run, features);
+  for (const { wanted, attach } of EXTENSIONS) {
+    if (wanted(run)) await attach(run, features);
   }
 }
 
@@ -72,7 +178,7 @@ export function featuresOf(
   return {
     plans: lazy(async () => new (await import("./plan/session_plans.ts")).SessionPlans(run)),
     goals: lazy(async () => new (await import("./goal/session_goal.ts")).SessionGoal(run)),
-    agents: lazy(async () => (await import("./agents/subagent_manager.ts")).openDesk(run, assemble)),
+    agents: lazy(async () => (await import("./agents/subagent_manager.ts")).openSubagents(run, assemble)),
   };
 }
 
@@ -129,7 +235,7 @@ function compileMemory({ paths, recorder, extensions }: RunContext): void {
       return undefined;
     },
     async before(input) {
-      if (exists(file)) await (await compiler()).tell(recorder);
+      if (exists(file)) await (await compiler()).notify(recorder);
       return input;
     },
     async after() {

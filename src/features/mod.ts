@@ -1,6 +1,8 @@
 import { lazy } from "../util/lazy.ts";
 
-export { attachExtensions, featuresOf, prepareFeatures } from "./features.ts";
+export { attachExtensions, BASE_FEATURES, featuresOf, prepareFeatures } from "./features.ts";
+export type { LanguageServerRow } from "./lsp/run_lsp.ts";
+export type { KnownServer } from "./mcp/known_servers.ts";
 export type { AgentRow } from "./agents/agent_list.ts";
 export type { HookRow } from "./hooks/hook_list.ts";
 
@@ -15,3 +17,9 @@ export const loadAgentList = lazy(() => import("./agents/agent_list.ts"));
 
 /** The commands that test changes, for the list of what needs trust. */
 export const loadVerifyList = lazy(() => import("./verify/verify_commands.ts"));
+
+/** The language servers that are installed. */
+export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
+
+/** MCP servers outside of a run. */
+export const loadServerWork = lazy(() => import("./mcp/known_servers.ts"));

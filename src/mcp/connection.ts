@@ -17,10 +17,6 @@ import {
   ReasonixError,
   type Text,
 } from "../core/mod.ts";
-import { isRecord } from "../util/json.ts";
-import { oneLine } from "../util/terminal_text.ts";
-import { after } from "../util/timer.ts";
-import { VERSION } from "../util/version.ts";
 import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import { loadSdk } from "./sdk.ts";
@@ -30,20 +26,23 @@ import {
   type ServerTransport,
   type TransportOptions,
 } from "./transport/transport.ts";
+import { isRecord } from "../util/json.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { after } from "../util/timer.ts";
+import { VERSION } from "../util/version.ts";
 
 export interface ConnectionOptions extends TransportOptions {
   readonly questions: McpQuestions;
-  /** A list of the server has changed. */
   readonly changed: () => void;
-  /** The era of the last connection; absent: the server is asked. */
+  /** The era of the last connection; absent: the server is probed. */
   readonly era: Era | undefined;
-  /** Takes the rights that the server missed. */
+  /** Receives the scopes that the server missed. */
   readonly wanted?: ((scope: string) => Promise<void>) | undefined;
   /** The connection was lost. */
   readonly lost: (why: Text) => void;
 }
 
-/** Time for a server over HTTP to end its session, which it does some day in any case. */
+/** Time for a server over HTTP to end its session, which expires anyway. */
 const GOODBYE_MS = 1_000;
 /** Time for a server to confirm that it reports changes of its lists. */
 const LISTEN_MS = 2_000;
@@ -52,7 +51,6 @@ const COMPLETION_MS = 3_000;
 /** Progress of the SDK while it answers requests of the server, which are shown anyway. */
 const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 
-/** An answer to the question for completions of an argument. */
 export interface CompletionQuery {
   readonly ref: { readonly prompt: string } | { readonly template: string };
   readonly argument: string;
@@ -80,9 +78,8 @@ export class Connection {
   }
 
   /**
-   * Starts and greets a server. One that says nothing to the probe of its era, or a process that stops at it,
-   * is greeted in the older way. Where that is refused and the server only needed longer to wake up or to
-   * start, it is asked once more.
+   * Starts and greets a server. One that does not answer the probe of its era, or exits at it, is greeted in
+   * the older way. If that is refused because the server only needed longer to start, the probe is repeated.
    */
   static async open(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
     const { spec, era, log } = options;
@@ -137,8 +134,8 @@ export class Connection {
   }
 
   /**
-   * Asks a server of the newer era to report changes. The lists are read once it has answered, so that no
-   * change is missed; one that does not answer is listed all the same.
+   * Asks a server of the newer era to report changes. The lists are read after its answer, so that no change
+   * is missed, and without one after a time limit.
    */
   async #listen(): Promise<void> {
     const lists = reportedLists(this.#client);
@@ -165,7 +162,7 @@ export class Connection {
     await promise;
   }
 
-  /** The newest era that the server speaks, also where it said so too late for this connection. */
+  /** The newest era that the server speaks, also when it answered too late for this connection. */
   get era(): Era {
     const isModern = this.#client.getProtocolEra() === "modern" || this.#server.answeredLate();
     return isModern ? "modern" : "legacy";
@@ -175,7 +172,6 @@ export class Connection {
     return this.#client.getNegotiatedProtocolVersion() ?? "";
   }
 
-  /** The server's own name, version and words for the model. */
   get about(): { readonly name: string; readonly version: string; readonly instructions: string } {
     const { name = "", version = "" } = this.#client.getServerVersion() ?? {};
     return { name, version, instructions: this.#client.getInstructions() ?? "" };
@@ -239,7 +235,7 @@ export class Connection {
     ).finally(limit.clear);
   }
 
-  /** Values that an argument of a prompt or of a template could have; none where the server has no advice. */
+  /** Possible values of an argument of a prompt or of a template. */
   async complete({ ref, argument, value }: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {
     if (!this.#client.getServerCapabilities()?.completions) return [];
     const about = "prompt" in ref
@@ -303,14 +299,13 @@ export class Connection {
     }
   }
 
-  /** Keeps the rights that the server misses, for the next sign-in. */
+  /** Keeps the missing scopes for the next sign-in. */
   async #noteScope(error: unknown): Promise<void> {
     const scope = causes(error).map((one) => "requiredScope" in one ? one.requiredScope : undefined)
       .find((one) => typeof one === "string");
     if (scope !== undefined) await this.#options.wanted?.(scope);
   }
 
-  /** Explains an error in one line; for a process that is gone, by its end. */
   #explained(error: unknown): unknown {
     const waitSeconds = this.#server.waits.get(statusOf(error) ?? 0);
     return explain(error, {
@@ -342,7 +337,7 @@ const PROBE_MS = 5_000;
 /** The longest the SDK can wait. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
-/** Changes of lists that come within this time are one. */
+/** Changes of lists within this time count as one. */
 const SETTLE_MS = 50;
 
 /** Characters of a log message of a server that are kept. */
@@ -410,14 +405,13 @@ function reportedLists(client: Client): Parameters<Client["listen"]>[0] | undefi
   return Object.keys(lists).length > 0 ? lists : undefined;
 }
 
-/** A directory that a server may look at. */
 export interface McpRoot {
   /** `file://…` */
   readonly uri: string;
   readonly name: string;
 }
 
-/** Answers requests of servers. An absent member is a capability that servers do not see. */
+/** Answers requests of servers. An absent member is a capability that is not offered. */
 export interface McpQuestions {
   readonly roots: () => readonly McpRoot[];
   /** Asks the person: a form, or to open an address. */
@@ -434,7 +428,7 @@ export interface McpQuestions {
   ) => Promise<CreateMessageResult>;
 }
 
-/** Time limits of calls that stand still while a person is asked something. */
+/** Time limits of calls, paused while the user is asked something. */
 class CallClock {
   #questions = 0;
   #pausedMs = 0;
@@ -458,7 +452,7 @@ class CallClock {
     };
   }
 
-  /** Does something that no call is charged for. */
+  /** Runs `work` while all limits are paused. */
   async paused<T>(work: () => Promise<T>): Promise<T> {
     if (this.#questions++ === 0) this.#pausedAt = performance.now();
     try {
@@ -477,13 +471,13 @@ class CallClock {
 interface ListOptions {
   readonly signal: AbortSignal;
   readonly timeout: number;
-  /** Entries that the answers had and the SDK does not take. */
+  /** Entries of the answers that the SDK refuses. */
   readonly refused: () => Refused;
 }
 
 const MAX_PAGES = 64;
 
-/** Takes every answer as it is: one entry that is wrong must not cost the others. */
+/** Accepts every answer: one wrong entry must not cost the others. */
 const ANYTHING = {
   "~standard": { version: 1 as const, vendor: "reasonix", validate: (value: unknown) => ({ value }) },
 };
@@ -510,7 +504,7 @@ async function listEverything(client: Client, options: ListOptions): Promise<Lis
   });
 }
 
-/** The SDK's own list, which it also uses for headers; one without an end as far as it is read here. */
+/** Lists through the SDK, which also uses the list for headers; an endless list is read in pages. */
 async function listTools(client: Client, options: ListOptions): Promise<unknown[]> {
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;

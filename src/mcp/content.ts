@@ -9,26 +9,23 @@ import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
 import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../tool/mod.ts";
 import { canonicalJson, isRecord, parseJson, safeText } from "../util/json.ts";
 
-/** The destination of content that is no text. */
-interface ContentLocation {
-  /** The model sees images. */
+interface ContentTarget {
   readonly vision: boolean;
-  /** The path of a file for data that no model reads: the number of the file, and an ending without a dot. */
+  /** The path of a file for binary data, by its number and an extension without a dot. */
   readonly file: (number: number, ending: string) => string;
 }
 
-/** Images that one answer may bring. */
 const MAX_IMAGES = 10;
 
-/** Collects what a server answers: texts for the model, images apart, other data in files. */
+/** Collects the content of an answer: texts, images, and files with other data. */
 export class Content {
   readonly texts: string[] = [];
   readonly images: ImagePart[] = [];
-  readonly #place: ContentLocation;
+  readonly #target: ContentTarget;
   #files = 0;
 
-  constructor(place: ContentLocation) {
-    this.#place = place;
+  constructor(target: ContentTarget) {
+    this.#target = target;
   }
 
   async add(block: ContentBlock): Promise<void> {
@@ -48,7 +45,7 @@ export class Content {
     }
   }
 
-  /** Adds what a resource holds; `named`: with its address around it. */
+  /** Adds the content of a resource; `named`: with its address. */
   async addResource(resource: ReadResourceResult["contents"][number], named: boolean): Promise<void> {
     const { uri, mimeType: mime = "" } = resource;
     if ("text" in resource) {
@@ -58,7 +55,7 @@ export class Content {
     else await this.#file(uri, mime, resource.blob);
   }
 
-  /** Structured content is mostly one of the texts again, as it is or as the only value of an object. */
+  /** Structured content often repeats one of the texts, as it is or as the only value of an object. */
   addStructured(value: unknown): void {
     if (value === undefined) return;
     const [only, ...others] = isRecord(value) ? Object.values(value) : [];
@@ -73,17 +70,17 @@ export class Content {
 
   async #image(what: string, { mimeType, data }: { mimeType: string; data: string }): Promise<void> {
     const fits = this.images.length < MAX_IMAGES && data.length <= MAX_IMAGE_FILE_BYTES * 4 / 3;
-    if (this.#place.vision && fits) {
+    if (this.#target.vision && fits) {
       this.images.push({ mime: mimeType, data });
       this.texts.push(`[image: ${mimeType}]`);
     } else await this.#file(what, mimeType, data);
   }
 
-  /** Saves data that no model reads next to the outputs, where the user and commands find it. */
+  /** Saves binary data next to the outputs, for the user and commands. */
   async #file(what: string, mime: string, base64: string): Promise<void> {
     const bytes = decoded(base64);
     const size = bytes ? `${Math.ceil(bytes.length / 1024)} KB` : "not base64";
-    const path = this.#place.file(++this.#files, /\/(?:x-)?([a-z0-9]+)(?=$|[+;])/i.exec(mime)?.[1] ?? "bin");
+    const path = this.#target.file(++this.#files, /\/(?:x-)?([a-z0-9]+)(?=$|[+;])/i.exec(mime)?.[1] ?? "bin");
     const where = bytes && await saved(path, bytes) ? `, saved as ${path}` : "";
     this.texts.push(`[${what}: ${mime || "unknown type"}, ${size}${where}]`);
   }
@@ -97,7 +94,6 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** Writes a file of an answer; false when that cannot be done. */
 async function saved(path: string, bytes: Uint8Array): Promise<boolean> {
   try {
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
@@ -114,25 +110,22 @@ export interface AttachedContent {
 }
 
 export interface ContentIntake {
-  /** The model sees images. */
   readonly vision: boolean;
-  /** Directory for data that no model reads; made on first use. */
+  /** Directory for binary data; made on first use. */
   readonly directory: string;
   readonly signal: AbortSignal;
 }
 
-/** Characters of one prompt; more than a window holds is refused later, with what to do. */
+/** Characters of one prompt. */
 const MAX_PROMPT = 1_000_000;
 
-/**
- * The messages of a prompt as one of the user: their texts, and who says them where it is not the user alone.
- */
+/** Joins the messages of a prompt, with their roles where not all are of the user. */
 export async function promptContent(
   { messages }: GetPromptResult,
   server: string,
-  desk: ContentIntake,
+  intake: ContentIntake,
 ): Promise<AttachedContent> {
-  const content = contentFor(server, desk);
+  const content = contentFor(server, intake);
   const dialogue = messages.some(({ role }) => role !== "user");
   const texts: string[] = [];
   for (const { role, content: block } of messages) {
@@ -150,9 +143,9 @@ export async function promptContent(
 export async function resourceContent(
   { contents }: ReadResourceResult,
   server: string,
-  desk: ContentIntake,
+  intake: ContentIntake,
 ): Promise<AttachedContent> {
-  const content = contentFor(server, desk);
+  const content = contentFor(server, intake);
   for (const part of contents) await content.addResource(part, contents.length > 1);
   return { text: safeText(content.texts.join("\n")), images: content.images };
 }
@@ -162,7 +155,7 @@ function contentFor(server: string, { vision, directory }: ContentIntake): Conte
   return new Content({ vision, file: (number, ending) => `${directory}/${name}_${number}.${ending}` });
 }
 
-/** The answer of a server for the model: its texts, bounded; images apart; other data in files. */
+/** Returns the answer of a server for the model, with bounded texts. */
 export async function toolResult(result: CallToolResult, context: ToolContext): Promise<ToolResult> {
   const content = resultContent(context);
   for (const block of result.content) await content.add(block);
@@ -170,7 +163,6 @@ export async function toolResult(result: CallToolResult, context: ToolContext): 
   return await contentResult(content, result.isError === true, context);
 }
 
-/** Collects the content of a result; data goes next to the outputs of the session. */
 export function resultContent(context: ToolContext): Content {
   return new Content({
     vision: context.settings.vision,
@@ -178,7 +170,6 @@ export function resultContent(context: ToolContext): Content {
   });
 }
 
-/** The result of a call with its content. */
 export async function contentResult(
   { texts, images }: Content,
   isError: boolean,

@@ -1,17 +1,16 @@
 import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
 import type { Texts } from "../i18n/mod.ts";
+import type { McpQuestions } from "./connection.ts";
 import type { Asker, Question } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
-import type { McpQuestions } from "./connection.ts";
 
 export interface ElicitationHandler {
-  /** Absent: the run has no prompt. */
+  /** Absent: the run has no user to ask. */
   readonly asker: Asker | undefined;
   readonly texts: () => Promise<Texts["mcp_questions"]>;
-  /** Shows a notice outside of the conversation. */
-  readonly tell: (text: string, level?: "info" | "warning") => void;
-  /** Opens an address in the user's browser; false where that cannot be done. */
+  readonly notify: (text: string, level?: "info" | "warning") => void;
+  /** Opens an address in the user's browser; false when that fails. */
   readonly open: (address: URL) => boolean;
 }
 
@@ -19,22 +18,22 @@ const MAX_MESSAGE = 2_000;
 const MAX_FIELDS = 30;
 
 /**
- * Asks the user the questions of servers, one value at a time. Without a prompt the answer is "cancel", with
- * a notice in the output of the run.
+ * Asks the user the questions of servers, one value at a time. Without a user the answer is "cancel", with a
+ * notice.
  */
 export function elicitation(
-  { asker, texts, tell, open }: ElicitationHandler,
+  { asker, texts, notify, open }: ElicitationHandler,
 ): NonNullable<McpQuestions["elicit"]> {
   return async (server, params, signal) => {
     const words = await texts();
     const name = oneLine(server, 60);
     if (!asker) {
-      tell(words.nobody(name, oneLine(params.message, 200)));
+      notify(words.nobody(name, oneLine(params.message, 200)));
       return { action: "cancel" };
     }
     const dialog = new Dialog(name, words, { asker, signal });
-    if (params.mode === "url") return await dialog.address(params, { tell, open });
-    return await dialog.form(params, tell);
+    if (params.mode === "url") return await dialog.address(params, { notify, open });
+    return await dialog.form(params, notify);
   };
 }
 
@@ -57,15 +56,15 @@ class Dialog {
     this.#signal = signal;
   }
 
-  /** Shows an address whole, with its host apart; it is opened only after a yes. */
+  /** Shows the whole address and its host; opens it only after approval. */
   async address(
     params: Extract<ElicitRequestParams, { mode: "url" }>,
-    { tell, open }: Pick<ElicitationHandler, "tell" | "open">,
+    { notify, open }: Pick<ElicitationHandler, "notify" | "open">,
   ): Promise<ElicitResult> {
     const texts = this.#texts;
     const address = URL.canParse(params.url) ? new URL(params.url) : undefined;
     if (!address || !["https:", "http:"].includes(address.protocol)) {
-      tell(texts.badAddress(this.#server, oneLine(params.url, 200)));
+      notify(texts.badAddress(this.#server, oneLine(params.url, 200)));
       return { action: "decline" };
     }
     const lines = [
@@ -78,13 +77,13 @@ class Dialog {
     const answer = await this.#ask(lines, [{ label: texts.decline }, { label: texts.openIt }]);
     if (!answer) return { action: "cancel" };
     if (answer[0] !== texts.openIt) return { action: "decline" };
-    if (!open(address)) tell(texts.openYourself(address.href));
+    if (!open(address)) notify(texts.openYourself(address.href));
     return { action: "accept" };
   }
 
   async form(
     params: Exclude<ElicitRequestParams, { mode: "url" }>,
-    tell: ElicitationHandler["tell"],
+    notify: ElicitationHandler["notify"],
   ): Promise<ElicitResult> {
     const texts = this.#texts;
     const { fields, unreadable } = formFields(params.requestedSchema);
@@ -92,7 +91,7 @@ class Dialog {
       const why = unreadable.length > 0
         ? unreadable.map((each) => oneLine(each, 40)).join(", ")
         : fields.length;
-      tell(texts.cannotAsk(this.#server, String(why)));
+      notify(texts.cannotAsk(this.#server, String(why)));
       return { action: "cancel" };
     }
     const content: Record<string, FieldValue> = {};
@@ -117,7 +116,7 @@ class Dialog {
     return answer[0] === texts.send ? { action: "accept", content } : { action: "decline" };
   }
 
-  /** Asks for one value until it fits; no value for one that is left empty. */
+  /** Asks for one value until it is valid; undefined when it is left empty. */
   async #field(
     field: FormField,
     message: string,
@@ -161,7 +160,7 @@ class Dialog {
     }));
   }
 
-  /** An answer in the words that a value has. */
+  /** Maps a label to its value. */
   #meant({ kind, values }: FormField, said: string): string {
     if (kind === "boolean") {
       return said === this.#texts.yes ? "true" : said === this.#texts.no ? "false" : said;
@@ -205,14 +204,13 @@ function boundsOf(
   return max === undefined ? texts.atLeast(min, unit) : texts.between(min, max, unit);
 }
 
-/** One value that a server asks for. */
 interface FormField {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly required: boolean;
   readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "choices";
-  /** Values to choose from, with what they are called. */
+  /** Choices with their labels. */
   readonly values: readonly { readonly value: string; readonly title: string }[];
   readonly initial: FieldValue | undefined;
   /** Bounds of a number, of a text's characters, or of how many are chosen. */
@@ -223,7 +221,6 @@ interface FormField {
 
 type FieldValue = string | number | boolean | string[];
 
-/** The value of an answer, or its problem. */
 type Checked =
   | { readonly value: FieldValue }
   | { readonly problem: "number" | "integer" | "min" | "max" | "format" | "choice" | "boolean" };
@@ -247,8 +244,8 @@ type Property = Readonly<Record<string, unknown>>;
 function formField(name: string, property: Property, required: boolean): FormField | undefined {
   const kind = kindOf(property);
   if (!kind) return undefined;
-  const own = kind === "choices" && isRecord(property.items) ? property.items : property;
-  const values = kind === "choice" || kind === "choices" ? valuesOf(own) : [];
+  const source = kind === "choices" && isRecord(property.items) ? property.items : property;
+  const values = kind === "choice" || kind === "choices" ? valuesOf(source) : [];
   const [min, max] = kind === "text"
     ? [property.minLength, property.maxLength]
     : kind === "choices"
@@ -296,7 +293,7 @@ function isValue(value: unknown): value is FieldValue {
     (Array.isArray(value) && value.every((each) => typeof each === "string"));
 }
 
-/** Takes what a person answered: titles of values, or words of their own. */
+/** Validates an answer: titles of values, or free text. */
 export function checkedAnswer(field: FormField, answer: readonly string[]): Checked {
   const [first = ""] = answer;
   const valueOf = (said: string) =>
@@ -353,13 +350,12 @@ function hasFormat(said: string, format: string | undefined): boolean {
   }
 }
 
-/** The 31st of February is none. */
 function isDay(said: string): boolean {
   const time = Date.parse(`${said}T00:00:00Z`);
   return !isNaN(time) && new Date(time).toISOString().startsWith(said);
 }
 
-/** A name under which secrets are kept: they are not to be asked for in a form. */
+/** Reports whether a field asks for a secret, which forms must not do. */
 function looksSecret({ name, title, description }: FormField): boolean {
   return /passw|passphrase|secret|api.?key|access.?key|private.?key|\btoken\b|credential|\bpin\b|密码|口令|密钥|令牌/i
     .test(`${name} ${title} ${description}`);

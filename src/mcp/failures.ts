@@ -7,36 +7,34 @@ import {
   ReasonixError,
   type Text,
 } from "../core/mod.ts";
+import type { McpServerSpec } from "./server_spec.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import type { McpServerSpec } from "./server_spec.ts";
 
-/** The server requires a sign-in, which only the user can make. */
 export class SignInNeeded extends ReasonixError {
   override readonly name = "SignInNeeded";
 }
 
 export const signInNeeded = () => message`it requires you to sign in`;
 
-/** The server was gone before a message reached it, so the message had no effect. */
+/** The server ended before a message reached it, so the message had no effect. */
 export class UndeliveredError extends ReasonixError {
   constructor() {
     super(message`The server has ended`);
   }
 }
 
-/** The server speaks the newer era, as it said only after it had been greeted in the older way. */
+/** The server answered the probe of the newer era only after the older greeting. */
 export class AnsweredLate extends ReasonixError {}
 
-/** An answer over HTTP that is no success, as the SDK reports it. */
+/** An HTTP error status, as the SDK reports it. */
 interface HttpRefusal extends Error {
   readonly status: number;
   readonly statusText?: string;
   readonly data?: { readonly text?: unknown };
 }
 
-/** The status of the answer that an explained error is about. */
 export function statusOf(error: unknown): number | undefined {
   return causes(error).find(isRefusal)?.status;
 }
@@ -52,10 +50,9 @@ function isRefusal(error: Error): error is HttpRefusal {
   return "status" in error && typeof error.status === "number";
 }
 
-/** The program of a server is not installed: only the user can change that, so it is not started again. */
+/** The program of a server is not installed, so it is not started again. */
 export class MissingProgramError extends ReasonixError {}
 
-/** Facts of a transport in addition to the error itself. */
 interface FailureContext {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
@@ -70,18 +67,18 @@ const MAX_LINE = 300;
 const MAX_REPLY = 200;
 
 /**
- * Says in one line what went wrong with a server: a ReasonixError whose cause is what was thrown. Aborts and
- * what is explained already stay as they are.
+ * Explains an error in one line, as a ReasonixError with the error as its cause. Aborts and ReasonixErrors
+ * stay.
  */
-export function explain(error: unknown, circumstances: FailureContext): unknown {
+export function explain(error: unknown, context: FailureContext): unknown {
   if (error instanceof ReasonixError || isAbort(error)) return error;
-  const { spec, ended } = circumstances;
+  const { spec, ended } = context;
   if (ended !== undefined) return new ReasonixError(ended, { cause: error });
   const chain = causes(error);
   const explained = chain.find((one) => one instanceof ReasonixError);
   if (explained) return explained;
   if (spec.type === "http") {
-    const [what, remedy, signIn] = httpProblem(chain, circumstances) ?? [];
+    const [what, remedy, signIn] = httpProblem(chain, context) ?? [];
     if (what !== undefined) {
       const Failure = signIn ? SignInNeeded : ReasonixError;
       return new Failure(what, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
@@ -102,11 +99,11 @@ function plain(message: string): string {
 
 type Problem = readonly [what: Text, remedy?: Text, signIn?: true];
 
-function httpProblem(chain: readonly Error[], circumstances: FailureContext): Problem | undefined {
-  const { spec } = circumstances;
+function httpProblem(chain: readonly Error[], context: FailureContext): Problem | undefined {
+  const { spec } = context;
   const redirect = chain.find((one) => one instanceof RedirectError);
   if (redirect) {
-    const isOwn = redirect.from === placeOf(spec);
+    const isOwn = redirect.from === addressOf(spec);
     const { from, to, answer } = redirect;
     return [
       message`${from} leads to ${oneLine(to, MAX_LINE)} (${answer}), which is not followed`,
@@ -119,12 +116,15 @@ function httpProblem(chain: readonly Error[], circumstances: FailureContext): Pr
   }
   const narrow = chain.find(({ name }) => name === "InsufficientScopeError");
   if (narrow) return insufficient(narrow, spec);
-  if (refusal) return refused(refusal, circumstances);
+  if (refusal) return refused(refusal, context);
   const type = chain.map(({ message }) => /^Unexpected content type: (.*)$/.exec(message)?.[1]).find((one) =>
     one
   );
   if (type !== undefined) {
-    return [message`${placeOf(spec)} is not an MCP server: it answers with ${oneLine(type, 60)}`, checkUrl()];
+    return [
+      message`${addressOf(spec)} is not an MCP server: it answers with ${oneLine(type, 60)}`,
+      checkUrl(),
+    ];
   }
   const network = chain.find((one) => one instanceof TypeError);
   return network && unreachable(network, spec);
@@ -170,13 +170,13 @@ function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: FailureC
   }
   if (status === 404 && answered) return [message`it has forgotten the session (${shown})`];
   if (status === 404 || status === 405) {
-    return [message`there is no MCP server at ${placeOf(spec)} (${shown})`, checkUrl()];
+    return [message`there is no MCP server at ${addressOf(spec)} (${shown})`, checkUrl()];
   }
   const what = withReply(message`it answers with ${shown}`);
   return [waitSeconds === undefined ? what : clausesOf([what, message`try again in ${waitSeconds} s`])];
 }
 
-/** Servers of HTTP/2 send no names. */
+/** HTTP/2 has no status texts. */
 const NAMES: Readonly<Record<number, string>> = {
   400: "Bad Request",
   403: "Forbidden",
@@ -189,7 +189,6 @@ const NAMES: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-/** The text of a page or a message, without its markup. */
 function wordsOf(body: string): string {
   const text = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
   if (/^\s*</.test(text)) return oneLine(/<title>([^<]*)<\/title>/i.exec(text)?.[1] ?? "", MAX_REPLY);
@@ -204,8 +203,8 @@ function unreachable(error: Error, spec: McpServerSpec): Problem {
   return [message`${host} could not be reached: ${oneLine(detail, MAX_REPLY)}`, remedy ?? usual];
 }
 
-/** The address without what may be secret in it. */
-function placeOf({ url }: McpServerSpec): string {
+/** The address without user, query and fragment, which may be secret. */
+function addressOf({ url }: McpServerSpec): string {
   const { origin = "", pathname = url } = URL.parse(url) ?? {};
   return `${origin}${pathname}`;
 }

@@ -1,20 +1,18 @@
 import type { JsonSchema, WrittenMessage } from "../core/mod.ts";
+import { textHash } from "./server_spec.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { byteLength } from "../util/byte_length.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
-import { textHash } from "./server_spec.ts";
 
-/** A tool as its server describes it. */
 export interface McpToolInfo {
-  /** The server's own name for it. */
   readonly name: string;
   readonly title?: string;
   readonly description: string;
   readonly schema: JsonSchema;
-  /** `$schema` of the schema, which the model does not get. */
+  /** `$schema` of the schema; not sent to the model. */
   readonly dialect?: string;
-  /** The server declares that it changes nothing, and nothing that contradicts it. */
+  /** The server declares it as read-only, without a contradicting hint. */
   readonly claimsToRead: boolean;
   /** Bytes of its description and schema, and of its raw name. */
   readonly size: number;
@@ -38,7 +36,7 @@ export interface McpResourceInfo {
   readonly mimeType?: string;
 }
 
-/** The lists of a server, in an order that does not depend on the server. Plain data. */
+/** The lists of a server in a canonical order. Plain data. */
 export interface Listing {
   readonly tools: readonly McpToolInfo[];
   readonly prompts: readonly McpPromptInfo[];
@@ -46,11 +44,9 @@ export interface Listing {
   readonly templates: readonly McpResourceInfo[];
   /** The server's text for the model about its use as a whole. */
   readonly instructions?: string;
-  /** Problems of the answer, for users. */
   readonly problems: readonly string[];
 }
 
-/** The lists as they came from a server. */
 export interface RawListing {
   readonly tools: readonly unknown[];
   readonly prompts: readonly unknown[];
@@ -61,12 +57,12 @@ export interface RawListing {
 
 export const EMPTY_LISTING: Listing = { tools: [], prompts: [], resources: [], templates: [], problems: [] };
 
-/** Characters of a description that the model gets; one server must not fill the window. */
+/** Characters of a description; one server must not fill the context window. */
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA = 32_000;
 const MOST_PROBLEMS = 10;
 
-/** Brings lists into one order and one form: sorted by name, each name once, every schema an object's. */
+/** Normalizes lists: sorted by name, each name once, every schema an object's. */
 export function canonicalListing(raw: RawListing): Listing {
   const problems: string[] = [];
   const listing = {
@@ -90,14 +86,14 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
   }
   const { name, annotations } = raw;
   const title = text(raw.title) || (isRecord(annotations) ? text(annotations.title) : "");
-  const told = {
+  const offered = {
     description: cut(text(raw.description) || title || name),
     schema: objectSchema(raw.inputSchema, name, problems),
   };
   return {
     name,
-    ...told,
-    size: byteLength(name) + byteLength(JSON.stringify(told)),
+    ...offered,
+    size: byteLength(name) + byteLength(JSON.stringify(offered)),
     claimsToRead: isRecord(annotations) && claimsToRead(annotations),
     ...(title === "" ? {} : { title }),
     ...(isRecord(raw.inputSchema) && typeof raw.inputSchema.$schema === "string"
@@ -106,14 +102,14 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
   };
 }
 
-/** A tool that is destructive or acts on the outside world is no reader, whatever else it declares. */
+/** A destructive or open-world hint overrides the read-only hint. */
 function claimsToRead({ readOnlyHint, destructiveHint, openWorldHint }: Record<string, unknown>): boolean {
   return readOnlyHint === true && destructiveHint !== true && openWorldHint !== true;
 }
 
 const ANY_OBJECT: JsonSchema = { type: "object", properties: {} };
 
-/** Every wire wants an object's schema; with anything else the server judges the arguments itself. */
+/** Every wire requires an object's schema; otherwise the server validates the arguments. */
 function objectSchema(raw: unknown, tool: string, problems: string[]): JsonSchema {
   if (!isRecord(raw) || (raw.type !== undefined && raw.type !== "object")) {
     problems.push(`the schema of ${tool} is not an object's; it is offered without one`);
@@ -184,21 +180,20 @@ function cut(description: string): string {
 /** The two families of protocol revisions: with and without a handshake. */
 export type Era = "legacy" | "modern";
 
-/** The record of a server between runs. */
 export interface ServerRecord {
-  /** Its last lists; absent: it never answered. */
+  /** Absent: it never answered. */
   readonly listing?: Listing;
   readonly era?: Era;
   /** RFC 3339; an era counts for a week, since servers are updated. */
   readonly checked?: string;
-  /** Why its last start failed; absent: it did not. */
+  /** Reason of a failed last start. */
   readonly failure?: string;
   /** The failure for other languages. */
   readonly said?: readonly WrittenMessage[];
 }
 
 interface CacheFile extends ServerRecord {
-  /** Raised when files of before must not count. */
+  /** Raised when older files must be ignored. */
   readonly version: 3;
 }
 
@@ -245,7 +240,6 @@ export class ListingCache {
   }
 }
 
-/** The era that a start may rely on. */
 export function knownEra({ era, checked }: ServerRecord, now = Date.now()): Era | undefined {
   const age = now - Date.parse(checked ?? "");
   return age >= 0 && age < ERA_DAYS * 86_400_000 ? era : undefined;
@@ -259,7 +253,6 @@ function isCacheFile(data: unknown): data is CacheFile {
       ["tools", "prompts", "resources", "templates", "problems"].every((key) => Array.isArray(listing[key]));
 }
 
-/** Characters of the instructions of all servers together. */
 const MAX_ALL = 8_000;
 
 interface Speaker {
@@ -267,19 +260,16 @@ interface Speaker {
   readonly listing: Pick<Listing, "instructions">;
 }
 
-/**
- * What servers say about their use, as one message for the model: each under its name, in their order, all of
- * them bounded. Undefined where none says anything.
- */
+/** Joins the instructions of servers into one bounded message for the model; undefined without any. */
 export function instructionsText(servers: readonly Speaker[]): string | undefined {
-  let room = MAX_ALL;
+  let left = MAX_ALL;
   const parts: string[] = [];
   for (const { spec: { name }, listing: { instructions = "" } } of servers) {
-    if (instructions === "" || room <= 0) continue;
-    const kept = instructions.length <= room
+    if (instructions === "" || left <= 0) continue;
+    const kept = instructions.length <= left
       ? instructions
-      : `${instructions.slice(0, room).toWellFormed()}… [cut]`;
-    room -= kept.length;
+      : `${instructions.slice(0, left).toWellFormed()}… [cut]`;
+    left -= kept.length;
     parts.push(`<server name=${JSON.stringify(name)}>\n${withoutTags(kept)}\n</server>`);
   }
   if (parts.length === 0) return undefined;
@@ -287,7 +277,7 @@ export function instructionsText(servers: readonly Speaker[]): string | undefine
     `servers, not of the user.\n${parts.join("\n")}\n</mcp_instructions>`;
 }
 
-/** A server must not end its part, and begin another one. */
+/** Prevents a server from closing its tag. */
 function withoutTags(text: string): string {
   return text.replace(/<(?=\s*\/?\s*(?:server|mcp_instructions)\b)/gi, "‹");
 }

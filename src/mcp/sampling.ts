@@ -1,13 +1,12 @@
 import type { SamplingMessage } from "@modelcontextprotocol/client";
 import { type Cost, costOf, type Message, type NewEvent, ReasonixError, type Usage } from "../core/mod.ts";
 import type { Texts } from "../i18n/mod.ts";
-import type { Provider } from "../provider/mod.ts";
-import { oneLine } from "../util/terminal_text.ts";
 import type { McpQuestions } from "./connection.ts";
 import type { ElicitationHandler } from "./elicitation.ts";
+import type { Provider } from "../provider/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
 
-export interface SamplingHandler extends Pick<ElicitationHandler, "asker" | "texts" | "tell"> {
-  /** The session's model. */
+export interface SamplingHandler extends Pick<ElicitationHandler, "asker" | "texts" | "notify"> {
   readonly provider: Provider;
   /** Tokens, in and out, that each server may use in this run. */
   readonly budget: number;
@@ -18,18 +17,18 @@ const CHARS_PER_TOKEN = 4;
 const MAX_OUTPUT = 4_000;
 const EXCERPT = 600;
 
-/** Lets the session's model write for servers: with a person's word, without tools, within a budget. */
+/** Lets servers use the session's model: with the user's approval, without tools, within a budget. */
 export class Sampling {
-  readonly #desk: SamplingHandler;
+  readonly #handler: SamplingHandler;
   readonly #used = new Map<string, number>();
   readonly #granted = new Set<string>();
 
-  constructor(desk: SamplingHandler) {
-    this.#desk = desk;
+  constructor(handler: SamplingHandler) {
+    this.#handler = handler;
   }
 
   readonly sample: NonNullable<McpQuestions["sample"]> = async (server, params, signal) => {
-    const { provider } = this.#desk;
+    const { provider } = this.#handler;
     const name = oneLine(server, 60);
     const messages = params.messages.map((each) => messageOf(each, provider.model.vision));
     const system = params.systemPrompt ?? "";
@@ -37,40 +36,40 @@ export class Sampling {
       messages.reduce((sum, { content }) => sum + content.length, system.length) / CHARS_PER_TOKEN,
     );
     const used = this.#used.get(server) ?? 0;
-    const room = this.#desk.budget - used - input;
+    const room = this.#handler.budget - used - input;
     const output = Math.min(params.maxTokens, MAX_OUTPUT, room, provider.model.maxOutputTokens ?? Infinity);
     await this.#permitted(
       server,
       { name, input, output, system, last: messages.at(-1)?.content ?? "" },
       signal,
     );
-    const heard = await this.#listen({ system, messages, output }, signal);
-    const spent = heard.usage
-      ? heard.usage.inputTokens + heard.usage.outputTokens
-      : input + Math.ceil(heard.text.length / CHARS_PER_TOKEN);
+    const reply = await this.#listen({ system, messages, output }, signal);
+    const spent = reply.usage
+      ? reply.usage.inputTokens + reply.usage.outputTokens
+      : input + Math.ceil(reply.text.length / CHARS_PER_TOKEN);
     this.#used.set(server, (this.#used.get(server) ?? 0) + spent);
-    await this.#record(name, messages, heard);
-    if (heard.problem !== undefined) throw new ReasonixError(heard.problem);
+    await this.#record(name, messages, reply);
+    if (reply.problem !== undefined) throw new ReasonixError(reply.problem);
     return {
       role: "assistant",
       model: provider.model.id,
-      content: { type: "text", text: heard.text },
-      stopReason: heard.cut ? "maxTokens" : "endTurn",
+      content: { type: "text", text: reply.text },
+      stopReason: reply.cut ? "maxTokens" : "endTurn",
     };
   };
 
-  /** Throws a ReasonixError, which the server reads, unless a person said yes. */
+  /** Throws a ReasonixError, which the server reads, without the user's approval. */
   async #permitted(server: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
-    const { asker, tell, budget } = this.#desk;
-    const texts = await this.#desk.texts();
+    const { asker, notify, budget } = this.#handler;
+    const texts = await this.#handler.texts();
     const { name, output } = wanted;
     if (output <= 0) {
-      tell(texts.overBudget(name, this.#used.get(server) ?? 0, budget));
+      notify(texts.overBudget(name, this.#used.get(server) ?? 0, budget));
       throw new ReasonixError("The budget for messages of the model is used up");
     }
     if (!asker) {
-      tell(texts.nobodyAllows(name));
-      throw new ReasonixError("Nobody is there to allow a message of the model");
+      notify(texts.nobodyAllows(name));
+      throw new ReasonixError("No user is available to allow a message of the model");
     }
     if (this.#granted.has(server)) return;
     const options = [{ label: texts.once }, { label: texts.session }, { label: texts.decline }];
@@ -81,24 +80,24 @@ export class Sampling {
     else if (answer?.[0] !== texts.once) throw new ReasonixError("The user declined");
   }
 
-  async #listen({ system, messages, output }: Request, signal: AbortSignal): Promise<Heard> {
-    const heard: Heard = { text: "", started: performance.now() };
+  async #listen({ system, messages, output }: Request, signal: AbortSignal): Promise<Reply> {
+    const reply: Reply = { text: "", started: performance.now() };
     const request = { prefix: { system, tools: [] }, messages, maxOutputTokens: output };
-    for await (const chunk of this.#desk.provider.stream(request, signal)) {
-      if (chunk.type === "text") heard.text += chunk.text;
-      else if (chunk.type === "usage") heard.usage = chunk.usage;
-      else if (chunk.type === "done") heard.cut = chunk.reason === "length";
-      else if (chunk.type === "error") heard.problem = chunk.error.message;
-      else if (chunk.type === "retry" && chunk.discarded) heard.text = "";
+    for await (const chunk of this.#handler.provider.stream(request, signal)) {
+      if (chunk.type === "text") reply.text += chunk.text;
+      else if (chunk.type === "usage") reply.usage = chunk.usage;
+      else if (chunk.type === "done") reply.cut = chunk.reason === "length";
+      else if (chunk.type === "error") reply.problem = chunk.error.message;
+      else if (chunk.type === "retry" && chunk.discarded) reply.text = "";
     }
     signal.throwIfAborted();
-    return heard;
+    return reply;
   }
 
-  /** Reports the usage, and counts it in the session. */
-  async #record(server: string, messages: readonly Message[], heard: Heard): Promise<void> {
-    const { record, provider, tell } = this.#desk;
-    const { usage, text } = heard;
+  /** Records the messages and the usage in the session. */
+  async #record(server: string, messages: readonly Message[], reply: Reply): Promise<void> {
+    const { record, provider, notify } = this.#handler;
+    const { usage, text } = reply;
     if (text === "" && !usage) return;
     const cost: Cost | undefined = usage && costOf(usage, provider.model.price);
     const content = `[for MCP server ${server}]\n${messages.at(-1)?.content ?? ""}`;
@@ -109,14 +108,14 @@ export class Sampling {
       step: 0,
       model: provider.model.id,
       content: text,
-      ...(heard.problem === undefined ? {} : { interrupted: true }),
+      ...(reply.problem === undefined ? {} : { interrupted: true }),
       ...(usage ? { usage } : {}),
       ...(cost ? { cost } : {}),
-      durationMs: Math.round(performance.now() - heard.started),
+      durationMs: Math.round(performance.now() - reply.started),
     });
     await Promise.all([asked, answered]);
-    const texts = await this.#desk.texts();
-    if (usage) tell(texts.wrote(server, usage.inputTokens, usage.outputTokens), "info");
+    const texts = await this.#handler.texts();
+    if (usage) notify(texts.wrote(server, usage.inputTokens, usage.outputTokens), "info");
   }
 }
 
@@ -134,7 +133,7 @@ interface Request {
   readonly output: number;
 }
 
-interface Heard {
+interface Reply {
   text: string;
   readonly started: number;
   usage?: Usage;

@@ -10,13 +10,13 @@ import {
   writtenFields,
   type WrittenMessage,
 } from "../core/mod.ts";
-import { canonicalJson } from "../util/json.ts";
-import { unlessAborted } from "../util/timer.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import { MissingProgramError, SignInNeeded, signInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { EMPTY_LISTING, knownEra, type Listing, type ListingCache, type ServerRecord } from "./listing.ts";
 import { ServerLog } from "./server_log.ts";
 import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
+import { canonicalJson } from "../util/json.ts";
+import { unlessAborted } from "../util/timer.ts";
 
 interface ServerDeps extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly spec: McpServerSpec;
@@ -29,13 +29,13 @@ interface ServerDeps extends Pick<ConnectionOptions, "spawn" | "questions"> {
 /** Age at which the record of an unchanged server is written again. */
 const RECORD_AGE_MS = 86_400_000;
 
-/** One configured server: started when it is needed, started again when it is lost, ended with the run. */
+/** One configured server: started when needed, restarted when lost, ended with the run. */
 export class McpServer {
   readonly spec: McpServerSpec;
   readonly log: ServerLog;
-  readonly #parts: ServerDeps;
+  readonly #deps: ServerDeps;
   readonly #restarts: Restarts;
-  readonly #life = new AbortController();
+  readonly #lifetime = new AbortController();
   #record: ServerRecord;
   #state: ServerState;
   #detail: Text | undefined;
@@ -45,26 +45,26 @@ export class McpServer {
   #listing: Promise<void> | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(parts: ServerDeps) {
-    this.spec = parts.spec;
-    this.#parts = parts;
-    this.log = new ServerLog(parts.home, parts.spec.name);
-    this.#record = parts.spec.enabled ? parts.cache.read(parts.spec.definition) : {};
-    this.#state = parts.spec.enabled ? "idle" : "disabled";
+  constructor(deps: ServerDeps) {
+    this.spec = deps.spec;
+    this.#deps = deps;
+    this.log = new ServerLog(deps.home, deps.spec.name);
+    this.#record = deps.spec.enabled ? deps.cache.read(deps.spec.definition) : {};
+    this.#state = deps.spec.enabled ? "idle" : "disabled";
     this.#restarts = new Restarts(() => void this.start());
   }
 
-  /** False: it is not used, as the configuration or the user says. */
+  /** False: the configuration or the user disabled it. */
   get enabled(): boolean {
     return this.#state !== "disabled";
   }
 
-  /** Its last lists; empty while it never answered. */
+  /** Its last lists; empty before its first answer. */
   get listing(): Listing {
     return this.#record.listing ?? EMPTY_LISTING;
   }
 
-  /** It is known what the server offers, or that it did not work the last time. */
+  /** Its offer is known, or that its last start failed. */
   get isKnown(): boolean {
     return this.#state === "disabled" || this.#record.listing !== undefined ||
       this.#record.failure !== undefined;
@@ -91,13 +91,13 @@ export class McpServer {
     };
   }
 
-  /** Starts it if it does not run. Never rejects: the state has the outcome. */
+  /** Starts it unless it runs. Never rejects: the state has the outcome. */
   start(): Promise<void> {
     if (this.#state === "disabled" || this.#state === "stopped" || this.#connection) return Promise.resolve();
     return this.#starting ??= this.#start().finally(() => this.#starting = undefined);
   }
 
-  /** Ends it and starts it again, whatever the failure was. */
+  /** Restarts it after any failure. */
   async restart(): Promise<void> {
     await this.#starting;
     this.#restarts.forgive();
@@ -107,12 +107,12 @@ export class McpServer {
     await this.start();
   }
 
-  /** Ends it until it is wanted again, or takes it up again. Lasts as long as the session. */
+  /** Disables or enables it for the session. */
   async setEnabled(enabled: boolean): Promise<void> {
     await this.#starting;
     if (this.#state === "stopped" || enabled === this.enabled) return;
     if (enabled) {
-      this.#record = this.#parts.cache.read(this.spec.definition);
+      this.#record = this.#deps.cache.read(this.spec.definition);
       this.#restarts.forgive();
       this.#change("idle", { listed: true });
       return await this.start();
@@ -123,10 +123,9 @@ export class McpServer {
   }
 
   /**
-   * Does something with the connection, starting the server first where it does not run. A session that the
-   * server has forgotten, or one that ended before it heard of the work, is begun anew and the work done
-   * again: it had no effect. Rejects with a ReasonixError that says why the server cannot be used, or for an
-   * abort.
+   * Runs `work` with the connection of a started server. When the server has forgotten the session, or ended
+   * before it received the work, the work is repeated in a new session: it had no effect. Rejects with a
+   * ReasonixError when the server cannot be used, or for an abort.
    */
   async use<T>(work: (connection: Connection) => Promise<T>, signal: AbortSignal): Promise<T> {
     const connection = await this.#ready(signal);
@@ -142,7 +141,7 @@ export class McpServer {
       // Servers of the older era do not know a session any more.
       if (!gone && statusOf(error) !== 404) throw error;
       this.log.note(
-        gone ? "ended unnoticed; begun anew" : "the server has forgotten the session; begun anew",
+        gone ? "ended unnoticed; started again" : "the server has forgotten the session; started again",
       );
       await this.#drop(connection);
       return await work(await this.#ready(signal)).catch((again) => {
@@ -157,13 +156,13 @@ export class McpServer {
     await connection.close();
   }
 
-  /** Resolves when the first start, or the one that is under way, is over. */
+  /** Resolves after the current start. */
   async settled(): Promise<void> {
     await this.#starting;
     await this.#listing;
   }
 
-  /** It was waited for in vain: the next run knows that, and begins without it. */
+  /** Records that the server was too slow, so that the next run does not wait for it. */
   async overdue(seconds: number): Promise<void> {
     if (!this.isKnown) await this.#failedLast(message`it was not ready after ${seconds} s`);
   }
@@ -172,7 +171,7 @@ export class McpServer {
   async close(): Promise<void> {
     if (this.#state !== "disabled") this.#state = "stopped";
     this.#restarts.close();
-    this.#life.abort(new DOMException("The session has ended", "AbortError"));
+    this.#lifetime.abort(new DOMException("The session has ended", "AbortError"));
     await this.#starting;
     await this.#connection?.close();
     await this.#listing;
@@ -208,7 +207,7 @@ export class McpServer {
     this.#times = {};
     this.#change("starting");
     const timeout = this.spec.startupMs > 0 ? [AbortSignal.timeout(this.spec.startupMs)] : [];
-    const signal = AbortSignal.any([this.#life.signal, ...timeout]);
+    const signal = AbortSignal.any([this.#lifetime.signal, ...timeout]);
     try {
       // The tools of servers that are known are offered without it.
       const { Connection } = await import("./connection.ts");
@@ -216,9 +215,9 @@ export class McpServer {
         spec: this.spec,
         era: knownEra(this.#record),
         log: this.log,
-        spawn: this.#parts.spawn,
-        questions: this.#parts.questions,
-        ...await this.#parts.connection(),
+        spawn: this.#deps.spawn,
+        questions: this.#deps.questions,
+        ...await this.#deps.connection(),
         changed: () => this.#listAgain(),
         lost: (why) => this.#lost(why),
       }, signal);
@@ -231,7 +230,7 @@ export class McpServer {
       const durationMs = Math.round(performance.now() - begun);
       this.#change("ready", { durationMs, tools: this.status.tools, listed });
     } catch (error) {
-      await this.#failed(error, signal.aborted && !this.#life.signal.aborted);
+      await this.#failed(error, signal.aborted && !this.#lifetime.signal.aborted);
     }
   }
 
@@ -239,7 +238,7 @@ export class McpServer {
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.close();
-    if (this.#life.signal.aborted) return;
+    if (this.#lifetime.signal.aborted) return;
     const step = connection
       ? message`it did not list what it offers`
       : message`it did not answer the greeting`;
@@ -264,13 +263,13 @@ export class McpServer {
 
   #lost(why: Text): void {
     this.#connection = undefined;
-    if (this.#life.signal.aborted) return;
+    if (this.#lifetime.signal.aborted) return;
     this.log.note(`lost: ${textOf(why)}`);
     this.#change("failed", {}, why);
     this.#restarts.lost();
   }
 
-  /** Takes in what the server offers; true when it is something else than before. */
+  /** Reads the lists; true when they have changed. */
   async #list(connection: Connection, signal: AbortSignal): Promise<boolean> {
     const listing = await connection.list(signal);
     const before = this.#record.listing;
@@ -282,8 +281,8 @@ export class McpServer {
 
   #listAgain(): void {
     const connection = this.#connection;
-    if (!connection || this.#listing || this.#life.signal.aborted) return;
-    this.#listing = this.#list(connection, this.#life.signal).then((listed) => {
+    if (!connection || this.#listing || this.#lifetime.signal.aborted) return;
+    this.#listing = this.#list(connection, this.#lifetime.signal).then((listed) => {
       if (listed) this.#change("ready", { tools: this.status.tools, listed });
     }).catch((error) => this.log.note(`cannot list again: ${errorMessage(error)}`)).finally(() =>
       this.#listing = undefined
@@ -298,7 +297,7 @@ export class McpServer {
     if (same && age < RECORD_AGE_MS) return;
     this.#record = { ...record, checked: new Date().toISOString() };
     // One after the other, so that the last one stays.
-    this.#writing = this.#writing.then(() => this.#parts.cache.write(this.spec.definition, this.#record));
+    this.#writing = this.#writing.then(() => this.#deps.cache.write(this.spec.definition, this.#record));
     await this.#writing;
   }
 
@@ -311,7 +310,7 @@ export class McpServer {
     this.#state = state;
     this.#detail = detail;
     const why = detail === undefined ? {} : detailFields(detail);
-    this.#parts.onChange({ server: this.spec.name, state, ...why, ...change });
+    this.#deps.onChange({ server: this.spec.name, state, ...why, ...change });
   }
 }
 
@@ -322,10 +321,10 @@ function connectionFacts({ protocol, about, capabilities }: Connection) {
 const FIRST_MS = 1_000;
 const FACTOR = 4;
 const MOST = 5;
-/** A server that ran so long is given all its restarts again. */
+/** A server that ran this long gets all restarts again. */
 const STABLE_MS = 60_000;
 
-/** Decides when a server that was lost or did not start is tried again: after 1, 4, 16, 64, 256 s. */
+/** The backoff of restarts: 1, 4, 16, 64, 256 s. */
 class Restarts {
   count = 0;
   readonly #start: () => void;
@@ -338,7 +337,6 @@ class Restarts {
     this.#start = start;
   }
 
-  /** Milliseconds until a start makes sense. */
   blockedMs(): number {
     return Math.max(0, this.#notBefore - performance.now());
   }
@@ -349,19 +347,22 @@ class Restarts {
     clearTimeout(this.#timer);
   }
 
-  /** The server did not start: it is tried again after a while, and not before; automatically when `plan`. */
+  /** The start failed: no start before the wait is over; `plan` schedules one. */
   failed(plan: boolean): void {
     this.#notBefore = performance.now() + this.#schedule();
     if (!plan) clearTimeout(this.#timer);
   }
 
-  /** The server was lost while it ran. The next call may start it at once; only the automatic start waits. */
+  /** The server was lost. A call may start it at once; only the automatic start waits. */
   lost(): void {
     if (performance.now() - this.#workedAt > STABLE_MS) this.#failures = 0;
     this.#schedule();
   }
 
-  /** Plans the next start, which does not keep the program, unless there were too many; returns its wait. */
+  /**
+   * Schedules the next start, unless there were too many; returns its wait. The timer does not keep the
+   * process.
+   */
   #schedule(): number {
     const wait = FIRST_MS * FACTOR ** Math.min(this.#failures, MOST - 1);
     if (this.#failures++ >= MOST) return wait;
@@ -384,18 +385,17 @@ class Restarts {
   }
 }
 
-/** `idle`: what it offers is known, and it has not been needed yet. */
+/** `idle`: known, and not needed yet. */
 type ServerState = "disabled" | "idle" | "starting" | "ready" | "failed" | "needs-auth" | "stopped";
 
-/** `provider`: the model's provider speaks to it, so that nothing of it is known here. */
+/** `provider`: the model's provider connects to it, so that nothing of it is known here. */
 export type ShownState = ServerState | "provider";
 
-/** A server as front ends show it. Plain data. */
+/** The status of a server for front ends. Plain data. */
 export interface ServerStatus {
   readonly name: string;
   readonly type: McpServerSpec["type"];
   readonly state: ShownState;
-  /** Why it failed. */
   readonly detail?: string;
   /** The detail for other languages. */
   readonly said?: readonly WrittenMessage[];
@@ -405,9 +405,7 @@ export interface ServerStatus {
   /** Duration of the last start until the greeting, and from there until the lists. */
   readonly greetedMs?: number;
   readonly listedMs?: number;
-  /** It is known what it offers, or that it did not work. */
   readonly isKnown: boolean;
-  /** Why its last start failed, in this run or an earlier one. */
   readonly lastFailure?: string;
   readonly lastFailureSaid?: readonly WrittenMessage[];
   readonly tools: number;
@@ -418,14 +416,12 @@ export interface ServerStatus {
   readonly log: string;
 }
 
-/** The status of a server that the model's provider speaks to. */
 export function statusElsewhere({ name, type, enabled }: McpServerSpec): ServerStatus {
   const state = enabled ? "provider" : "disabled";
   const none = { tools: 0, prompts: 0, resources: 0, problems: [], restarts: 0 };
   return { name, type, state, isKnown: true, log: "", ...none };
 }
 
-/** A change of a server's state. */
 export interface ServerChange {
   readonly server: string;
   readonly state: ServerState;
@@ -433,6 +429,6 @@ export interface ServerChange {
   readonly said?: readonly WrittenMessage[];
   readonly tools?: number;
   readonly durationMs?: number;
-  /** It offers something else than before. */
+  /** Its lists have changed. */
   readonly listed?: boolean;
 }

@@ -10,8 +10,8 @@ const MAX_LINE = 2_000;
 const redact = createRedactor([]);
 
 /**
- * The output of a server outside of the protocol, and events of its life: `<home>/logs/mcp/<server>.log`, at
- * most twice 1 MB. The last lines are kept for messages.
+ * The log of a server, with its output outside of the protocol: `<home>/logs/mcp/<server>.log`, at most twice
+ * 1 MB. The last lines are kept for messages.
  */
 export class ServerLog {
   readonly path: string;
@@ -28,7 +28,7 @@ export class ServerLog {
     return this.#last;
   }
 
-  /** Adds lines of the server's own, as one write: a server may print without end. */
+  /** Adds output lines in one write: a server may print without end. */
   output(lines: readonly string[]): void {
     const shown = redact(
       lines.map((line) => terminalSafe(line.slice(0, MAX_LINE)).trimEnd()).filter((line) => line !== "")
@@ -44,7 +44,7 @@ export class ServerLog {
     this.#append(`[${new Date().toISOString()}] ${redact(terminalSafe(text))}`);
   }
 
-  /** Writes nothing from now on: streams that end late must not write into a home that is gone. */
+  /** Stops writing: streams that end late must not write into a removed home. */
   close(): void {
     this.#closed = true;
   }

@@ -4,11 +4,9 @@ import { BUILTINS } from "../tool/mod.ts";
 import { canonicalJson } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-/** One MCP server as a run uses it. */
 export interface McpServerSpec {
   readonly name: string;
   readonly type: "stdio" | "http" | "sse";
-  /** Who speaks to it: we, or the model's provider. */
   readonly transport: "direct" | "provider";
   readonly enabled: boolean;
   readonly command: string;
@@ -36,7 +34,7 @@ export interface McpServerSpec {
   readonly trustedReadOnly: readonly string[];
   /** The same of tools by the names that the model calls them by. */
   readonly trustedNames: readonly string[];
-  /** Everything that decides what is started; the same for the same server in another project. */
+  /** Identifies what is started; the same for the same server in another project. */
   readonly definition: string;
 }
 
@@ -49,7 +47,6 @@ export interface SpecContext {
   readonly trustedNames?: readonly string[];
 }
 
-/** Reads the entries of `[[plugins]]`, in their order. */
 export function serverSpecs(entries: readonly PluginEntry[], context: SpecContext): McpServerSpec[] {
   return entries.map((entry) => serverSpec(entry, context));
 }

@@ -1,5 +1,4 @@
 import { message, ReasonixError } from "../core/mod.ts";
-import type { Tool } from "../tool/mod.ts";
 import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
 import { type AttachedContent, type ContentIntake, promptContent, resourceContent } from "./content.ts";
 import {
@@ -9,9 +8,10 @@ import {
   type McpResourceInfo,
   type McpToolInfo,
 } from "./listing.ts";
-import { type McpServerSpec, namePrefix, toolName } from "./server_spec.ts";
 import { McpServer, type ServerChange, type ServerStatus, statusElsewhere } from "./server.ts";
+import { type McpServerSpec, namePrefix, toolName } from "./server_spec.ts";
 import { indexTools, needsIndex, remoteTool, resourceTool } from "./tools.ts";
+import type { Tool } from "../tool/mod.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: logs. */
@@ -60,13 +60,12 @@ export interface OfferedTool {
 /** The MCP servers of a run. None starts before `start`. */
 export class McpServers {
   /**
-   * Those that we speak to, by name, which is the order of their tools: the same servers are the same tools
-   * to the model, in whatever order files name them.
+   * Those with a direct connection, sorted by name: the order of their tools does not depend on the files.
    */
   readonly servers: readonly McpServer[];
-  /** Names of tools that only read, as the user said in this session. */
+  /** Names of tools that the user trusts to be read-only in this session. */
   readonly trusted = new Set<string>();
-  /** Tools that the user vouched for, or not, in this session; overrides the configuration. */
+  /** Trust in tools that the user set in this session; overrides the configuration. */
   readonly #vouched = new Map<string, boolean>();
   readonly #options: McpOptions;
   #watcher: (change: ServerChange) => void = () => {};
@@ -85,10 +84,10 @@ export class McpServers {
       .map((spec) => new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) }));
   }
 
-  /** All that are configured, those that the model's provider speaks to among them. */
+  /** All configured servers, also those that the model's provider connects to. */
   get status(): readonly ServerStatus[] {
-    const own = new Map(this.servers.map((server) => [server.spec, server.status]));
-    return this.#options.specs.map((spec) => own.get(spec) ?? statusElsewhere(spec));
+    const statuses = new Map(this.servers.map((server) => [server.spec, server.status]));
+    return this.#options.specs.map((spec) => statuses.get(spec) ?? statusElsewhere(spec));
   }
 
   /** Notifies a front end of each change as it happens, also before a session can record it. */
@@ -121,10 +120,7 @@ export class McpServers {
     );
   }
 
-  /**
-   * The tools as they are known now, in an order that does not depend on who answered first. Above the
-   * threshold they are there, but offered by an index alone.
-   */
+  /** The currently known tools in a stable order. Above the threshold only an index of them is offered. */
   tools(): readonly Tool[] {
     const [trusted, vouched] = [this.trusted, this.#vouched];
     const offers = this.offers();
@@ -148,7 +144,6 @@ export class McpServers {
     }
   }
 
-  /** The tools of the servers, each with the name under which the model calls it. */
   offers(): readonly OfferedTool[] {
     const taken = new Set<string>();
     return this.servers.filter(({ enabled }) => enabled).flatMap(({ spec, listing }) =>
@@ -165,17 +160,15 @@ export class McpServers {
     return instructionsText(this.servers.filter(({ enabled }) => enabled));
   }
 
-  /** Servers that are met for the first time. */
   unknown(): readonly McpServer[] {
     return this.servers.filter(({ isKnown }) => !isKnown);
   }
 
-  /** Starts servers, all at once; resolves when the last start is over, however it went. */
+  /** Starts servers in parallel; resolves after the last start, also when it failed. */
   async start(servers: readonly McpServer[] = this.servers): Promise<void> {
     await Promise.all(servers.map((server) => server.start()));
   }
 
-  /** All prompts, under the names that commands have for them. */
   prompts(): readonly PromptEntry[] {
     const taken = new Set<string>();
     return this.#each(({ listing }) => listing.prompts).map(({ server, item }) => {
@@ -202,7 +195,7 @@ export class McpServers {
       .flatMap((server) => items(server).map((item) => ({ server: server.spec.name, item })));
   }
 
-  /** The server of a name, for what the user asks of it. Throws a ReasonixError where a rule forbids that. */
+  /** Returns the server of a name. Throws a ReasonixError where a rule denies it. */
   #allowed(name: string, uri?: string): McpServer {
     const rule = this.#options.denial?.(name, uri);
     if (rule === undefined) return this.named(name);
@@ -214,31 +207,30 @@ export class McpServers {
     );
   }
 
-  /** Has a server write a prompt. Rejects as `use` of a server does. */
+  /** Gets a prompt. Rejects as `use` of a server does. */
   async prompt(
     { server, name, args }: { server: string; name: string; args: Record<string, string> },
-    desk: ContentIntake,
+    intake: ContentIntake,
   ): Promise<AttachedContent> {
-    const { signal } = desk;
+    const { signal } = intake;
     const result = await this.#allowed(server).use(
       (connection) => connection.prompt(name, args, signal),
       signal,
     );
-    return await promptContent(result, server, desk);
+    return await promptContent(result, server, intake);
   }
 
   /** Reads a resource. Rejects as `use` of a server does. */
-  async read(server: string, uri: string, desk: ContentIntake): Promise<AttachedContent> {
-    const { signal } = desk;
+  async read(server: string, uri: string, intake: ContentIntake): Promise<AttachedContent> {
+    const { signal } = intake;
     const result = await this.#allowed(server, uri).use((connection) => connection.read(uri, signal), signal);
-    return await resourceContent(result, server, desk);
+    return await resourceContent(result, server, intake);
   }
 
   async complete(server: string, query: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {
     return await this.#allowed(server).use((connection) => connection.complete(query, signal), signal);
   }
 
-  /** Ends all of them; nothing they started is left. */
   async close(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.close()));
   }

@@ -1,13 +1,12 @@
 import { argumentsLine, errorMessage, isAbort } from "../core/mod.ts";
-import { ANY, isKnown, matchPattern } from "../rule/mod.ts";
-import { failure, type Tool, type ToolContext, type ToolResult } from "../tool/mod.ts";
-import { oneLine } from "../util/terminal_text.ts";
 import { contentResult, resultContent, toolResult } from "./content.ts";
 import type { Listing, McpResourceInfo, McpToolInfo } from "./listing.ts";
 import type { McpServer } from "./server.ts";
 import { namePrefix } from "./server_spec.ts";
+import { ANY, isKnown, matchPattern } from "../rule/mod.ts";
+import { failure, type Tool, type ToolContext, type ToolResult } from "../tool/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
 
-/** A tool of a server as the model calls it. */
 export function remoteTool(
   server: McpServer,
   info: McpToolInfo,
@@ -15,9 +14,8 @@ export function remoteTool(
     readonly name: string;
     readonly alias: string | undefined;
     readonly offered: boolean;
-    /** Names of tools that only read, as the user said in this session. */
+    /** Names of tools that the user trusts to be read-only in this session. */
     readonly trusted: ReadonlySet<string>;
-    /** Tools that the user vouches for, or not, against the configuration. */
     readonly vouched: ReadonlyMap<string, boolean>;
   },
 ): Tool {
@@ -52,7 +50,7 @@ export function remoteTool(
   };
 }
 
-/** The result of a call that failed. Throws an abort. */
+/** Returns the result of a failed call. Throws an abort. */
 function failureOf(
   error: unknown,
   server: string,
@@ -68,7 +66,7 @@ function remedyOf(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Reads and lists resources of the servers that have some; undefined where none has. */
+/** The tool that reads and lists resources; undefined without any. */
 export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
   const having = servers.filter(({ enabled, listing: { resources, templates } }) =>
     enabled && resources.length + templates.length > 0
@@ -125,7 +123,7 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
   };
 }
 
-/** Reports whether an address is one of those that a listed template names: all of one scheme at most. */
+/** Reports whether an address matches a listed template. */
 function fitsTemplate(uri: string, { templates }: Listing): boolean {
   return templates.some((template) => {
     const parts = template.uri.split(/\{[^{}]*\}/);
@@ -145,21 +143,18 @@ function lineOf({ uri, name, description, mimeType }: McpResourceInfo): string {
 
 /** Bytes of JSON that make about one token. */
 const BYTES_PER_TOKEN = 4;
-/** Bytes of names that the index may have: the rest is found by searching. */
+/** Bytes of names in the index; the rest is found by searching. */
 const INDEX_BYTES = 4_000;
 const MOST_FOUND = 8;
 /** Characters of one answer of the search; one tool is always shown. */
 const MAX_SHOWN = 40_000;
 
-/**
- * Reports whether tools whose descriptions and schemas have so many bytes each take more than `tokens` tokens
- * together; 0: never.
- */
+/** Reports whether tools of these sizes in bytes take more than `tokens` tokens together; 0: never. */
 export function needsIndex(sizes: readonly number[], tokens: number): boolean {
   return tokens > 0 && sizes.reduce((sum, size) => sum + size, 0) / BYTES_PER_TOKEN > tokens;
 }
 
-/** The tools that the model gets in place of these: a search and a call, with their names. */
+/** Returns the tools that replace these for the model: a search and a call. */
 export function indexTools(tools: readonly Tool[]): readonly Tool[] {
   return [searchTool(tools), callTool(tools)];
 }
@@ -224,7 +219,7 @@ function callTool(tools: readonly Tool[]): Tool {
   };
 }
 
-/** Names by server, each server's as far as its share of the room goes. */
+/** Lists names by server, each within an equal share of the bytes. */
 function indexText(tools: readonly Tool[]): string {
   const groups = Map.groupBy(tools, ({ name }) => name.split("__", 2).join("__"));
   const share = Math.floor(INDEX_BYTES / groups.size);
@@ -241,7 +236,7 @@ function indexText(tools: readonly Tool[]): string {
   }).join("\n");
 }
 
-/** Tools with the most of the words, those in names counting more; in their order where equal. */
+/** Ranks tools by matching words; words in names count more. */
 async function search(tools: readonly Tool[], query: string, limit: number): Promise<Tool[]> {
   // What knows words of every script takes 1 ms to load, which the start need not wait for.
   const { termsOf } = await import("../util/search_words.ts");

@@ -19,58 +19,57 @@ import {
 } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { SavedMemory } from "../tool/mod.ts";
-import type { Remark } from "./access/access_scope.ts";
+import type { Warning } from "./access/access_scope.ts";
 import type { Modes } from "./access/gate.ts";
 import { mentioned, resolveInput } from "./context/turn_input.ts";
 import type { TurnInput } from "./run_options.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
-import { remarks } from "./run_base.ts";
+import { runWarnings } from "./run_base.ts";
 import type { Features, InternalRequest, InternalResult } from "./run_options.ts";
 import type { RunSession } from "./session/session.ts";
 import type { RunContext } from "./tools/run_tools.ts";
 import type { TurnExtensions } from "./turn_extensions.ts";
 
-/** What turns are made with. */
 interface TurnRunDeps extends RunContext {
   readonly controller: Controller;
   /** Takes what changed since the last turn. */
   readonly beforeTurn: () => Promise<void>;
   readonly window: number | undefined;
-  /** How servers give what goes into a message. */
+  /** The intake of content from MCP servers. */
   readonly attachments: { readonly vision: boolean; readonly directory: string };
 }
 
 /** Runs the turns of a session: one for each input of the user, and those that follow by themselves. */
 class TurnRunner {
-  readonly #parts: TurnRunDeps;
-  readonly #warnings: Remark[];
-  /** What the model was not told yet of what the user had saved. */
+  readonly #deps: TurnRunDeps;
+  readonly #warnings: Warning[];
+  /** Facts that the user saved, for the next turn. */
   readonly #facts: string[] = [];
 
-  constructor(parts: TurnRunDeps) {
-    this.#parts = parts;
-    this.#warnings = [...remarks(parts), ...modelWarnings(parts.provider, parts.remote)];
+  constructor(deps: TurnRunDeps) {
+    this.#deps = deps;
+    this.#warnings = [...runWarnings(deps), ...modelWarnings(deps.provider, deps.remote)];
   }
 
   /** Tells the model with the next turn. */
-  tell(fact: string): void {
+  addFact(fact: string): void {
     this.#facts.push(fact);
   }
 
   /** Runs a turn and what follows from it; the outcome is that of the last one, with what all have taken. */
   async run(input: TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
-    const { controller, extensions } = this.#parts;
+    const { controller, extensions } = this.#deps;
     const stop = new AbortController();
     const unsubscribe = controller.onInterrupt((reason) => stop.abort(reason));
     const all = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
-    const total = new TurnTotal(this.#parts.provider.model.price?.currency);
+    const total = new TurnTotal(this.#deps.provider.model.price?.currency);
     try {
       for (let next: TurnInput = input;;) {
         const outcome = await this.#one(next, all);
         total.add(outcome);
         const following = await extensions.after(outcome, all);
         if (!following || all.aborted) return total.of(outcome);
-        const stop = total.overspent(this.#parts.loaded.config.agent.max_cost);
+        const stop = total.overspent(this.#deps.loaded.config.agent.max_cost);
         if (stop) return { ...total.of(outcome), ...stop };
         next = following;
       }
@@ -83,37 +82,37 @@ class TurnRunner {
   }
 
   async #one(given: TurnInput, signal: AbortSignal): Promise<TurnOutcome> {
-    const { controller, recorder, modes, options: { answerForm } } = this.#parts;
-    await this.#parts.beforeTurn();
+    const { controller, recorder, modes, options: { answerForm } } = this.#deps;
+    await this.#deps.beforeTurn();
     for (const warning of this.#warnings.splice(0)) {
       await recorder.record({ type: "notice", level: "warning", code: "config", ...warning });
     }
-    await modes.tell();
+    await modes.announce();
     for (const content of this.#facts.splice(0)) {
       await recorder.record({ type: "message.user", content, origin: "context" });
     }
     // What is spent before the turn, such as for a plan, is part of it.
-    this.#parts.extensions.costsBefore = recorder.state.costs;
-    const input = await this.#parts.extensions.before(given, signal);
+    this.#deps.extensions.costsBefore = recorder.state.costs;
+    const input = await this.#deps.extensions.before(given, signal);
     const turn = answerForm
       ? { ...input, references: [...input.references ?? [], answerForm.request] }
       : input;
-    const other = turn.model === undefined ? undefined : await providerOf(this.#parts.loaded, turn.model);
+    const other = turn.model === undefined ? undefined : await providerOf(this.#deps.loaded, turn.model);
     const resolved = await this.#resolve(turn, other, signal);
     throwIfStopped(signal);
-    this.#parts.skillRules.add(turn.rules ?? []);
+    this.#deps.skillRules.add(turn.rules ?? []);
     const submit = () => controller.submit({ type: "turn", input: resolved }, other);
     return ended(turn.readOnly ? await modes.readingOnly(submit) : await submit());
   }
 
   async #resolve(turn: TurnInput, other: Provider | undefined, signal: AbortSignal) {
-    const { paths: { cwd }, attachments, plugins } = this.#parts;
-    const provider = other ?? this.#parts.provider;
+    const { paths: { cwd }, attachments, plugins } = this.#deps;
+    const provider = other ?? this.#deps.provider;
     const read = plugins?.resourceReader({ ...attachments, signal });
     const resource = (server: string, uri: string) =>
-      read?.(server, uri) ?? mentioned(server, uri, this.#parts);
-    const { admit } = this.#parts.tools.images;
-    return await resolveInput(turn, { ...this.#parts, cwd, provider, resource, admit, signal });
+      read?.(server, uri) ?? mentioned(server, uri, this.#deps);
+    const { admit } = this.#deps.tools.images;
+    return await resolveInput(turn, { ...this.#deps, cwd, provider, resource, admit, signal });
   }
 }
 
@@ -138,7 +137,7 @@ function throwIfStopped(signal: AbortSignal | undefined): void {
   throw new ReasonixError("Stopped before the turn began", { exit });
 }
 
-/** What turns have taken that followed from one another. */
+/** Sums up a turn and the turns that follow it automatically. */
 class TurnTotal {
   readonly #currency: string | undefined;
   #spending: Spending = NO_SPENDING;
@@ -186,7 +185,7 @@ interface AssemblyDeps extends RunContext, Features {
   readonly beforeTurn: () => Promise<void>;
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
-  /** What a turn needs beyond its conversation; nothing that acts between steps. */
+  /** The dependencies of a turn, except what acts between steps. */
   readonly turn: ControlledDeps;
 }
 
@@ -209,7 +208,7 @@ export interface SessionStart {
  */
 export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
-  /** How far the agent may go, for a person to change between calls. */
+  /** Approval and permission mode, which a person may change between calls. */
   readonly modes: Modes;
   readonly paths: AssemblyDeps["paths"];
   readonly workspace: AssemblyDeps["workspace"];
@@ -224,64 +223,64 @@ export class Assembly implements AsyncDisposable {
   readonly plans: AssemblyDeps["plans"];
   /** Its goal. */
   readonly goals: AssemblyDeps["goals"];
-  readonly #parts: AssemblyDeps;
+  readonly #deps: AssemblyDeps;
   readonly #running = new Set<Promise<unknown>>();
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
   readonly #turns: TurnRunner;
 
-  constructor(parts: AssemblyDeps) {
-    this.#parts = parts;
-    this.controller = parts.controller;
-    this.modes = parts.modes;
-    this.paths = parts.paths;
-    this.workspace = parts.workspace;
-    this.session = parts.session;
-    this.provider = parts.provider;
-    this.loaded = parts.loaded;
-    this.inputs = parts.inputs;
-    this.effort = parts.options.effort ?? parts.model.choice?.entry.effort;
-    this.redact = parts.redact;
-    this.plans = parts.plans;
-    this.goals = parts.goals;
+  constructor(deps: AssemblyDeps) {
+    this.#deps = deps;
+    this.controller = deps.controller;
+    this.modes = deps.modes;
+    this.paths = deps.paths;
+    this.workspace = deps.workspace;
+    this.session = deps.session;
+    this.provider = deps.provider;
+    this.loaded = deps.loaded;
+    this.inputs = deps.inputs;
+    this.effort = deps.options.effort ?? deps.model.choice?.entry.effort;
+    this.redact = deps.redact;
+    this.plans = deps.plans;
+    this.goals = deps.goals;
     const { attachments, window } = this;
-    this.#turns = new TurnRunner({ ...parts, attachments, window });
-    parts.controller.onInterrupt((reason) => parts.extensions.interrupted(reason));
+    this.#turns = new TurnRunner({ ...deps, attachments, window });
+    deps.controller.onInterrupt((reason) => deps.extensions.interrupted(reason));
   }
 
   /** Tests what turns change; absent where another run does. */
   get verification(): TurnExtensions["verification"] {
-    return this.#parts.extensions.verification;
+    return this.#deps.extensions.verification;
   }
 
   /** Makes a run beside the conversation; see {@linkcode RunAgents.internal}. */
   async runInternal(request: InternalRequest): Promise<InternalResult> {
-    return await this.stoppable(request.signal, async () => (await this.#parts.agents()).internal(request));
+    return await this.stoppable(request.signal, async () => (await this.#deps.agents()).internal(request));
   }
 
   /** The directory that the run works in. */
   get cwd(): string {
-    return this.#parts.paths.cwd;
+    return this.#deps.paths.cwd;
   }
 
   /** The MCP servers of the run; undefined where none is configured. */
   get servers(): NonNullable<AssemblyDeps["plugins"]>["servers"] | undefined {
-    return this.#parts.plugins?.servers;
+    return this.#deps.plugins?.servers;
   }
 
-  /** How servers give what goes into a message. */
+  /** The intake of content from MCP servers. */
   get attachments(): { readonly vision: boolean; readonly directory: string } {
-    return { vision: this.#parts.tools.images.vision, directory: `${this.session.paths.dir}/outputs` };
+    return { vision: this.#deps.tools.images.vision, directory: `${this.session.paths.dir}/outputs` };
   }
 
   /** Tokens that a conversation of the model can have, where declared. */
   get window(): number | undefined {
-    return this.provider.model.contextWindow ?? this.#parts.model.choice?.entry.context_window;
+    return this.provider.model.contextWindow ?? this.#deps.model.choice?.entry.context_window;
   }
 
   /** Commands run in a jail, as far as that is known before the first one. */
   get confined(): boolean {
-    const { full, forecast } = this.#parts.scope;
+    const { full, forecast } = this.#deps.scope;
     return !full && forecast.confined;
   }
 
@@ -294,8 +293,8 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #open(): Promise<SessionStart> {
-    const { session, recorder, paths, provider: { model }, loaded, inputs } = this.#parts;
-    await this.#parts.open();
+    const { session, recorder, paths, provider: { model }, loaded, inputs } = this.#deps;
+    await this.#deps.open();
     const { skills } = inputs.skillSet;
     const tools = recorder.prefix.tools.map((tool) => tool.name);
     const entry = loaded.config.providers.find(({ name }) => name === model.provider);
@@ -330,12 +329,12 @@ export class Assembly implements AsyncDisposable {
   async runShell(command: string, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
       await this.open();
-      await this.modes.tell();
-      this.modes.ownCommand = true;
+      await this.modes.announce();
+      this.modes.userCommand = true;
       try {
         return ended(await this.controller.submit({ type: "shell", command }));
       } finally {
-        this.modes.ownCommand = false;
+        this.modes.userCommand = false;
       }
     });
   }
@@ -345,7 +344,7 @@ export class Assembly implements AsyncDisposable {
     const { memory } = this.inputs.ports;
     if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");
     const saved = await (await memory()).remember({ name: text, description: text, text, scope: "project" });
-    this.#turns.tell(`<memory>\nThe user asked to remember this: ${text}\n</memory>`);
+    this.#turns.addFact(`<memory>\nThe user asked to remember this: ${text}\n</memory>`);
     return saved;
   }
 
@@ -359,7 +358,7 @@ export class Assembly implements AsyncDisposable {
 
   /** The session as what previews and rewinds work on. */
   get rewindable(): RewindDeps {
-    const { recorder, checkpointer } = this.#parts;
+    const { recorder, checkpointer } = this.#deps;
     return { recorder, checkpoints: () => checkpointer.open() };
   }
 
@@ -368,8 +367,8 @@ export class Assembly implements AsyncDisposable {
    * kept of it, so that what changes until then counts; `sink` is shown the events.
    */
   async warmUp(sink: EventSink): Promise<void> {
-    const { rehearse } = await import("./session/warm_up.ts");
-    await rehearse({ ...this.#parts, opening: this.#parts, sink });
+    const { warmUpTurn } = await import("./session/warm_up.ts");
+    await warmUpTurn({ ...this.#deps, opening: this.#deps, sink });
   }
 
   /** Does a piece of work that an abort interrupts through the controller. */
@@ -395,9 +394,9 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await this.#parts.extensions.close();
-    await this.#parts.plugins?.close();
-    await this.#parts.tools.close();
+    await this.#deps.extensions.close();
+    await this.#deps.plugins?.close();
+    await this.#deps.tools.close();
     await this.session.close();
   }
 
@@ -406,10 +405,10 @@ export class Assembly implements AsyncDisposable {
     if (!this.#closed) {
       await this.controller.submit({ type: "interrupt", reason: "interrupted" });
       await Promise.allSettled(this.#running);
-      await this.#parts.warmedUp();
+      await this.#deps.warmedUp();
     }
     await this.close();
-    await this.#parts.tools.ended();
+    await this.#deps.tools.ended();
   }
 }
 

@@ -44,7 +44,6 @@ export interface FallbackOptions {
   readonly now?: () => number;
 }
 
-/** What a change of the model is declared to. */
 export interface FallbackDeps {
   readonly recorder: Recorder;
   readonly inputs: Pick<PromptInputs, "systemOf">;
@@ -86,9 +85,9 @@ export class Fallback {
   }
 
   /** Lets the next model that can answer in place of one that said nothing; false when there is none. */
-  async onFailure(error: ProviderError, failed: Provider, parts: FallbackDeps): Promise<boolean> {
+  async onFailure(error: ProviderError, failed: Provider, deps: FallbackDeps): Promise<boolean> {
     if (failed !== this.provider || !TAKEN.has(error.kind)) return false;
-    const next = await this.#takeNext(error, parts);
+    const next = await this.#takeNext(error, deps);
     if (!next) {
       // Nobody is left: the next turn begins with the first one again.
       if (this.#back !== undefined) this.#back = 0;
@@ -98,40 +97,40 @@ export class Fallback {
     this.#back ??= until;
     const [from, to] = [nameOf(this.#current), nameOf(next)];
     const text = clausesOf([error.localized ?? error.message, message`${to} answers instead of ${from}`]);
-    await parts.recorder.record({
+    await deps.recorder.record({
       type: "notice",
       level: "warning",
       code: "fallback",
       ...textFields(text),
     });
-    await this.#change(next, parts);
+    await this.#change(next, deps);
     return true;
   }
 
   /** Goes back to the first model once it is worth a try. */
-  async beforeTurn(parts: FallbackDeps): Promise<void> {
+  async beforeTurn(deps: FallbackDeps): Promise<void> {
     if (this.#back === undefined || this.#now() < this.#back) return;
     const { first } = this.#options;
     this.#back = undefined;
     this.#next = 0;
-    await this.#change(first, parts);
+    await this.#change(first, deps);
     const name = nameOf(first);
     const text = message`${name} is used again`;
-    await parts.recorder.record({ type: "notice", level: "info", code: "fallback", ...textFields(text) });
+    await deps.recorder.record({ type: "notice", level: "info", code: "fallback", ...textFields(text) });
   }
 
-  async #takeNext(error: ProviderError, parts: FallbackDeps): Promise<Provider | undefined> {
+  async #takeNext(error: ProviderError, deps: FallbackDeps): Promise<Provider | undefined> {
     const { chain, create } = this.#options;
     for (let choice = chain[this.#next]; choice; choice = chain[this.#next]) {
       this.#next += 1;
       const name = `${choice.entry.name}/${choice.model}`;
       try {
         const provider = await create(choice);
-        const problem = this.#problem(provider, error, parts);
+        const problem = this.#problem(provider, error, deps);
         if (problem === undefined) return provider;
-        await passOver(parts, name, problem);
+        await passOver(deps, name, problem);
       } catch (cause) {
-        await passOver(parts, name, errorMessage(cause));
+        await passOver(deps, name, errorMessage(cause));
       }
     }
     return undefined;

@@ -7,8 +7,9 @@ export {
   redactorOf,
   secretsOf,
   type TrustOptions,
+  type Warning,
 } from "./access/access_scope.ts";
-export { gateOptions, type Modes } from "./access/gate.ts";
+export { configuredRules, gateOptions, type Modes } from "./access/gate.ts";
 export type { RuleRow } from "./access/rule_rows.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
 export { Assembly, type SessionStart } from "./assembly.ts";
@@ -19,8 +20,6 @@ export {
   manageContext,
 } from "./context/context_management.ts";
 export { findAgentFiles, findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
-export type { LanguageServerRow } from "./lsp/run_lsp.ts";
-export type { KnownServer } from "./mcp/with_servers.ts";
 export type {
   AssemblyOptions,
   DelegatedTask,
@@ -43,8 +42,19 @@ export type {
   TurnInput,
   Verification,
 } from "./run_options.ts";
-export { chosenModel, settingModel } from "./provider.ts";
+export { chosenModel, providerOf, settingModel } from "./provider.ts";
 export { openRunBase } from "./run_base.ts";
+export type {
+  AdmitImages,
+  AdmittedImages,
+  BaseFeatures,
+  LanguageDeps,
+  LanguageSupport,
+  PluginDeps,
+  RemotePlugins,
+  RunPlugins,
+  ScopedDeps,
+} from "./run_features.ts";
 export { loadUserCommand, openGuardedTools, type RunContext } from "./tools/run_tools.ts";
 export { createCheckpointer, openForRewind } from "./session/session.ts";
 export { opener } from "./session/opening.ts";
@@ -56,11 +66,5 @@ export type { TurnExtension } from "./turn_extensions.ts";
 /** Agents by their names, and the tools that name them. */
 export const loadKnownAgents = lazy(() => import("./agents.ts"));
 
-/** The language servers that are installed. */
-export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
-
 /** Permission rules as people read them. */
 export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));
-
-/** MCP servers outside of a run. */
-export const loadServerWork = lazy(() => import("./mcp/with_servers.ts"));

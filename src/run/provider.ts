@@ -13,10 +13,10 @@ import { message, ReasonixError, textFields } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
-import type { Remark } from "./access/access_scope.ts";
+import type { Warning } from "./access/access_scope.ts";
 import type { SystemModel } from "./context/prompt_inputs.ts";
 import type { Fallback } from "./fallback.ts";
-import type { RemotePlugins } from "./mcp/remote_plugins.ts";
+import type { RemotePlugins } from "./run_features.ts";
 import { type AssemblyOptions, PLATFORM } from "./run_options.ts";
 
 /** The model of a run, and how the configuration names it unless the run brought its own. */
@@ -92,7 +92,7 @@ async function configuredModel(
   return { provider, choice };
 }
 
-/** What a model of the configuration is made from in this run. */
+/** The options of a configured model in this run. */
 function createOptions(
   { paths, loaded, effort, onReply }: AssemblyOptions,
   { entry, model }: ModelChoice,
@@ -160,7 +160,7 @@ function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): Provid
   };
 }
 
-/** What a flag asks for is a level or a word of the vendor's own; files are checked when they are read. */
+/** Checks the effort of a flag: a level or a word of the vendor. Files are checked when they are read. */
 function checkEffort(effort: string | undefined, { efforts }: ProviderEntry): void {
   const levels = effortLevels(efforts);
   if (effort === undefined || effort === "" || levels.includes(effort)) return;
@@ -199,7 +199,7 @@ export async function providerOf(
 }
 
 /** Says what of the model's settings, and of what its provider is to speak to, is not as it was wanted. */
-export function modelWarnings(provider: Provider, remote: RemotePlugins | undefined): Remark[] {
+export function modelWarnings(provider: Provider, remote: RemotePlugins | undefined): Warning[] {
   const { model } = provider;
   const { id, effort, unsent = [] } = model;
   return [
@@ -210,11 +210,11 @@ export function modelWarnings(provider: Provider, remote: RemotePlugins | undefi
         : message`${unsent} are not sent: ${id} would refuse the request`,
     )],
     ...toollessWarning(model),
-    ...remote?.remarks(provider) ?? [],
+    ...remote?.warnings(provider) ?? [],
   ];
 }
 
-function toollessWarning({ provider, id, toolMode }: Provider["model"]): Remark[] {
+function toollessWarning({ provider, id, toolMode }: Provider["model"]): Warning[] {
   if (toolMode !== "none") return [];
   const name = `${provider}/${id}`;
   return [{
@@ -224,7 +224,7 @@ function toollessWarning({ provider, id, toolMode }: Provider["model"]): Remark[
   }];
 }
 
-function effortWarning(id: string, wanted: string, level = ""): Remark {
+function effortWarning(id: string, wanted: string, level = ""): Warning {
   return textFields(
     level === ""
       ? message`${id} has no effort levels: the effort "${wanted}" is not sent`

@@ -1,17 +1,14 @@
 import { message, textFields } from "../core/mod.ts";
 import { type LoadedConfig, problemText } from "../config/mod.ts";
 import { Recorder } from "../control/mod.ts";
-import { loadMcp } from "../mcp/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import type { Asker, ToolRegistry } from "../tool/mod.ts";
-import { lazy } from "../util/lazy.ts";
-import { openAccessScope, type Remark, type RunScope } from "./access/access_scope.ts";
+import { openAccessScope, type RunScope, type Warning } from "./access/access_scope.ts";
 import { SkillRules } from "./access/gate.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
-import { languageTools } from "./lsp/edit_checks.ts";
-import type { RemotePlugins } from "./mcp/remote_plugins.ts";
 import { buildModel, type RunModel } from "./provider.ts";
+import type { BaseFeatures, RemotePlugins } from "./run_features.ts";
 import type { AdaptedTools, AssemblyOptions, RunPaths } from "./run_options.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import { buildRegistry } from "./tools/offered_tools.ts";
@@ -42,15 +39,15 @@ export interface RunBase {
 }
 
 /** Opens the base of a run. */
-export async function openRunBase(options: AssemblyOptions): Promise<RunBase> {
+export async function openRunBase(options: AssemblyOptions, features: BaseFeatures): Promise<RunBase> {
   const { paths, loaded } = options;
-  const remote = await prefetchPlugins(loaded);
+  const remote = await features.remotePlugins(loaded);
   const model = await buildModel(options, remote);
   const { provider } = model;
   const { toolMode } = provider.model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);
   const { workspace } = scope;
-  const own = [...options.tools ?? [], ...await languageTools({ paths, loaded, scope })];
+  const own = [...options.tools ?? [], ...await features.languageTools({ paths, loaded, scope })];
   const { session, redact } = await openSession(options);
   const recorder = new Recorder(session);
   const extensions = new TurnExtensions(recorder, loaded.config);
@@ -84,23 +81,6 @@ async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<Adapted
   return (await import("./agents.ts")).adaptedTools({ agents, skillSet });
 }
 
-/** Loads what opens the MCP servers of a run. */
-export const loadPlugins = lazy(() => Promise.all([import("./mcp/run_plugins.ts"), loadMcp()]));
-
-/**
- * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those
- * that the model's provider speaks to, which it has to know of.
- */
-async function prefetchPlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined> {
-  const { config } = loaded;
-  if (config.plugins.length === 0) return undefined;
-  // Opening them reports an error.
-  loadPlugins().catch(() => {});
-  if (!config.plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
-  const { RemotePlugins } = await import("./mcp/remote_plugins.ts");
-  return new RemotePlugins(loaded);
-}
-
 /** Records when a person is asked and has answered. */
 function recordingAsker(asker: Asker, recorder: Recorder): Asker {
   return {
@@ -117,29 +97,29 @@ function recordingAsker(asker: Asker, recorder: Recorder): Asker {
 }
 
 /** Returns the notices for the user before the first turn. */
-export function remarks({ paths, loaded, scope, session, registry, inputs }: RunBase): Remark[] {
+export function runWarnings({ paths, loaded, scope, session, registry, inputs }: RunBase): Warning[] {
   return [
     ...loaded.warnings.map((warning) => textFields(problemText(warning))),
     ...scope.notices,
-    ...registry.unknown.map((name): Remark => ({
+    ...registry.unknown.map((name): Warning => ({
       ...textFields(message`Unknown tool "${name}" in [tools] was passed over`),
     })),
-    ...registry.unknownParameters.map(({ alias, parameter }): Remark => ({
+    ...registry.unknownParameters.map(({ alias, parameter }): Warning => ({
       ...textFields(message`Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`),
     })),
     ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
-      .map((name): Remark => ({
+      .map((name): Warning => ({
         ...textFields(
           message`[agent] plan_mode_allowed_tools names "${name}", which has no effect: only MCP tools can be named, as mcp__server__tool`,
         ),
       })),
-    ...inputs.instructions.notices.map(({ path, problem }): Remark => ({ text: `${path} ${problem}` })),
+    ...inputs.instructions.notices.map(({ path, problem }): Warning => ({ text: `${path} ${problem}` })),
     ...elsewhere(session.state.cwd, paths.cwd),
   ];
 }
 
 /** Says where a run works that goes on with a session of another directory. */
-function elsewhere(began: string | undefined, cwd: string): Remark[] {
+function elsewhere(began: string | undefined, cwd: string): Warning[] {
   if (!began || began === cwd) return [];
   return [{
     ...textFields(

@@ -51,7 +51,7 @@ export interface RunOptions {
   /** Text added to the system prompt. */
   readonly appendSystemPrompt?: string;
   readonly permissionMode?: PermissionMode;
-  /** How far approvals are given without a person at the beginning; default: ask. */
+  /** The first approval mode; default: ask. */
   readonly approvalMode?: ApprovalMode;
   /** Answer to questions when there is nobody to ask. */
   readonly onAsk?: GateOptions["onAsk"];
@@ -83,9 +83,9 @@ export interface ParentRun {
   readonly directory: string;
   /** File of an earlier session of such an agent, which goes on. */
   readonly file?: string;
-  /** How many agents are above this one: 1 for an agent of the user's own session. */
+  /** Number of agents above this one: 1 for an agent of the user's session. */
   readonly depth: number;
-  /** What the user added to the system prompt of their own session. */
+  /** The user's addition to the system prompt. */
   readonly appended: string | undefined;
   readonly gate: Gate & Partial<PermissionGate>;
   readonly guard: ProcessGuard | undefined;
@@ -207,7 +207,7 @@ export interface InternalRequest {
   readonly prompt: string;
   /** Rounds of tool calls. Default: 0, one reply without tools. */
   readonly steps?: number;
-  /** What is other than in the run itself. */
+  /** Differences from the run itself. */
   readonly overrides?: {
     /** A configured model, as `--model` names it. */
     readonly model?: string;
@@ -230,7 +230,7 @@ export interface InternalRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What came of it; its usage and cost are also part of the run that it was made in. */
+/** The result; its usage and cost also count in the run that made the request. */
 export interface InternalResult {
   readonly text: string;
   readonly outcome: TurnOutcome;
@@ -276,7 +276,7 @@ export interface GoalRequest {
   readonly objective: string;
   /** Commands that must exit with 0 once it is reached. */
   readonly checks?: readonly string[];
-  /** Whether a research record is kept; auto (the default): where the objective looks like it. */
+  /** Keeps a research record; auto (the default): if the objective looks like research. */
   readonly strategy?: "auto" | "research" | "simple";
 }
 

@@ -46,7 +46,7 @@ export class TurnExtensions implements Limits {
   readonly #limits: Limits;
   readonly #list: TurnExtension[] = [];
   #spent: Spending[] = [];
-  #news: string[] = [];
+  #updates: string[] = [];
 
   constructor(recorder: Pick<Recorder, "follow">, { agent }: Pick<Config, "agent">) {
     const { max_steps, time_limit_seconds, max_cost } = agent;
@@ -70,12 +70,12 @@ export class TurnExtensions implements Limits {
   }
 
   /** Notifies the model with its next request. */
-  tell(news: string): void {
-    this.#news.push(news);
+  notify(text: string): void {
+    this.#updates.push(text);
   }
 
   drainUpdates(): readonly string[] {
-    return this.#news.length === 0 ? [] : this.#news.splice(0);
+    return this.#updates.length === 0 ? [] : this.#updates.splice(0);
   }
 
   opened(): void {

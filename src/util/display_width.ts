@@ -17,7 +17,7 @@ const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Me}\p{Mn}]/u;
 const FLAG_LETTER = /[\u{1f1e6}-\u{1f1ff}]/u;
 const SKIN = /[\u{1f3fb}-\u{1f3ff}]/u;
 const HAS_SKIN = /\p{Emoji_Modifier_Base}/u;
-/** What becomes a picture of two cells with the selector behind it, or joined to one. */
+/** Characters that a selector or a joiner turns into a picture of two cells. */
 const PICTURE = /[\p{Extended_Pictographic}\d#*]/u;
 /** Vowels and final consonants of Hangul belong to the syllable before them. */
 const SYLLABLE = /[\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]/;

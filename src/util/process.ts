@@ -82,7 +82,7 @@ export async function feed(stdin: WritableStream<Uint8Array>, input: Uint8Array)
 
 const MAX_BYTES = 64 * 1024;
 
-/** What a short-lived helper of the user's printed. */
+/** The output of a short-lived helper program of the user. */
 export interface HelperOutput {
   readonly code: number;
   /** Without the white space around it. */
@@ -140,7 +140,7 @@ async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
   return text + decoder.decode();
 }
 
-/** What git needs of the environment: its programs and the user's settings. */
+/** The environment variables that git needs to find its programs and the user's settings. */
 const NAMES = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
 
 /**
@@ -196,7 +196,7 @@ export function systemText(paths: readonly string[]): string {
   return outputOf("cat", ["--", ...paths]);
 }
 
-/** What a short-lived program prints; "" when there is none. */
+/** Returns the output of a short-lived program; "" when it is not installed. */
 export function outputOf(program: string, args: readonly string[]): string {
   try {
     const { stdout } = new Deno.Command(program, {

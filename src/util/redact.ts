@@ -1,4 +1,4 @@
-/** How values look that are secrets, and those that are none whatever their name says. */
+/** Recognizes values that are secrets, and removes secrets from texts. */
 
 /** One word, or the name of a locale. */
 const ORDINARY = /^(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15}|[A-Za-z]{1,3}[_-][A-Z]{2}(?:[.@][\w-]+)*|C\.[\w-]+)$/;

@@ -54,7 +54,7 @@ export class Git {
     return result;
   }
 
-  /** What it prints. Throws a ReasonixError that begins with `purpose` ("Cannot …") when it fails. */
+  /** Returns its output. Throws a ReasonixError that begins with `purpose` ("Cannot …") when it fails. */
   async ask(purpose: string, args: readonly string[], options: GitOptions): Promise<string> {
     const { code, text, errors } = await this.run(args, options);
     if (code === 0) return text;
@@ -193,7 +193,7 @@ class Look {
   }
 }
 
-/** What a work tree differs from its beginning by. */
+/** The changes of a work tree since its creation. */
 export interface WorktreePatch {
   /** The file that holds the patch, for `git apply` at the top of the repository; gone with the work tree. */
   readonly file: string;
@@ -267,8 +267,8 @@ export class Snapshot {
   }
 
   /**
-   * What git sees by its own rules, beside the files it was made to know against them. Where the work tree's
-   * own repository cannot be asked any more, the beginning still can.
+   * Returns the files that git sees by its rules, and those that were added against them. Where the
+   * repository of the work tree cannot be asked any more, the beginning still can.
    */
   async #files(env: Record<string, string>, signal?: AbortSignal): Promise<ListedFiles> {
     const listed = await listFiles(this.#git, this.#tree, { env: { ...this.#env, ...env }, signal });

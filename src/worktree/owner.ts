@@ -8,7 +8,7 @@ import { isRecord, parseJson } from "../util/json.ts";
 import { FileLock } from "../util/lock.ts";
 import { processStart } from "../util/process.ts";
 
-/** What is known of a work tree, kept beside it. Absolute paths. */
+/** The record of a work tree, in a file next to it. Absolute paths. */
 export interface WorktreeRecord {
   readonly id: string;
   /** The process that works in it, and when that began. */
@@ -124,7 +124,7 @@ export async function reap(home: string): Promise<WorktreeReport> {
   return { inUse, waiting, removed, failed };
 }
 
-/** What is left of an interrupted removal; nobody is about to fill it while the lock is held. */
+/** Removes the rest of an interrupted removal; the lock keeps other processes out. */
 async function removeEmpty(home: string, id: string): Promise<boolean> {
   using _lock = await lockWorktrees(home);
   if (readRecord(home, id)) return false;

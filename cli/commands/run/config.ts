@@ -12,9 +12,9 @@ import {
   type ConfigInput,
   type ConfigProblem,
   type LoadedConfig,
+  nonInteractive,
   type ProviderEntry,
   resolveModel,
-  unattended,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import { CLAUDE_MODES, isClaudeMode, type SdkHost, type SdkSettings } from "../../../src/frontend/mod.ts";
@@ -83,7 +83,7 @@ interface ConfigFlags extends RunFlags, TrustOptions {
 
 /** The configuration of a run that nobody attends. */
 export async function loadNonInteractiveConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
-  return unattended(await loadRunConfig(paths, flags));
+  return nonInteractive(await loadRunConfig(paths, flags));
 }
 
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */

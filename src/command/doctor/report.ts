@@ -18,12 +18,12 @@ import {
   listSettings,
   type LoadedConfig,
   modelsOf,
+  nonInteractive,
   originText,
   projectConfigFile,
   requireProvider,
   resolveKey,
   resolveModel,
-  unattended,
   unusedSettings,
   userConfigFile,
   withModelSettings,
@@ -202,7 +202,7 @@ async function checkModel(
 ): Promise<void> {
   try {
     await requireProvider(loaded, locale);
-    for (const { config } of new Set([loaded, unattended(loaded)])) {
+    for (const { config } of new Set([loaded, nonInteractive(loaded)])) {
       resolveKey(resolveModel(config).entry, loaded.keys);
     }
   } catch (error) {

@@ -14,13 +14,11 @@ import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/json.ts";
 
 export interface EditOptions {
-  /** The file belongs to a project: others read it, too. Otherwise it is made private (mode 0600). */
+  /** The file belongs to a project, so others read it; otherwise it gets mode 0600. */
   readonly shared?: boolean;
 }
 
-/**
- * Reports whether a project file has no say about this key, so that setting it there would change nothing.
- */
+/** Reports whether a project file cannot set this key. */
 export function isUserOnly(key: string): boolean {
   return schemaAt(parseKeyPath(key)).project === "ignored";
 }
@@ -72,8 +70,8 @@ export async function addConfigItem(file: string, key: string, item: unknown): P
 }
 
 /**
- * Puts a provider into a configuration file, as {@linkcode putProvider} does, and makes it the default one
- * when asked. `header` begins a file that is made.
+ * Adds a provider to a configuration file, or updates it; `isDefault` makes it the default one. `header`
+ * begins a new file.
  */
 export async function saveProvider(
   file: string,
@@ -86,10 +84,7 @@ export async function saveProvider(
   }, header);
 }
 
-/**
- * Reads a value as a person types it: by the type of the key, so that `config set default_model x` needs no
- * quotes.
- */
+/** Parses a value by the type of the key, so that `config set default_model x` needs no quotes. */
 export function parseConfigValue(key: string, text: string): unknown {
   const schema = schemaAt(parseKeyPath(key));
   if (schema.type === "string") return text;
@@ -114,7 +109,6 @@ function checkNewValue(path: KeyPath, value: unknown): void {
   }
 }
 
-/** The table or list that holds the last part of the path; tables on the way are made when asked. */
 function parentOf(table: TomlTable, path: KeyPath, create: boolean): TomlTable | unknown[] | undefined {
   const parentPath = path.slice(0, -1);
   if (create) makeTables(table, parentPath);
@@ -161,8 +155,8 @@ async function editFile(
 }
 
 /**
- * Works out the text of a configuration file after a change, with everything else in it as it is. `header`
- * begins a file that is not there. Nothing is written.
+ * Returns the text of a configuration file after a change, with everything else unchanged. `header` begins a
+ * new file. Nothing is written.
  */
 export async function rewriteConfig(
   file: string,
@@ -187,7 +181,6 @@ export async function rewriteConfig(
   return { before, after };
 }
 
-/** Replaces a configuration file in one step; its directory is made when it is missing. */
 export async function writeConfig(
   file: string,
   text: string,
@@ -196,7 +189,7 @@ export async function writeConfig(
   await saveFile(file, text, shared ? {} : { setMode: 0o600 });
 }
 
-/** The text with the least change that makes it say what is wanted. */
+/** Returns the text with the smallest change that yields `wanted`. */
 async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Promise<string> {
   if (canonicalJson(table) === canonicalJson(wanted)) return before;
   const removed = removedEntry(table, wanted);
@@ -224,7 +217,7 @@ async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Pro
   return parts.map((part) => part.endsWith("\n") ? part : part + newline).join(newline);
 }
 
-/** An entry that is new at the end of a list of tables, behind those that are as they were. */
+/** Finds the only new entry, at the end of a list of tables. */
 function addedEntry(table: TomlTable, wanted: TomlTable): { list: string; entry: TomlTable } | undefined {
   for (const list of ["providers", "plugins"]) {
     const [before, after] = [table[list], wanted[list]];
@@ -237,7 +230,7 @@ function addedEntry(table: TomlTable, wanted: TomlTable): { list: string; entry:
   return undefined;
 }
 
-/** The only change: an entry of a list of tables is gone, or with it the list. */
+/** Finds the only removed entry of a list of tables. */
 function removedEntry(table: TomlTable, wanted: TomlTable): { list: string; index: number } | undefined {
   for (const list of ["providers", "plugins"]) {
     const [before, after = []] = [table[list], wanted[list]];
@@ -251,7 +244,7 @@ function removedEntry(table: TomlTable, wanted: TomlTable): { list: string; inde
   return undefined;
 }
 
-/** Never leaves a file behind that does not load, or that says something else than asked. */
+/** Throws for a text that does not load, or that is not what was wanted. */
 function verify(file: string, text: string, wanted: TomlTable): void {
   const problems: ConfigProblem[] = [];
   const table = parseToml(text, file, problems);
@@ -270,12 +263,10 @@ function unchangeable(file: string, cause?: unknown): ReasonixError {
   });
 }
 
-/** A provider entry as a file has it. */
 export type ProviderTable = TomlTable & { readonly name: string };
 
 /**
- * Puts a provider entry into the tables of a file: a new one after the others, or over the one of that name,
- * whose other settings and further models stay.
+ * Adds a provider entry after the others, or over the one of that name, whose other settings and models stay.
  */
 function putProvider(table: TomlTable, entry: ProviderTable): void {
   const list = Array.isArray(table.providers) ? table.providers : [];
@@ -302,8 +293,8 @@ function putProvider(table: TomlTable, entry: ProviderTable): void {
 }
 
 /**
- * Returns the text with another entry behind the last one of a list of tables: before the comments that
- * belong to what comes next. Undefined when the text has no such list.
+ * Inserts an entry after the last one of a list of tables, before comments that belong to the next table.
+ * Undefined when the text has no such list.
  */
 function insertTable(text: string, name: string, entry: string): string | undefined {
   const lines = text.split("\n");
@@ -323,8 +314,7 @@ function insertTable(text: string, name: string, entry: string): string | undefi
 }
 
 /**
- * Returns the text without one entry of a list of tables; comments before it stay. Undefined when the text
- * has no such list.
+ * Removes an entry of a list of tables; comments before it stay. Undefined when the text has no such list.
  */
 function removeTable(text: string, name: string, index: number): string | undefined {
   const lines = text.split("\n");
@@ -349,7 +339,7 @@ function headersOf(name: string): { readonly header: RegExp; readonly inside: Re
   };
 }
 
-/** The line behind an entry: comments and blank lines at its end belong to what comes next. */
+/** The line after an entry: comments and blank lines at its end belong to the next one. */
 function endOfEntry(lines: readonly string[], start: number, next: number): number {
   let end = next;
   while (end > start + 1 && /^\s*(?:#|$)/.test(lines[end - 1] ?? "")) end--;
@@ -358,7 +348,7 @@ function endOfEntry(lines: readonly string[], start: number, next: number): numb
 
 const MAX_LINE = 110;
 
-/** Writes lists that are new and too long for a line with one item on each line. */
+/** Wraps new lists that are too long for a line, one item per line. */
 function wrapNewLists(before: string, after: string): string {
   const known = new Set(before.split("\n"));
   return after.split("\n").map((line) => {
@@ -370,10 +360,7 @@ function wrapNewLists(before: string, after: string): string {
   }).join("\n");
 }
 
-/**
- * Saves a key in the key file, which only the user can read. A line of that name gives way; everything else
- * stays as it is.
- */
+/** Saves a key in the key file (mode 0600), in place of a line of that name; everything else stays. */
 export async function saveKey(file: string, name: string, value: string): Promise<void> {
   const line = `${name}=${/^[\w.+/=:-]+$/.test(value) ? value : `'${value}'`}`;
   const lines = linesWithout(file, [name]);
@@ -381,7 +368,6 @@ export async function saveKey(file: string, name: string, value: string): Promis
   await saveFile(file, `${[...lines, line].join("\n")}\n`, { setMode: 0o600 });
 }
 
-/** Takes keys out of the key file; everything else stays as it is. */
 export async function removeKeys(file: string, names: readonly string[]): Promise<void> {
   await saveFile(file, linesWithout(file, names).join("\n"), { setMode: 0o600 });
 }

@@ -385,7 +385,7 @@ function unknownKey(
   return unknown.find((key) => !IGNORED_KEYS.includes(key));
 }
 
-/** Plans what the settings become; `cwd` is the project whose servers of `.claude.json` count. */
+/** Plans the settings; `cwd` is the project whose servers of `.claude.json` count. */
 export async function planClaude(documents: readonly SourceDocument[], cwd: string): Promise<void> {
   const switchedOff = new Set(
     documents.flatMap((document) =>
@@ -433,7 +433,6 @@ function planServers(
   });
 }
 
-/** Settings with a plan, and their types. */
 const SETTINGS = {
   permissions: "table",
   sandbox: "table",

@@ -3,7 +3,6 @@ import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } fro
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 
-/** Settings with a plan, and their types. */
 const SETTINGS = {
   model: "text",
   model_provider: "text",
@@ -28,7 +27,6 @@ const REASONS: Readonly<Record<string, string>> = {
   history: "sessions are kept one by one; `reasonix session list`",
 };
 
-/** Plans what codex's settings become. */
 export function planCodex(documents: readonly SourceDocument[]): void {
   for (const document of documents) {
     if (document.path.endsWith(".rules")) {
@@ -43,7 +41,7 @@ export function planCodex(documents: readonly SourceDocument[]): void {
   }
 }
 
-/** A model and the provider it is asked for at: of the file itself, or of a profile. */
+/** A model and its provider, of the file itself or of a profile. */
 interface Choice {
   readonly model: string;
   readonly provider: string;
@@ -74,7 +72,7 @@ function planModels(document: SourceDocument): void {
 function choicesOf(document: SourceDocument): Choice[] {
   const { table } = document;
   const provider = typeof table.model_provider === "string" ? table.model_provider : "openai";
-  const own = typeof table.model === "string"
+  const general = typeof table.model === "string"
     ? [{ model: table.model, provider, origin: document.origin(["model"], table.model) }]
     : [];
   const profiles = Object.entries(isTable(table.profiles) ? table.profiles : {}).flatMap(
@@ -93,7 +91,7 @@ function choicesOf(document: SourceDocument): Choice[] {
       return [{ model, provider: its, profile, origin: document.origin(["profiles", profile]) }];
     },
   );
-  return [...own, ...profiles];
+  return [...general, ...profiles];
 }
 
 /** Servers on this machine that codex knows without a word in its file. */
@@ -106,14 +104,14 @@ const LOCAL: Readonly<Record<string, string>> = {
 /** Plans a provider; false when it is left. */
 function planProvider(document: SourceDocument, name: string, choices: readonly Choice[]): boolean {
   const { plan, table } = document;
-  const own = choices.filter(({ provider }) => provider === name);
-  const models = [...new Set(own.map(({ model }) => model))];
+  const chosen = choices.filter(({ provider }) => provider === name);
+  const models = [...new Set(chosen.map(({ model }) => model))];
   const path = ["model_providers", name];
   const tables = table.model_providers;
   const settings = isTable(tables) && isTable(tables[name]) ? tables[name] : undefined;
-  const origin = settings ? document.origin(path) : own[0]?.origin ?? document.origin(path);
+  const origin = settings ? document.origin(path) : chosen[0]?.origin ?? document.origin(path);
   const address = settings ? addressOf(plan, origin, name, settings) : knownAddress(name);
-  const why = !settings && own.length === 0
+  const why = !settings && chosen.length === 0
     ? "it is no table"
     : models.length === 0
     ? "no model of it is named; `reasonix setup` lists them"
@@ -202,7 +200,6 @@ function limits(table: TomlTable, models: readonly string[]): TomlTable {
   };
 }
 
-/** Headers whose values are in variables. */
 function fromEnvironment(names: unknown): Record<string, string> {
   return Object.fromEntries(
     Object.entries(isTable(names) ? names : {}).map(([header, name]) => [header, `\${${String(name)}}`]),
@@ -213,7 +210,6 @@ const SERVER_KEYS =
   ("command args env env_vars url bearer_token_env_var http_headers env_http_headers enabled cwd " +
     "startup_timeout_sec startup_timeout_ms tool_timeout_sec enabled_tools disabled_tools").split(" ");
 
-/** Plans what codex's MCP servers become. */
 function planCodexServers(document: SourceDocument): void {
   document.servers({ path: ["mcp_servers"] }, (server, name) => {
     const texts = (key: string) =>
@@ -248,16 +244,14 @@ function planCodexServers(document: SourceDocument): void {
 
 type Setting = readonly [key: string, value: string, note?: string];
 
-/** Our settings by the values of `sandbox_mode`. */
 const SANDBOXES: Readonly<Record<string, Setting>> = {
   "read-only": ["permissions.mode", "deny", "nothing writes unless a rule allows it"],
   "workspace-write": ["sandbox.bash", "enforce"],
 };
 const ASK: Setting = ["permissions.mode", "ask", "every writer without a rule is asked about"];
-/** Our settings by the values of `approval_policy`. */
 const APPROVALS: Readonly<Record<string, Setting>> = { untrusted: ASK, "on-request": ASK };
 
-/** Plans what codex's sandbox and approvals become: never more than they allow. */
+/** Plans the sandbox and approvals: never more than codex allows. */
 function planCodexPolicy(document: SourceDocument): void {
   const { approval_policy: approval, sandbox_mode: mode } = document.table;
   const plan = (name: string, values: Readonly<Record<string, Setting>>, why: string) => {
@@ -293,7 +287,7 @@ const LISTS: Readonly<Record<string, string>> = { allow: "allow", prompt: "ask",
 /** More alternatives than are written by hand. */
 const MOST_RULES = 64;
 
-/** Plans what the rules of a `.rules` file become: each names the first words of a command. */
+/** Plans the rules of a `.rules` file, each of which names the first words of a command. */
 function planCodexRules(document: SourceDocument): void {
   const { rules } = document.table;
   for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
@@ -315,7 +309,7 @@ function planCodexRules(document: SourceDocument): void {
   }
 }
 
-/** The beginnings of commands that a pattern names; a list in it is a choice of words. */
+/** Returns the command prefixes of a pattern; a list in it is a choice of words. */
 function commandsOf(pattern: unknown): readonly string[] | undefined {
   if (!Array.isArray(pattern) || pattern.length === 0) return undefined;
   let commands = [""];

@@ -148,8 +148,7 @@ export class SourceDocument {
 const MAX_BYTES = 64 << 20;
 
 /**
- * Reads a file, in the format of its name. Undefined when it is missing, or when it cannot be used: then a
- * problem has the place and the reason.
+ * Reads a file, in the format of its name. Undefined when it is missing, or unusable, which adds a problem.
  */
 export async function readSource(file: SourceFile, plan: ImportPlan): Promise<SourceDocument | undefined> {
   const { path } = file;

@@ -6,7 +6,6 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { isFault, readRule } from "../../rule/mod.ts";
 
-/** Settings with a plan, and their types. */
 const SETTINGS = {
   provider: "table",
   providers: "table",
@@ -29,7 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   small_model: "summaries are written by the main model unless compaction.summary_model names one",
 };
 
-/** Plans what opencode's settings become, those of version 1 and of version 2. */
+/** Plans the settings of versions 1 and 2. */
 export function planOpencode(documents: readonly SourceDocument[]): void {
   for (const document of documents) {
     document.leaveMistyped(SETTINGS);
@@ -115,7 +114,6 @@ function providerEntry(
   return { entry, ...(isChat ? { note: "asked for chat completions, not responses" } : {}) };
 }
 
-/** Names that opencode has for vendors. */
 const ALIASES: Readonly<Record<string, string>> = {
   moonshotai: "moonshot",
   zhipuai: "zhipu",
@@ -184,7 +182,7 @@ function planInstructions(document: SourceDocument): void {
   document.items(["instructions"], { value: document.table.instructions, key: "instructions", refuse });
 }
 
-/** `{env:NAME}` in our words. */
+/** `{env:NAME}` → `${NAME}`. */
 function variables(value: unknown): string {
   return String(value).replace(/\{env:(\w+)\}/g, "${$1}");
 }
@@ -225,7 +223,9 @@ const SUBJECTS: Readonly<Record<string, string>> = {
 
 const STRICTNESS: readonly Answer[] = ["allow", "ask", "deny"];
 
-/** Plans what opencode's permissions become: here deny goes before ask, and ask before allow. */
+/**
+ * Plans the permissions. In opencode the last match decides; here deny goes before ask, and ask before allow.
+ */
 function planOpencodeRules(document: SourceDocument): void {
   const lines = linesOf(document);
   const general = lines.findLast(({ tool }) => tool === "*");
@@ -262,8 +262,8 @@ function familyOf(subject: string, lines: readonly Line[], general: Answer | und
 const READERS = ["Read", "grep", "glob", "ls"];
 
 /**
- * A family with exceptions that are laxer than its base can only be said through `permissions.mode`, since a
- * rule for the whole family would beat them.
+ * A family with exceptions laxer than its base needs `permissions.mode`: a rule for the whole family would
+ * override them.
  */
 function planAnswers(plan: ImportPlan, families: readonly Family[], general: Line | undefined): void {
   const laxer = families.filter((family) =>
@@ -412,10 +412,10 @@ function planTools(document: SourceDocument): void {
   const { tools } = document.table;
   for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
     const path = ["tools", name];
-    const own = TOOLS[name];
+    const names = TOOLS[name];
     if (on !== false) document.leave(path, "usual tools are on", on);
-    else if (!own) document.leave(path, "there is no such tool", on);
-    else own.forEach((item) => document.add(path, "tools.disabled", item, { shown: on }));
+    else if (!names) document.leave(path, "there is no such tool", on);
+    else names.forEach((item) => document.add(path, "tools.disabled", item, { shown: on }));
   }
 }
 

@@ -7,18 +7,17 @@ import { createRedactor } from "../../util/redact.ts";
 
 export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
 
-/** Whose settings a file holds, and with that which of our files takes them. */
+/** The owner of a file, which decides which of our files takes its settings. */
 export type Scope = "user" | "project";
 
-/** A setting of another agent, as its file has it. */
+/** A setting of another agent. */
 export interface Origin {
-  /** Such as `permissions.allow "Bash(git:*)"`; fit to be shown. */
+  /** Such as `permissions.allow "Bash(git:*)"`, without secrets. */
   readonly text: string;
   readonly place: SourceLocation;
   readonly scope: Scope;
 }
 
-/** A setting of our own file, or a separate file. */
 export type Change =
   | { readonly kind: "set"; readonly key: string; readonly value: unknown }
   | { readonly kind: "item"; readonly key: string; readonly item: string | TomlTable }
@@ -33,7 +32,6 @@ export interface Step {
   readonly note?: string;
 }
 
-/** Something that is not taken over. */
 export interface Left {
   readonly origin: Origin;
   readonly why: string;
@@ -58,13 +56,11 @@ function textsIn(change: Exclude<Change, { kind: "entry" }>): string[] {
   return isTable(value) ? Object.values(value).map(String) : [String(value)];
 }
 
-/** Collects what an import would do, in the order of the files. */
 export class ImportPlan {
   readonly steps: Step[] = [];
   readonly left: Left[] = [];
   readonly keys: FoundKey[] = [];
   readonly problems: ConfigProblem[] = [];
-  /** Things to know that belong to no single setting. */
   readonly notices: string[] = [];
 
   take(origin: Origin, change: Change, note?: string): void {
@@ -95,20 +91,20 @@ export class ImportPlan {
 
 const MARK = "\u0000";
 const MARKS = /\[(?:secret|redacted)\]/g;
-/** Names a variable after several words: `my server`, `api-key` → `MY_SERVER_API_KEY`. */
+/** `my server`, `api-key` → `MY_SERVER_API_KEY`. */
 export function variableName(...words: string[]): string {
   const name = words.join("_").toUpperCase().replace(/[^A-Z0-9]+/g, "_").replace(/^_+|_+$/g, "");
   return /^\d/.test(name) || name === "" ? `_${name}` : name;
 }
 
-/** The owner of values: a server or provider, for the names of its keys. */
+/** The server or provider that keys are named after. */
 interface Owner {
   readonly plan: ImportPlan;
   readonly origin: Origin;
   readonly name: string;
 }
 
-/** Environment variables with `${NAME}` in place of what is secret. */
+/** Replaces secrets in environment variables by `${NAME}`. */
 export function safeEnvironment(values: unknown, owner: Owner): Record<string, string> {
   return mapTexts(values, (value, name) => {
     if (isReference(value)) return value;
@@ -117,7 +113,7 @@ export function safeEnvironment(values: unknown, owner: Owner): Record<string, s
   });
 }
 
-/** Headers with `${NAME}` in place of what is secret; the scheme (`Bearer`) stays. */
+/** Replaces secrets in headers by `${NAME}`; the scheme (`Bearer`) stays. */
 export function safeHeaders(values: unknown, owner: Owner): Record<string, string> {
   return mapTexts(values, (value, name) => {
     if (isReference(value)) return value;
@@ -130,7 +126,7 @@ export function safeHeaders(values: unknown, owner: Owner): Record<string, strin
   });
 }
 
-/** Arguments with `${NAME}` in place of what follows `--token` and its like. */
+/** Replaces secrets in arguments, such as after `--token`, by `${NAME}`. */
 export function safeArguments(values: unknown, owner: Owner): string[] {
   const list = Array.isArray(values) ? values.map(String) : [];
   const hidden = hideSecrets(list) as string[];
@@ -140,7 +136,7 @@ export function safeArguments(values: unknown, owner: Owner): string[] {
   });
 }
 
-/** An address or any other text with `${NAME}` in place of keys. */
+/** Replaces keys in an address or another text by `${NAME}`. */
 export function safeText(text: string, owner: Owner, word = "key"): string {
   return isReference(text) ? text : cover(text, redact(String(hideSecrets(text))), owner, word);
 }
@@ -149,7 +145,6 @@ function isReference(text: string): boolean {
   return /\$\{[A-Za-z_]/.test(text);
 }
 
-/** Puts a reference where the hidden text has its mark. */
 function cover(text: string, hidden: string, owner: Owner, word: string): string {
   if (hidden === text) return text;
   const name = variableName(owner.name, word);
@@ -244,7 +239,6 @@ function given(values: TomlTable): TomlTable {
 /** The keys under which other agents, and our own files, describe servers. */
 const SERVER_KEY = /^(?:mcpServers|mcp_servers|mcp|plugins)\b/;
 
-/** The part of a plan that is about servers. */
 export function serversOf(whole: ImportPlan): ImportPlan {
   const plan = new ImportPlan();
   plan.problems.push(...whole.problems);

@@ -9,19 +9,18 @@ import type { SourceLocation } from "../../core/mod.ts";
 import { entryItem, type TrustItem } from "../../trust/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
-/** A hook that the files describe and that counts. */
 export interface ConfiguredHook extends HookEntry {
   readonly source: Layer["source"];
   readonly place?: SourceLocation;
-  /** Paths that its line names, absolute, whether or not there are such files. */
+  /** Absolute paths that its line names, whether or not they exist. */
   readonly paths: readonly string[];
   /** The fault that keeps it from running: an unknown key may restrict it to fewer calls. */
   readonly fault?: { readonly message: string; readonly remedy: string };
-  /** The trust item of a hook of the project. */
+  /** Present for a hook of the project. */
   readonly item?: TrustItem;
 }
 
-/** Returns the hooks in the order in which they count: those of the weakest file first. */
+/** Returns the hooks in their order: those of the weakest file first. */
 export function configuredHooks(
   { config, layers }: Pick<LoadedConfig, "config" | "layers">,
   context: { readonly cwd: string; readonly env: EnvLookup },

@@ -51,7 +51,6 @@ export function environmentLayer(env: EnvLookup, below: TomlTable, hasKey: (name
   return layer;
 }
 
-/** The model of the configuration, and the facts of its entry that hold no secret. */
 function replacedModel(
   below: TomlTable,
 ): { readonly model: string; readonly facts: Partial<ProviderEntry> } | undefined {

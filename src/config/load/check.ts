@@ -12,11 +12,10 @@ import {
 import { isFault, lintRule, MAX_WEIGHT, readRule, ruleWeight } from "../../rule/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
-/** A problem before its position in the text is known. */
 export interface Finding {
   readonly level: "error" | "warning";
   readonly path: KeyPath;
-  /** Which end of `key = value` to point at. */
+  /** The end of `key = value` to point at. */
   readonly at: "key" | "value";
   readonly message: string;
   readonly remedy: string;
@@ -30,7 +29,6 @@ export function checkConfig(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA
   return findings;
 }
 
-/** The same for a single value. */
 export function checkValue(value: unknown, schema: JsonSchema, path: KeyPath, findings: Finding[]): void {
   if (schema.type === undefined) return;
   if (!hasType(value, schema)) {
@@ -218,7 +216,7 @@ function homesOf(schema: JsonSchema, name: string, path: KeyPath): KeyPath[] {
   });
 }
 
-/** Checks what types alone cannot say: entries must be told apart, and name what they need. */
+/** Checks beyond types: unique names, required fields, permission rules. */
 export function checkEntries(table: TomlTable): Finding[] {
   return [
     ...checkList(table, "providers", checkProvider),
@@ -228,10 +226,7 @@ export function checkEntries(table: TomlTable): Finding[] {
   ];
 }
 
-/**
- * A rule that restricts must not look as if it did when it does nothing; one that allows only leaves a
- * question standing.
- */
+/** A restricting rule without effect is an error; an allowing one only leaves a prompt. */
 function checkPermissions(permissions: unknown): Finding[] {
   if (!isTable(permissions)) return [];
   let weight = 0;
@@ -239,10 +234,10 @@ function checkPermissions(permissions: unknown): Finding[] {
     const rules = permissions[list];
     return Array.isArray(rules)
       ? rules.flatMap((rule, index) => {
-        const own = ruleWeight(rule);
+        const added = ruleWeight(rule);
         const before = weight;
-        weight += own;
-        if (own === 0 || weight <= MAX_WEIGHT) return checkRule(rule, list, index);
+        weight += added;
+        if (added === 0 || weight <= MAX_WEIGHT) return checkRule(rule, list, index);
         return before <= MAX_WEIGHT ? [tooManyRules(["permissions", list, index])] : [];
       })
       : [];
@@ -290,8 +285,8 @@ function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number)
   if (!read) return [];
   const path = ["permissions", list, index];
   if (!isFault(read)) {
-    const remark = lintRule(read);
-    return remark ? [{ level: "warning", path, at: "value", ...remark }] : [];
+    const warning = lintRule(read);
+    return warning ? [{ level: "warning", path, at: "value", ...warning }] : [];
   }
   if (list !== "allow" || read.isTooWide) return [{ level: "error", path, at: "value", ...read }];
   const text = clausesOf([read.texts.message, message`it allows nothing`]);
@@ -335,7 +330,6 @@ function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
   ];
 }
 
-/** The older way still works, but helps less than the one that took its place. */
 function checkTextCalls({ compat }: TomlTable, path: KeyPath): Finding[] {
   if (!isTable(compat) || compat.text_calls !== true) return [];
   const here = [...path, "compat", "text_calls"];
@@ -370,15 +364,15 @@ function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
   }];
 }
 
-/** An effort is a level that people know, or a word of the vendor's own that the model is said to take. */
+/** An effort is a known level, or a word of the vendor that `efforts` names. */
 function checkEfforts(entry: TomlTable, path: KeyPath): Finding[] {
   const models = isTable(entry.model_settings) ? Object.entries(entry.model_settings) : [];
-  const own = models.flatMap(([name, settings]) =>
+  const ofModels = models.flatMap(([name, settings]) =>
     isTable(settings)
       ? checkEffort({ efforts: entry.efforts, ...settings }, [...path, "model_settings", name])
       : []
   );
-  return [...checkEffort(entry, path), ...own];
+  return [...checkEffort(entry, path), ...ofModels];
 }
 
 function checkEffort({ effort, efforts }: TomlTable, path: KeyPath): Finding[] {
@@ -418,7 +412,7 @@ function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
 
 const REMOTE_TYPES: readonly unknown[] = ["http", "streamable-http", "sse"];
 
-/** What a server cannot have that the model's provider speaks to: nothing of it happens here. */
+/** Keys that a server without a process or connection here cannot have. */
 const ONLY_DIRECT = ["command", "headers_helper", "oauth"];
 
 function checkTransport(entry: TomlTable, path: KeyPath): Finding[] {
@@ -456,7 +450,7 @@ function checkNeeds(entry: TomlTable, path: KeyPath): Finding[] {
   if (entry.enabled === false || (!remote && (entry.type ?? "stdio") !== "stdio")) return [];
   const needed = remote ? "url" : "command";
   if (entry[needed]) return [];
-  // An address without a type is the usual slip, so it gets its own advice.
+  // An address without a type is the usual mistake, so it gets a separate remedy.
   const remedy = !remote && entry.url
     ? message`add type = "http" for a server with an address`
     : message`add a line such as ${remote ? 'url = "https://…"' : 'command = "npx"'}`;

@@ -5,10 +5,7 @@ import type { Config, ConfigInput, ProviderEntry } from "../schema/config_types.
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { builtInEntry, type HasKey, namedVendorEntry, type VendorEntry } from "../vendors.ts";
 
-/**
- * The settings when no file says anything: one vendor, so that a key is all a new user needs. Everything else
- * has its default in the schema.
- */
+/** The settings without any file: one vendor, so that a key is all a new user needs. */
 export const DEFAULT_LAYER: Layer = defaultLayer("", () => false);
 
 /** Returns the same for the vendor whose key there is; see {@linkcode builtInEntry}. */
@@ -17,7 +14,6 @@ export function defaultLayer(wanted: string, hasKey: HasKey): Layer {
   return { source: "default", table: { providers: entry ? [entry] : [] } };
 }
 
-/** Keys that name a model. */
 const MODEL_KEYS: readonly (readonly string[])[] = [
   ["default_model"],
   ["agent_model"],
@@ -54,14 +50,11 @@ export function namedVendors(
   return [...added.values()];
 }
 
-/**
- * The typed configuration: every key that has a default is present. The table must have passed `checkTree`.
- */
+/** Returns the typed configuration with every default. The table must have passed `checkConfig`. */
 export function fillDefaults(table: TomlTable): Config {
   return fillValue(table, CONFIG_SCHEMA) as Config;
 }
 
-/** Returns a value of the configuration with the defaults of its schema filled in. */
 export function fillValue(value: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(value)) return value.map((item) => fillValue(item, schema?.items));
   if (!isTable(value)) return value;
@@ -94,7 +87,7 @@ export function parseProvider(input: ProviderInput): ProviderEntry {
   return entry;
 }
 
-/** Returns what `reasonix setup` writes: the defaults as a commented file that loads as it is. */
+/** Returns the commented file that `reasonix setup` writes. */
 export async function defaultConfigText(): Promise<string> {
   const text = await import("./default_config.toml", { with: { type: "text" } });
   return text.default;

@@ -18,27 +18,23 @@ import {
 
 export type SourceName = "flag" | "environment" | "project" | "user" | "preset" | "default";
 
-/** One source of settings. `table` holds what this source says and nothing else. */
+/** The settings of one source. */
 export interface Layer {
   readonly source: SourceName;
   readonly table: TomlTable;
   /** The file (or the name of the preset) behind it, and its text. */
   readonly file?: string;
   readonly text?: string;
-  /** Tells where something stands, for a text that is not TOML. */
+  /** Locates a value, for a text that is not TOML. */
   readonly find?: (path: KeyPath) => { readonly line: number; readonly column: number };
 }
 
-/**
- * Reads and checks one file. A missing file is no layer; a file that cannot be used reports why and is no
- * layer either.
- */
+/** Reads and checks one file. Undefined for a missing file, and for a faulty one, which adds a problem. */
 export function readLayer(source: SourceName, file: string, problems: ConfigProblem[]): Layer | undefined {
   const text = source === "project" ? readProjectText(file, problems) : readText(file, problems);
   return text === undefined ? undefined : parseLayer({ source, file, text }, problems);
 }
 
-/** The same for a text that is already here. */
 export function parseLayer(
   input: Required<Pick<Layer, "source" | "file" | "text">>,
   problems: ConfigProblem[],
@@ -60,7 +56,6 @@ function renameMatchers(hooks: unknown): void {
   }
 }
 
-/** Finds what is wrong with a layer, with positions. */
 export function checkLayer(layer: Layer): ConfigProblem[] {
   const findings = [...checkConfig(layer.table), ...checkEntries(layer.table)];
   return findings.map((finding) => locateFinding(layer, finding)).sort(inFileOrder);
@@ -70,7 +65,6 @@ function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
   return (a.place?.line ?? 0) - (b.place?.line ?? 0) || (a.place?.column ?? 0) - (b.place?.column ?? 0);
 }
 
-/** Turns a finding about a layer into a problem for people. */
 export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
   const { path, at, ...problem } = finding;
   const place = placeOf(layer, path, at);
@@ -79,7 +73,7 @@ export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
 
 const positions = new WeakMap<Layer, Positions>();
 
-/** Returns the place where a layer says something; only the file when the text does not show it. */
+/** Returns the location of a value; only the file when the text does not show it. */
 export function placeOf(
   layer: Layer,
   path: KeyPath,
@@ -93,7 +87,6 @@ export function placeOf(
   return { file: layer.file, ...found.find(path, at) };
 }
 
-/** Parses TOML; a syntax error is reported with its position. */
 export function parseToml(text: string, file: string, problems: ConfigProblem[]): TomlTable | undefined {
   try {
     return parse(text);
@@ -115,7 +108,7 @@ export function parseToml(text: string, file: string, problems: ConfigProblem[])
   }
 }
 
-/** Names the key or table of a line. What stands behind a `=`, or on a line of its own, may be a secret. */
+/** Names the key or table of a line. Values are left out: they may be secrets. */
 function quoteLine(text: string, line: number): string {
   const content = (text.split("\n")[line - 1] ?? "").trim().replace(/\p{Cc}/gu, "␀");
   const name = /^(?:\[+[^\]]*\]*|[^=]+(?==))/.exec(content)?.[0].trim().slice(0, 60);
@@ -140,8 +133,8 @@ function syntaxRemedy(reason: string): LocalizedMessage {
 }
 
 /**
- * Lays one table over another: tables join key by key, lists marked so are joined, entries with a name
- * (providers, plugins) replace their namesakes and come first, anything else is replaced.
+ * Merges two tables key by key: lists with `merge` are joined, named entries (providers, plugins) replace
+ * those of their name and come first, anything else is replaced.
  */
 export function mergeTables(
   lower: TomlTable,
@@ -168,13 +161,9 @@ function nameOf(entry: unknown): unknown {
   return isTable(entry) ? entry.name : entry;
 }
 
-/** Larger files are not configuration; reading them would only use up memory. */
 const MAX_BYTES = 1 << 20;
 
-/**
- * The text of a file of the user; undefined when there is none, or none that can be read (a problem says
- * why).
- */
+/** Reads a file of the user; undefined when it is missing, or unreadable, which adds a problem. */
 export function readText(file: string, problems: ConfigProblem[]): string | undefined {
   try {
     return checkText(file, Deno.readTextFileSync(file), problems);
@@ -183,7 +172,7 @@ export function readText(file: string, problems: ConfigProblem[]): string | unde
   }
 }
 
-/** The same for a file that came with a project: it may be a link to a device, which would never end. */
+/** Reads a file of a project, which may be a link to an endless device. */
 export function readProjectText(file: string, problems: ConfigProblem[]): string | undefined {
   try {
     const info = Deno.statSync(file);
@@ -236,8 +225,8 @@ function reject(file: string, reason: string, problems: ConfigProblem[]): undefi
 }
 
 /**
- * Reads the lines of a `.env` file: `NAME=value`, an optional `export`, single or double quotes, `#`
- * comments. Values are taken as they are: nothing is expanded, so that a key with a `$` in it survives.
+ * Parses a `.env` file: `NAME=value`, an optional `export`, single or double quotes, `#` comments. Nothing is
+ * expanded: keys may contain `$`.
  */
 function parseDotenv(text: string): Map<string, string> {
   const values = new Map<string, string>();
@@ -256,7 +245,7 @@ function unquote(raw: string): string {
   return raw.replace(/\s#.*$/, "").trim();
 }
 
-/** The values of a `.env` file, none when it is missing or unreadable. Read on first use only. */
+/** The values of a `.env` file, read on first use; none when it is missing or unreadable. */
 export function lazyDotenv(read: () => string | undefined): () => ReadonlyMap<string, string> {
   let values: ReadonlyMap<string, string> | undefined;
   return () => values ??= parseDotenv(read() ?? "");
@@ -271,10 +260,7 @@ interface Span {
 const SEPARATOR = "\u0000";
 const BARE_KEY = /[A-Za-z0-9_-]/;
 
-/**
- * Finds where keys and values stand in a TOML text. Only problems need this, so it is no part of parsing: the
- * text has been accepted by the parser, and this walk only has to agree with it on where things begin.
- */
+/** Locates keys and values in a TOML text that the parser has accepted. Only problems need this. */
 export class Positions {
   readonly #text: string;
   readonly #spans = new Map<string, Span>();

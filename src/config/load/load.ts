@@ -23,44 +23,37 @@ import type { TrustItem } from "../../trust/mod.ts";
 export interface LoadOptions extends ResolveOptions {
   /** Reasonix home; found through `env` when absent. */
   readonly home?: string;
-  /** Settings from the command line. */
   readonly flags?: ConfigInput;
-  /** Name of a preset to lay under the user's settings. */
+  /** Name of a preset, below the user's settings. */
   readonly preset?: string;
-  /** Reads no file: only the defaults, the preset and `flags` count. */
+  /** Only the defaults, the preset and `flags` count. */
   readonly noFiles?: boolean;
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Unknown keys, and settings of the project that were ignored. */
   readonly warnings: readonly ConfigProblem[];
-  /** Pieces of the project that were left out until they are trusted. */
+  /** Parts of the project that are ignored until they are trusted. */
   readonly needsTrust: readonly TrustItem[];
-  /** Pieces of the project that count because they are trusted. */
   readonly trusted: readonly TrustItem[];
-  /** The provider entries of the project that count. */
   readonly projectProviders: readonly ProjectProvider[];
-  /** Parts of files of the project that nothing reads, such as ".claude/settings.json (env)". */
+  /** Unused parts of files of the project, such as ".claude/settings.json (env)". */
   readonly unused: readonly string[];
-  /** MCP servers that the files describe and that do not count. */
+  /** MCP servers of the files that are not used. */
   readonly leftOut: readonly LeftOutServer[];
   readonly home: string;
-  /** Files that were looked for, the strongest first. */
+  /** The strongest first. */
   readonly files: readonly {
     readonly source: "project" | "user";
     readonly path: string;
     readonly found: boolean;
   }[];
   readonly keys: KeySources;
-  /**
-   * Names of all variables that hold provider keys, also of entries that were left out; children must not see
-   * them.
-   */
+  /** Names of all variables with provider keys, also of ignored entries; children must not see them. */
   readonly keyNames: readonly string[];
   /** Variables that the configuration expands outside of paths, with their values. */
   readonly expanded: ReadonlyMap<string, string>;
-  /** The part of each source that counts, the strongest first. */
+  /** The strongest first. */
   readonly layers: readonly Layer[];
 }
 
@@ -99,25 +92,29 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     source: "environment",
     table: isTargeted ? { default_model: env("AGENT_MODEL") || undefined } : {},
   };
-  const users = [presetLayer, servers.user, ...hooks.user, user, forProject];
-  const written = users.filter((layer) => layer !== undefined);
-  const own = [builtInLayer([flags, wanted, user, presetLayer], hasKey), ...written.map(loader.resolveLayer)];
+  const written = [presetLayer, servers.user, ...hooks.user, user, forProject].filter((layer) =>
+    layer !== undefined
+  );
+  const users = [
+    builtInLayer([flags, wanted, user, presetLayer], hasKey),
+    ...written.map(loader.resolveLayer),
+  ];
   failOnErrors(problems);
-  const restricted = await loader.resolveProject(projects, own, written);
+  const restricted = await loader.resolveProject(projects, users, written);
   const flagged = Object.keys(flags.table).length > 0 ? loader.resolveLayer(flags) : undefined;
   const environment = isTargeted
     ? (await import("./agent_environment.ts")).environmentLayer(
       env,
-      mergeLayers([...own, ...restricted].filter(({ source }) => source !== "default")),
+      mergeLayers([...users, ...restricted].filter(({ source }) => source !== "default")),
       hasKey,
     )
     : undefined;
   const above = [...restricted, environment, flagged].filter((layer) => layer !== undefined);
-  const layers = [...own, ...above];
+  const layers = [...users, ...above];
   failOnErrors(problems);
   const merged = mergeLayers(layers);
-  // A project may not choose whom the conversation goes to.
-  const chosen = mergeLayers([...own, environment, flagged].filter((layer) => layer !== undefined));
+  // A project may not choose the receiver of the conversation.
+  const chosen = mergeLayers([...users, environment, flagged].filter((layer) => layer !== undefined));
   const named = namedVendors(chosen, providersOf({ table: merged }), hasKey);
   const config = fillDefaults({ ...merged, providers: [...providersOf({ table: merged }), ...named] });
   return {
@@ -141,7 +138,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     keyNames: [
       ...new Set([
         ...(env("AGENT_API_KEY") ? ["AGENT_API_KEY"] : []),
-        ...[...own, ...projects, flags, { table: { providers: named } }].flatMap(keyNamesOf),
+        ...[...users, ...projects, flags, { table: { providers: named } }].flatMap(keyNamesOf),
       ]),
     ],
     expanded: loader.expanded,
@@ -160,12 +157,10 @@ interface ForeignContext {
 
 /** The layers of files in the formats of other programs, the weaker first. */
 interface ForeignLayers {
-  /** Permission rules of the project. */
   readonly permissions: readonly Layer[];
   readonly hooks: { readonly user: readonly Layer[]; readonly project: readonly Layer[] };
   readonly servers: { readonly user?: Layer; readonly project?: Layer };
   readonly leftOut: readonly LeftOutServer[];
-  /** Unused parts of files. */
   readonly unused: readonly string[];
 }
 
@@ -193,15 +188,14 @@ async function foreignLayers(
     ? await claude?.readClaudeSettings(cwd, problems) ?? {}
     : {};
   const servers = await mcpLayers({ cwd, home, toml }, problems);
-  const own: { user: Layer[]; project: Layer[] } = { user: [], project: [] };
+  const found: { user: Layer[]; project: Layer[] } = { user: [], project: [] };
   for (const file of present) {
     const layer = await claude?.readSettingsHooks(file, problems);
-    if (layer) own[file.source].push(layer);
+    if (layer) found[file.source].push(layer);
   }
-  return { permissions, hooks: { ...own, project: [...hooks, ...own.project] }, ...servers, unused };
+  return { permissions, hooks: { ...found, project: [...hooks, ...found.project] }, ...servers, unused };
 }
 
-/** The servers of the two files `.mcp.json`. */
 async function mcpLayers(
   { cwd, home, toml }: Pick<ForeignContext, "cwd" | "home" | "toml">,
   problems: ConfigProblem[],
@@ -223,11 +217,11 @@ async function mcpLayers(
 }
 
 /**
- * Returns the built-in provider: that of the first vendor whose key the user has, if the user's own settings
- * leave the choice open.
+ * Returns the built-in provider: the first vendor whose key is set, unless the user's settings name
+ * providers.
  */
-function builtInLayer(own: readonly (Layer | undefined)[], hasKey: (name: string) => boolean): Layer {
-  const tables = own.flatMap((layer) => layer ? [layer.table] : []);
+function builtInLayer(users: readonly (Layer | undefined)[], hasKey: (name: string) => boolean): Layer {
+  const tables = users.flatMap((layer) => layer ? [layer.table] : []);
   const closed = tables.some(({ providers, security }) =>
     providers !== undefined || (isTable(security) && security.env_keys === false)
   );

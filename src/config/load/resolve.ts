@@ -38,7 +38,6 @@ export function mergeLayers(layers: readonly Layer[]): TomlTable {
   }, {} as TomlTable);
 }
 
-/** The entries of `[[providers]]` that a layer has. */
 export function providersOf(layer: Pick<Layer, "table">): TomlTable[] {
   return entriesOf(layer, "providers");
 }
@@ -55,36 +54,31 @@ export function keyNamesOf(layer: Pick<Layer, "table">): string[] {
   return [...keys, ...secrets].map((name) => String(name ?? "")).filter((name) => name !== "");
 }
 
-/** What decides about the layers. */
 export interface ResolveOptions {
   /** Working directory, absolute; the project file and the project's `.env` are looked for here. */
   readonly cwd: string;
   readonly env: EnvLookup;
-  /** Says that the user trusts this piece of the project; absent = nothing is trusted. */
+  /** Reports whether the user trusts an item; absent: nothing is trusted. */
   readonly trust?: (item: TrustItem) => boolean | Promise<boolean>;
 }
 
 interface ProjectSources {
-  /** The settings below this layer. */
   readonly base: TomlTable;
   /** The layers of the user, as written. */
   readonly written: readonly Layer[];
-  /** Names of variables that hold provider keys. */
   readonly keyNames: ReadonlySet<string>;
   /** All layers of the project, as written. */
   readonly project: readonly Layer[];
-  /** The preset that closes the network. */
   readonly offline: string | undefined;
 }
 
-/** A provider entry of the project that counts. */
 export interface ProjectProvider {
   readonly name: string;
   /** The name of the user's entry whose key and address it has; absent: it has others, and is trusted. */
   readonly own?: string | undefined;
 }
 
-/** Makes of what a layer says what counts: variables replaced, paths absolute, the project narrowed. */
+/** Resolves layers: replaces variables, makes paths absolute, restricts the project. */
 export class LayerResolver {
   readonly needsTrust: TrustItem[] = [];
   readonly trusted: TrustItem[] = [];
@@ -118,21 +112,21 @@ export class LayerResolver {
   };
 
   /**
-   * The layers of a project, the weaker first: none may loosen what an earlier one narrows. `own` are those
-   * of the user as they count, `written` the same as their files have them.
+   * Resolves the layers of a project, the weaker first: none may loosen an earlier one. `users` are the
+   * resolved layers of the user, `written` the same as written.
    */
   async resolveProject(
     layers: readonly Layer[],
-    own: readonly Layer[],
+    users: readonly Layer[],
     written: readonly Layer[],
   ): Promise<Layer[]> {
-    const keyNames = new Set([DEFAULT_LAYER, ...own, ...layers].flatMap(keyNamesOf));
-    const offline = own.find(({ source, table: { sandbox } }) =>
+    const keyNames = new Set([DEFAULT_LAYER, ...users, ...layers].flatMap(keyNamesOf));
+    const offline = users.find(({ source, table: { sandbox } }) =>
       source === "preset" && isTable(sandbox) && sandbox.network === false
     )?.file;
     const resolved: Layer[] = [];
     for (const layer of layers) {
-      const base = mergeLayers([...own, ...resolved]);
+      const base = mergeLayers([...users, ...resolved]);
       const sources = { base, written, keyNames, project: layers, offline };
       resolved.push(await this.#resolveProjectLayer(layer, sources));
     }
@@ -147,8 +141,8 @@ export class LayerResolver {
     const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
     const fromDotenv = new Map<number, TomlTable>();
     const forPlugin = ([, index]: KeyPath): EnvLookup => (name) => {
-      const own = this.#env(name);
-      if (own !== undefined || isReservedVariable(name) || keyNames.has(name)) return own;
+      const set = this.#env(name);
+      if (set !== undefined || isReservedVariable(name) || keyNames.has(name)) return set;
       const value = fromFile().get(name);
       const at = Number(index);
       if (value !== undefined) fromDotenv.set(at, { ...fromDotenv.get(at), [name]: value });
@@ -194,11 +188,11 @@ export class LayerResolver {
     return { ...layer, table };
   }
 
-  /** Nobody should have to search why a server of theirs is not there. */
+  /** A disabled server of the user is named with the reason. */
   #reportSwitchedOff(layer: Layer, base: TomlTable): void {
-    const own = pluginsOf({ ...layer, table: base }).filter(({ enabled }) => enabled !== false);
+    const servers = pluginsOf({ ...layer, table: base }).filter(({ enabled }) => enabled !== false);
     for (const [index, { name, enabled }] of pluginsOf(layer).entries()) {
-      if (enabled !== false || !own.some((entry) => entry.name === name)) continue;
+      if (enabled !== false || !servers.some((entry) => entry.name === name)) continue;
       this.leftOut.push({
         name: String(name),
         why: "switched off",
@@ -218,10 +212,7 @@ export class LayerResolver {
     return env(name) ?? (name === "HOME" ? env("USERPROFILE") : undefined);
   };
 
-  /**
-   * A plugin without its variable is left out; everything else must be complete. Left-out entries do not
-   * matter.
-   */
+  /** A plugin whose variable is missing is left out; any other missing variable is an error. */
   #reportMissing(layer: Layer, table: TomlTable, missing: readonly MissingVariable[]): void {
     for (const { path, name } of missing) {
       const [list, index, ...rest] = path;
@@ -252,7 +243,7 @@ export class LayerResolver {
   }
 }
 
-/** Values under older names go to the keys that took over, unless those are written, too. */
+/** Moves values of older names to the keys that replaced them, unless those are set, too. */
 function moveAliases(table: TomlTable): TomlTable {
   const moves: [KeyPath, unknown][] = [];
   findAliases(table, CONFIG_SCHEMA, moves);
@@ -273,21 +264,17 @@ function findAliases(table: TomlTable, schema: JsonSchema, moves: [KeyPath, unkn
   }
 }
 
-/** A server that a file describes and that does not count, with the reason. */
+/** A server of a file that is not used. */
 export interface LeftOutServer {
   readonly name: string;
-  /**
-   * A variable of it has no value; it cannot be read; another entry of its name counts; the project switches
-   * it off.
-   */
+  /** `shadowed`: another entry of its name is used; `switched off`: by the project. */
   readonly why: "variable" | "invalid" | "shadowed" | "switched off";
-  /** The reason, to stand behind "is not used:". */
+  /** Follows "is not used:". */
   readonly message: string;
   readonly remedy: string;
   readonly place: SourceLocation;
 }
 
-/** The entries of `[[plugins]]` of a layer. */
 export function pluginsOf(layer: Pick<Layer, "table">): TomlTable[] {
   const entries = layer.table.plugins;
   return Array.isArray(entries) ? entries.filter(isTable) : [];
@@ -295,7 +282,7 @@ export function pluginsOf(layer: Pick<Layer, "table">): TomlTable[] {
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-/** Variables that every program gets and that keep nothing secret. */
+/** Variables of every program that hold no secret. */
 const ORDINARY =
   /^(?:HOME|USER|USERNAME|LOGNAME|USERPROFILE|PATH|PWD|SHELL|LANG|LC_\w+|TZ|TMPDIR|TMP|TEMP|HOSTNAME|XDG_\w+|APPDATA|LOCALAPPDATA)$/i;
 
@@ -311,11 +298,10 @@ function expandText(text: string, lookup: EnvLookup, missing: (name: string) => 
 }
 
 export interface ExpandOptions {
-  /** Variables for the key at this path; the first part decides which sources count. */
+  /** Looks up variables for the key at this path. */
   readonly lookup: (path: KeyPath) => EnvLookup;
   /** For `~/`. */
   readonly env: EnvLookup;
-  /** Directory of the file that is expanded. */
   readonly directory: string;
   readonly cwd: string;
 }
@@ -326,8 +312,8 @@ export interface MissingVariable {
 }
 
 /**
- * A copy of a layer's table with variables replaced and paths made absolute, where the schema says so. `used`
- * are the variables that hold secrets: by their name, by the place where they stand, or by their look.
+ * Returns a copy of a table with variables replaced and paths made absolute, as the schema says. `used` are
+ * the variables that hold secrets.
  */
 export function expandConfig(
   table: TomlTable,
@@ -373,7 +359,7 @@ export function expandConfig(
   return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing, used };
 }
 
-/** A text of the configuration, and as it may be shown. */
+/** A text of the configuration, and the same with secrets hidden. */
 interface Leaf {
   readonly path: KeyPath;
   readonly hidden: string;
@@ -401,10 +387,7 @@ const ENTRY_WORDS: Readonly<Record<string, string>> = {
   providers: "the provider",
 };
 
-/**
- * Finds the part of the user's configuration that a variable is for: the provider, the MCP server or the
- * table that names it, as `…_env` or in `${…}`.
- */
+/** Finds the provider, MCP server or table of the user that names a variable, as `…_env` or in `${…}`. */
 function holderOf(name: string, tables: readonly TomlTable[]): string | undefined {
   const isNamed = (value: unknown, key = ""): boolean =>
     typeof value === "string"

@@ -12,14 +12,13 @@ export { writeConfig };
 /** A server as the command line describes it: an entry of `[[plugins]]` with its secrets. */
 export type NewServer = TomlTable & { readonly name: string };
 
-/** A file as it is and as it would be. */
 export interface FileChange {
   readonly path: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** A value that must not stand in a configuration: the entry names a variable instead. */
+/** A secret that the entry names by a variable. */
 export interface LiftedSecret {
   readonly variable: string;
   readonly value: string;
@@ -77,7 +76,7 @@ function freeName(name: string, owner: string, taken: (candidate: string) => boo
   return first;
 }
 
-/** Works out the file without a server; undefined when it does not describe one of that name. */
+/** Returns the file without a server; undefined when it does not describe one of that name. */
 export async function removeServer(path: string, name: string): Promise<FileChange | undefined> {
   const change = path.endsWith(".json") ? await removeFromJson(path, name) : await removeFromToml(path, name);
   return change && change.before !== change.after ? { path, ...change } : undefined;

@@ -5,30 +5,24 @@ import { sourceOf } from "../query/settings.ts";
 import type { PluginEntry } from "../schema/config_types.ts";
 import type { SourceLocation } from "../../core/mod.ts";
 
-/** An MCP server that the files describe, whether or not it counts. */
 export interface ServerRow {
   readonly name: string;
   readonly state: "on" | "off" | "untrusted" | "left out";
-  /** Why it does not count, and what to do. */
   readonly why?: string;
   readonly remedy?: string;
   readonly type?: PluginEntry["type"];
-  /** Its command line or address, fit to be shown. */
+  /** Its command line or address, with secrets hidden. */
   readonly target?: string;
   readonly place?: SourceLocation;
-  /** Whose file describes it. */
   readonly source?: "environment" | "user" | "project" | "preset" | "flag" | "default";
 }
 
-/**
- * Tests whether a file describes the server of a name that counts: another file may have one of the same name
- * that counts in its place.
- */
+/** Reports whether the active server of a name is described by a file. */
 export function describesServer(loaded: LoadedConfig, file: string, server: string): boolean {
   return listServers(loaded).some(({ name, place }) => name === server && place?.file === file);
 }
 
-/** Lists the servers in the order in which they count, then those that do not. */
+/** Lists the active servers in their order, then the others. */
 export function listServers(loaded: LoadedConfig): ServerRow[] {
   const counting = loaded.config.plugins.map((entry): ServerRow => {
     const { source, ...place } = sourceOf(loaded, formatKey(["plugins", entry.name]));
@@ -60,7 +54,6 @@ export function listServers(loaded: LoadedConfig): ServerRow[] {
   return [...counting, ...untrusted, ...leftOut];
 }
 
-/** The command line or the address of a server, fit to be shown. */
 function targetOf({ type, url, command, args }: PluginEntry): string {
   if (type !== "stdio") return String(hideSecrets(url));
   return commandLine(command, args);

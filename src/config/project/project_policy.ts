@@ -13,11 +13,9 @@ import { entryItem, type PermissionGrant, type TrustEntry, type TrustItem } from
 import { canonicalJson } from "../../util/json.ts";
 
 export interface ProjectInput {
-  /** The layer as written. */
   readonly layer: Layer;
   /** Its table with variables and paths expanded; becomes the result. */
   readonly expanded: TomlTable;
-  /** The configuration without the project. */
   readonly base: Config;
   readonly keys: KnownKeys;
   readonly cwd: string;
@@ -27,28 +25,25 @@ export interface ProjectInput {
   readonly fromDotenv: ReadonlyMap<number, TomlTable>;
 }
 
-/** Something that counts only when the user trusts it, and how to take it out of the table otherwise. */
+/** A setting that requires trust; `withhold` removes it from the table. */
 export interface Restrictable {
   readonly item: TrustItem;
   withhold(): void;
 }
 
 export interface ProjectResult {
-  /**
-   * The settings that the project may make. Entries of lists of tables that were left out are `undefined`, so
-   * that indexes stay.
-   */
+  /** The settings that count. Removed entries of lists of tables are `undefined`, so that indexes stay. */
   readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
-  /** The entries that are still in the table and wait for a decision. */
+  /** Settings that are still in the table and require trust. */
   readonly withholdable: Restrictable[];
   /** The name of the user's provider entry whose key and address a project's entry has, by that entry. */
   readonly endpoints: Map<TomlTable, string>;
-  /** Lists that are still in the table as they are, and may grant something. */
+  /** Lists that are still in the table and may grant something. */
   readonly grantLists: GrantList[];
 }
 
-/** A list that a project may extend as far as the user trusts it. */
+/** A list that a project may extend with trust. */
 export interface GrantList {
   readonly path: KeyPath;
   /** The table of the list, which has the last name of its path. */
@@ -58,7 +53,7 @@ export interface GrantList {
   refuse(index: number, message: string): void;
 }
 
-/** Keeps of a project file what narrows or is harmless; see the table in docs/config.md. */
+/** Keeps the settings of a project file that restrict or are harmless; see the table in docs/config.md. */
 export function restrictProjectConfig(input: ProjectInput): ProjectResult {
   const result: ProjectResult = {
     table: input.expanded,
@@ -79,7 +74,6 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
 
 interface Scope {
   readonly path: KeyPath;
-  /** The table of the value. */
   readonly table: TomlTable;
   /** The same table without the project. */
   readonly base: TomlTable;
@@ -99,7 +93,6 @@ function restrictTable(table: TomlTable, schema: JsonSchema, scope: Scope): void
   }
 }
 
-/** The value that counts, or undefined. */
 function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope: Scope): unknown {
   switch (schema.project) {
     case "ignored":
@@ -117,7 +110,7 @@ function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope:
       return inside(value, scope);
     case "trust":
       return withTrust(value, scope);
-    case "widens":
+    case "grants":
       return mayGrant(value, base, scope);
     default:
       return value;
@@ -142,7 +135,7 @@ function inside(value: unknown, scope: Scope): unknown {
     );
   }
   if (value === "" || isInside(String(value), scope.input.cwd)) return value;
-  // As written: what a variable in it stands for may be a secret.
+  // As written: the value of a variable in it may be a secret.
   const written = JSON.stringify(valueAt(scope.input.layer.table, scope.path));
   return void warn(scope, `${formatKey(scope.path)} may not leave the project with ${written}`);
 }
@@ -205,7 +198,6 @@ function withTrust(value: unknown, scope: Scope): unknown {
   return entries;
 }
 
-/** Command lines by glob. */
 function commands(value: TomlTable, scope: Scope): TomlTable {
   const lines = Object.values(value).flat().map(String);
   const name = scope.path.join(".");
@@ -216,7 +208,6 @@ function commands(value: TomlTable, scope: Scope): TomlTable {
   return value;
 }
 
-/** An entry of a list, and how to take it out. */
 interface EntryLocation {
   readonly scope: Scope;
   readonly withhold: () => void;
@@ -236,14 +227,14 @@ function provider(written: TomlTable, entry: TomlTable, { scope, withhold, repla
   mark({ kind: "provider", name: String(entry.name), written, describe }, scope, withhold);
 }
 
-/** A server that a project only switches off needs no trust, and of what it says nothing else counts. */
+/** A server that a project only disables needs no trust, and its other settings are ignored. */
 function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryLocation): void {
   const { base, layer, cwd, env, keys: { holder }, fromDotenv } = scope.input;
   if (entry.enabled === false) {
     for (const key of Object.keys(entry)) if (key !== "name" && key !== "enabled") delete entry[key];
     return;
   }
-  const replaces = base.plugins.some((own) => own.name === entry.name);
+  const replaces = base.plugins.some((present) => present.name === entry.name);
   const used = fromDotenv.get(Number(scope.path.at(-1)));
   const about = { layer, path: scope.path, cwd, env, replaces, holder, used };
   mark(pluginEntry(written, entry, about), scope, withhold);
@@ -256,7 +247,6 @@ function mark(entry: TrustEntry, { input, path, result }: Scope, withhold: () =>
 }
 
 export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
-  /** The Reasonix home, absolute. */
   readonly home: string;
   /** All layers of the project, as written. */
   readonly project: readonly Layer[];
@@ -265,8 +255,8 @@ export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> 
 }
 
 /**
- * Finds what the lists of a project's file add to what the user allows: one decision for the file, keyed by
- * all of it and by everything the project restricts. A warning names what a project can never have.
+ * Finds the grants in the lists of a project's file: one decision for the file, keyed by all grants and all
+ * restrictions. Warns about grants that no project can have.
  */
 export function findGrants(
   { grantLists }: Pick<ProjectResult, "grantLists">,
@@ -322,7 +312,6 @@ export function findGrants(
   };
 }
 
-/** Nothing, nothing beyond the project itself, more than a project can ever have, or what the value says. */
 function effectOf(
   key: string,
   value: string,
@@ -346,12 +335,12 @@ function resolved(path: string): string | undefined {
   }
 }
 
-/** System directories, whatever holds the user's home, and where this program keeps what the user decided. */
+/** System directories, parents of the user's home, and the Reasonix home. */
 function isTooWide(real: string, { home, env }: GrantInput): boolean {
   const userHome = env("HOME") || env("USERPROFILE");
-  const own = resolved(home) ?? home;
+  const keptIn = resolved(home) ?? home;
   return isSystemDirectory(real, userHome && (resolved(userHome) ?? userHome)) ||
-    contains(real, own) || contains(own, real);
+    contains(real, keptIn) || contains(keptIn, real);
 }
 
 function hostWords(entry: string): string {
@@ -366,7 +355,6 @@ const FAMILY_WORDS = {
   Task: "let every agent work on parts of a task",
 } as const;
 
-/** Describes an allow rule in plain words. */
 function ruleWords(text: string): string {
   const rule = parseRule({ text }, "allow");
   if (isProblem(rule)) return text;
@@ -409,20 +397,18 @@ function restrictionsOf(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA): T
   );
 }
 
-/** Longer command lines are shown in full only where a person asks for it. */
+/** Longer command lines are shown in full only on request. */
 const MOST = 160;
 
 interface AboutPlugin {
   readonly layer: Layer;
-  /** Of the entry in the layer. */
   readonly path: KeyPath;
   readonly cwd: string;
   readonly env: EnvLookup;
-  /** The user has a server of that name, whose place it would take. */
+  /** The user has a server of that name, which it would replace. */
   readonly replaces: boolean;
   /** Finds the owner of a variable; see `KnownKeys`. */
   readonly holder: (name: string) => string | undefined;
-  /** Values that it takes from the project's `.env`. */
   readonly used: TomlTable | undefined;
 }
 
@@ -435,12 +421,12 @@ function pluginEntry(
   return {
     kind: "plugin",
     name: String(entry.name),
-    // The decision is another one where the user's own server gives way, or other values come along.
+    // Another decision is needed when it replaces the user's server, or takes other values.
     written: { ...written, ...(replaces ? { replaces } : {}), ...(used ? { used } : {}) },
     paths: namedPaths(entry, { cwd, env }),
     describe: () => ({
       ...describePlugin(written, replaces, holder),
-      /** Places of values of variables and headers. */
+      /** Locations of values of variables and headers. */
       get hidden() {
         return (["env", "headers"] as const).flatMap((key) =>
           Object.keys(tableOf(written[key])).flatMap((name) =>
@@ -452,10 +438,6 @@ function pluginEntry(
   };
 }
 
-/**
- * Describes a server as written; `replaces` says that the user has one of that name, which it would take the
- * place of.
- */
 function describePlugin(
   written: TomlTable,
   replaces: boolean,
@@ -497,7 +479,7 @@ function describePlugin(
   };
 }
 
-/** The command line or address, without what looks like a key in it. */
+/** The command line or address, with secrets hidden. */
 function target(written: TomlTable): string {
   if (isRemote(written)) return String(hideSecrets(String(written.url)));
   const args = Array.isArray(written.args) ? written.args.map(String) : [];
@@ -517,7 +499,6 @@ function cut(text: string): string {
   return more > 0 ? `${text.slice(0, MOST)}… (${more} more characters)` : text;
 }
 
-/** Names of the user's variables that the server gets. */
 function variablesIn(written: TomlTable): string[] {
   const names = new Set<string>();
   const look = (value: unknown): void => {
@@ -578,7 +559,6 @@ export function hookEntry(
 const PROJECT =
   /"?\$(?:\{(?:CLAUDE|REASONIX)_PROJECT_DIR(?::[-?=][^}]*)?\}|(?:CLAUDE|REASONIX)_PROJECT_DIR\b)"?/g;
 
-/** Returns the paths that the words of a line may name, absolute, whether or not there are such files. */
 function pathsInLine(
   line: string,
   { cwd, env }: { readonly cwd: string; readonly env: EnvLookup },

@@ -21,7 +21,7 @@ export interface KnownKeys {
 
 /** The part of a project's provider entry that may be used, and the reason why it waits for trust. */
 export interface JudgedProvider {
-  /** The reason for people; absent: the entry needs no trust. */
+  /** Absent: the entry needs no trust. */
   readonly reason?: string;
   /** The user's entry with the same key and address. */
   readonly own?: TomlTable;
@@ -97,7 +97,7 @@ function settingsReason(waits: readonly KeyPath[], expanded: TomlTable): string 
 
 const MOST_NAMES = 5;
 
-/** The address of an entry in the form in which two are compared; empty: it has none. */
+/** The normalized address of an entry; empty when it has none. */
 function addressOf({ base_url: url }: TomlTable): string {
   const parsed = URL.parse(textOf(url));
   if (!parsed) return textOf(url);
@@ -118,7 +118,7 @@ const ENTRY: JsonSchema = CONFIG_SCHEMA.properties?.providers?.items ?? {};
 const MODEL: JsonSchema = ENTRY.properties?.model_settings?.additionalProperties ?? {};
 const NAMES_OF_MODELS = ["model", "models", "default"];
 
-/** The settings of an entry that do not count as they are. */
+/** Settings of an entry that wait for trust, or never count. */
 interface Laid {
   readonly waits: KeyPath[];
   readonly refused: KeyPath[];
@@ -174,7 +174,6 @@ interface LayScope {
   readonly schema: JsonSchema;
   readonly path: KeyPath;
   readonly laid: Laid;
-  /** The rule of the table around. */
   readonly rule?: ProjectRule | undefined;
 }
 
@@ -228,7 +227,6 @@ const WAYS: readonly (readonly [setting: string, words: string])[] = [
   ["client_key_file", "with your client certificate"],
 ];
 
-/** A command for the key as a person types it, without what looks like a key in it; empty without one. */
 function keyCommandLine(command: unknown): string {
   const words = Array.isArray(command) ? command.map(String) : [String(command ?? "")];
   const text = (hideSecrets(words) as string[]).join(" ");

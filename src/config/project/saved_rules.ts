@@ -7,7 +7,6 @@ import { exists } from "../../path/probe.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import type { RuleList } from "../../rule/mod.ts";
 
-/** The project of saved rules, and the directory that holds them. */
 export interface SavedRulesLocation {
   /** The Reasonix home. Nothing in it comes with a project, and neither tools nor commands write there. */
   readonly home: string;
@@ -21,14 +20,13 @@ const HEADER =
   "# Permission rules and network hosts that you saved for one project, which /permissions shows and removes.\n" +
   "# They count in this directory alone: neither in a copy of it nor in another one of its name.";
 
-/** The user's own rules for one project. */
 export function savedRulesFile({ home, cwd }: SavedRulesLocation): string {
   return `${projectDir(home, cwd)}/rules.toml`;
 }
 
 /**
- * Reads them; undefined where there are none. What they allow counts only in the very directory that they
- * were saved for: another one may have taken its place, and then only what they refuse or ask about stays.
+ * Reads the saved rules of a project. Allow rules count only in the very directory that they were saved for:
+ * when another one has replaced it, only deny and ask rules stay.
  */
 export function readSavedRules(place: SavedRulesLocation, problems: ConfigProblem[]): Layer | undefined {
   const file = savedRulesFile(place);
@@ -58,7 +56,7 @@ export function readSavedRules(place: SavedRulesLocation, problems: ConfigProble
   return layer;
 }
 
-/** Saves a rule for the project. Throws a ReasonixError that says why it could not. */
+/** Saves a rule for the project. Throws a ReasonixError when that fails. */
 export async function addSavedRule(place: SavedRulesLocation, list: RuleList, rule: string): Promise<void> {
   await edit(place, (permissions) => {
     const rules = listOf(permissions, list);
@@ -66,14 +64,14 @@ export async function addSavedRule(place: SavedRulesLocation, list: RuleList, ru
   });
 }
 
-/** Lets commands of the project reach further hosts. Throws a ReasonixError that says why it could not. */
+/** Allows network hosts for commands of the project. Throws a ReasonixError when that fails. */
 export async function addSavedHosts(place: SavedRulesLocation, hosts: readonly string[]): Promise<void> {
   await edit(place, (_, sandbox) => {
     sandbox.network_hosts = [...new Set([...listOf(sandbox, "network_hosts"), ...hosts])];
   });
 }
 
-/** Takes a rule or a host out of every list. */
+/** Removes a rule or a host from every list. */
 export async function removeSavedRule(place: SavedRulesLocation, rule: string): Promise<void> {
   await edit(place, (permissions, sandbox) => {
     for (const table of [permissions, sandbox]) {
@@ -94,7 +92,7 @@ async function edit(place: SavedRulesLocation, change: Change): Promise<void> {
     const permissions: TomlTable = whose === "another path" || !isTable(table.permissions)
       ? {}
       : table.permissions;
-    // Nobody allowed this directory what the one before it was allowed.
+    // The rules allowed another directory at this path.
     if (whose !== "this project") delete permissions.allow;
     const sandbox: TomlTable = whose === "this project" && isTable(table.sandbox) ? table.sandbox : {};
     change(permissions, sandbox);
@@ -111,7 +109,7 @@ function listOf(table: TomlTable, list: string): readonly unknown[] {
   return Array.isArray(rules) ? rules : [];
 }
 
-/** The directory that the rules of a file were saved for, beside the one they are read in. */
+/** Compares the directory that the rules were saved for with this one. */
 function ownerOf(
   { project }: TomlTable,
   place: SavedRulesLocation,

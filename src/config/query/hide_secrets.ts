@@ -80,7 +80,7 @@ function hideInArgument(text: string, before: unknown): string {
   return follows && !flag ? MARK : hideInText(text);
 }
 
-/** A command line as a person types it, without what looks like a key in it. */
+/** Formats a command line for a shell, with secrets hidden. */
 export function commandLine(command: string, args: readonly string[]): string {
   const words = hideSecrets([command, ...args]) as string[];
   return words.map((word) => /^(?:[\w@%+=:,./~${}-]+|\[secret\])$/.test(word) ? word : JSON.stringify(word))

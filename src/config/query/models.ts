@@ -4,11 +4,9 @@ import { isLoopback } from "../vendors.ts";
 import { message, ReasonixError } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
-/** A model at a provider. */
 export interface ModelChoice {
   /** As it counts for the model; see {@linkcode withModelSettings}. */
   readonly entry: ProviderEntry;
-  /** Identifier on the wire. */
   readonly model: string;
 }
 
@@ -19,17 +17,16 @@ export function modelsOf(entry: ProviderEntry): string[] {
   return [...new Set(first === undefined ? listed : [first, ...listed])];
 }
 
-/** How much a model may think, least first: the words that settings, flags and commands know. */
+/** The levels of thinking, least first, of settings, flags and commands. */
 export const EFFORT_LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
-/** The words for an effort: the levels, and those of the vendor's own that its models are said to take. */
+/** The levels, and the words of the vendor in `efforts`. */
 export function effortLevels(efforts: readonly string[] = []): readonly string[] {
   return [...new Set([...EFFORT_LEVELS, ...efforts])];
 }
 
 /**
- * An entry as it counts for one of its models: what `model_settings` says of the model wins. The tables
- * themselves stay, so that doing it twice changes nothing.
+ * Returns an entry with the `model_settings` of one of its models. Idempotent: the tables themselves stay.
  */
 export function withModelSettings(entry: ProviderEntry, model: string): ProviderEntry {
   const { extra, ...settings } = Object.hasOwn(entry.model_settings, model)
@@ -38,7 +35,6 @@ export function withModelSettings(entry: ProviderEntry, model: string): Provider
   return { ...entry, ...settings, ...(extra ? { extra: { ...entry.extra, ...extra } } : {}) };
 }
 
-/** Every reference that `--model` accepts, for messages and completion. */
 export function modelReferences(config: Config): string[] {
   return config.providers.flatMap((entry) => [
     entry.name,
@@ -73,8 +69,8 @@ export function resolveModel(config: Config, reference = "", untrusted: readonly
     : unknown(config, wanted, untrusted);
 }
 
-/** The same configuration for a run that nobody attends: its `agent_model`, if any, is the default model. */
-export function unattended<T extends { readonly config: Config }>(loaded: T): T {
+/** Returns the configuration of a non-interactive run: `agent_model`, if set, is the default model. */
+export function nonInteractive<T extends { readonly config: Config }>(loaded: T): T {
   const { config } = loaded;
   const default_model = config.agent_model || config.default_model;
   return default_model === config.default_model
@@ -124,7 +120,6 @@ function unknown(config: Config, wanted: string, untrusted: readonly string[]): 
   });
 }
 
-/** The sources of provider keys. */
 export interface KeySources {
   /** The `.env` file of the Reasonix home: its path, and its values (read on first use). */
   readonly file: string;
@@ -159,7 +154,7 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   });
 }
 
-/** Tells where a key would be found, if at all; for `doctor`. */
+/** Finds the source of a key. */
 export function keySource(
   entry: KeyOwner,
   sources: KeySources,
@@ -175,7 +170,7 @@ export function hasKeyCommand({ api_key_command: command }: Pick<ProviderEntry, 
   return command !== undefined && command.length > 0;
 }
 
-/** The value of a variable that holds a secret, from where the user keeps such; undefined: not set. */
+/** Looks up a secret in the user's `.env`, then in the environment. */
 export function lookUpSecret(name: string, sources: KeySources): string | undefined {
   return sources.saved().get(name) || (sources.useEnv && sources.env(name)) || undefined;
 }

@@ -18,7 +18,7 @@ import { VENDORS } from "../vendors.ts";
 import { formatLocation, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import { loadTexts, type Locale } from "../../i18n/mod.ts";
 
-/** Who set a value, and where. A list that several layers add to belongs to the strongest of them. */
+/** The source of a value. A list that several layers add to belongs to the strongest of them. */
 export interface ConfigSource {
   readonly source: SourceName;
   readonly file?: string;
@@ -26,12 +26,11 @@ export interface ConfigSource {
   readonly column?: number;
 }
 
-/** One setting with its value and origin. */
 export interface Setting {
   readonly key: string;
-  /** Fit to be shown: secrets are replaced. */
+  /** Secrets are replaced. */
   readonly value: unknown;
-  /** Everything that it can be; absent where that cannot be listed. */
+  /** All possible values, where they can be listed. */
   readonly values?: readonly unknown[];
   /** Nothing reads it. */
   readonly idle?: true;
@@ -59,7 +58,7 @@ export function sourceOf(loaded: LoadedConfig, key: string): ConfigSource {
   return originAt(loaded, path);
 }
 
-/** Every setting with its value and origin, in the order of the schema. */
+/** Lists the settings in the order of the schema. */
 export function listSettings(loaded: LoadedConfig): Setting[] {
   return collect(loaded, loaded.config as TomlTable, { schema: CONFIG_SCHEMA, path: [] });
 }
@@ -92,10 +91,7 @@ function collect(
   });
 }
 
-/**
- * Lists what the files set and nothing reads, each with its place; of a table that is idle as a whole only
- * the table.
- */
+/** Lists settings of the files that have no effect; of a table without effect only the table. */
 export function unusedSettings(loaded: LoadedConfig): ConfigProblem[] {
   return loaded.layers.filter((layer) => layer.source !== "default").flatMap((layer) =>
     keysWithoutEffect(layer.table, CONFIG_SCHEMA, []).map(({ path, obsolete }): ConfigProblem => {
@@ -143,11 +139,11 @@ function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
   const list = path.slice(0, at);
   const item = valueAt(loaded.config as TomlTable, path.slice(0, at + 1));
   if (isTable(item)) return [...list, String(item.name), ...path.slice(at + 1)];
-  const own = valueAt(layer.table, list);
-  return [...list, Array.isArray(own) ? own.indexOf(item) : -1];
+  const items = valueAt(layer.table, list);
+  return [...list, Array.isArray(items) ? items.indexOf(item) : -1];
 }
 
-/** The source of a value, as `config show --origin` and `doctor` print it. */
+/** Formats a source, as in `config show --origin`. */
 export function originText(origin: ConfigSource): string {
   const { source, file, line, column } = origin;
   if (file === undefined) return source;
@@ -159,12 +155,11 @@ export function originText(origin: ConfigSource): string {
   return source === "preset" ? formatLocation(place) : `${source} ${formatLocation(place)}`;
 }
 
-/** The provider that is built in, where no file, preset or flag names one, and what there is to say of it. */
+/** The built-in provider, used where no file, preset or flag names one. */
 export interface UnnamedProvider {
   readonly vendor: string;
-  /** The variable of its key. */
   readonly keyName: string;
-  /** It is taken from the environment, is nowhere, or is there while `security.env_keys` is off. */
+  /** `unused`: it is set, but `security.env_keys` is off. */
   readonly key: "environment" | "missing" | "unused";
 }
 

@@ -3,22 +3,21 @@ import { message, ReasonixError } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import schemaData from "./schema.json" with { type: "json" };
 
-/** Plain data as it comes out of a TOML parser. */
 export type TomlTable = { [key: string]: unknown };
 
 /**
- * The rights of a project file over a key. A repository is not the user: it may narrow, never widen.
+ * The rights of a project file over a key. A repository is not the user: it may restrict, never grant.
  * - any: set it freely
- * - ignored: only the user's own file counts
+ * - ignored: only the user's file counts
  * - adds: its items join the user's list
  * - stricter: only towards the front of the enum, whose values are written from strict to loose
  * - off: may only switch it off
  * - lower: only a lower, non-zero limit
  * - subset: only a part of the user's list (anything, when the user has no list)
  * - inside: only paths inside the project directory
- * - own: at an endpoint of the user's only the user's value counts
+ * - own: at an endpoint of the user only the user's value counts
  * - trust: waits until the user trusts this content
- * - widens: what goes beyond the user's list waits until the user trusts the content of the file
+ * - grants: items beyond the user's list wait until the user trusts the content of the file
  */
 export type ProjectRule =
   | "any"
@@ -31,9 +30,9 @@ export type ProjectRule =
   | "inside"
   | "own"
   | "trust"
-  | "widens";
+  | "grants";
 
-/** Facts about a key beside its type; they become `x-` keywords of the JSON Schema. */
+/** Facts about a key in addition to its type; they become `x-` keywords of the JSON Schema. */
 export interface KeyNotes {
   readonly project?: ProjectRule;
   /** `${VAR}` and `${VAR:-default}` are replaced in its strings. */
@@ -43,13 +42,13 @@ export interface KeyNotes {
    * working directory.
    */
   readonly path?: "file" | "cwd";
-  /** The lists of all layers are joined instead of the highest one winning. */
+  /** The lists of all layers are joined; otherwise the highest one wins. */
   readonly merge?: "concat";
   /** The value is never shown in a message. */
   readonly secret?: true;
   /** Accepted, and nothing reads it: in this version, or in any. Holds for all keys of a table or entry. */
   readonly idle?: "yet" | "obsolete";
-  /** The key that took over; a value here is read as if it were written there. */
+  /** The key that replaced it; a value here is read as if it were written there. */
   readonly alias?: string;
 }
 
@@ -66,11 +65,9 @@ export interface JsonSchema extends KeyNotes {
   readonly required?: readonly string[];
   readonly additionalProperties?: JsonSchema;
   readonly items?: JsonSchema;
-  /** Unknown keys of this table are kept. */
   readonly open?: boolean;
 }
 
-/** The schema of a configuration file, generated from keys.toml. */
 export const CONFIG_SCHEMA = schemaData as JsonSchema;
 
 export function isTable(value: unknown): value is TomlTable {
@@ -141,7 +138,6 @@ export function locate(table: TomlTable, path: KeyPath): KeyPath | undefined {
   return located;
 }
 
-/** The value at a path, undefined when there is none. */
 export function valueAt(table: TomlTable, path: KeyPath): unknown {
   return locate(table, path)?.reduce<unknown>((value, part) => (value as TomlTable)[part], table);
 }

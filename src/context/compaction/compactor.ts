@@ -300,7 +300,7 @@ class TokenAccountant {
     return { method, tokensBefore, tokensAfter: this.estimate() };
   }
 
-  async tell(report: CompactionReport): Promise<void> {
+  async notify(report: CompactionReport): Promise<void> {
     const { method, tokensBefore, tokensAfter, problem, archive } = report;
     const before = tokensBefore.toLocaleString("en");
     const after = tokensAfter.toLocaleString("en");
@@ -449,7 +449,7 @@ export class Compactor {
     const freed = plans.reduce((sum, plan) => sum + plan.freed, 0);
     if (freed < window * WORTH || before - freed > goal) return false;
     await this.accountant.prune(reason, plans);
-    await this.accountant.tell(this.accountant.report("prune", before));
+    await this.accountant.notify(this.accountant.report("prune", before));
     return true;
   }
 
@@ -469,7 +469,7 @@ export class Compactor {
     }
     const report = this.accountant.report("prune", before);
     if (report.tokensAfter >= before) return false;
-    await this.accountant.tell({ ...report, problem: "the newest tool output did not fit as it was" });
+    await this.accountant.notify({ ...report, problem: "the newest tool output did not fit as it was" });
     return true;
   }
 
@@ -484,7 +484,7 @@ export class Compactor {
     const archive = await this.accountant.archive(plan.removed);
     await this.accountant.compact(reason, plan, { summary: "", ...archive });
     const report = { ...this.accountant.report("drop", before), removed: plan.removed.length, ...archive };
-    if (reason !== "manual") await this.accountant.tell(report);
+    if (reason !== "manual") await this.accountant.notify(report);
     return report;
   }
 
@@ -523,7 +523,7 @@ export class Compactor {
       ...archive,
       ...(outcome.problem === undefined ? {} : { problem: outcome.problem }),
     };
-    if (request.reason !== "manual") await this.accountant.tell(report);
+    if (request.reason !== "manual") await this.accountant.notify(report);
     return report;
   }
 

@@ -30,7 +30,7 @@ export interface CompactionHooks {
     hint: string | undefined,
     signal: AbortSignal,
   ): Promise<string | undefined>;
-  /** What they want the next summary to keep in particular. */
+  /** Their instructions for the next summary. */
   guide(): string | undefined;
   /** The conversation is shorter now. */
   after(trigger: "auto" | "manual", signal: AbortSignal): Promise<void>;

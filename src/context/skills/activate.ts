@@ -146,7 +146,7 @@ export async function resolveSlash(text: string, skills: Skills): Promise<SlashS
   return typeof active === "string" ? undefined : { skill, context: active.content };
 }
 
-/** What the model is told of a skill that an agent works on. */
+/** The message to the model about a skill that an agent executes. */
 function delegation({ name }: Skill): string {
   return `<skill name="${name}">\nThe user asks for this skill, which an agent works on: call task with agent ` +
     `"${name}" and a prompt that says all it needs to know.\n</skill>`;

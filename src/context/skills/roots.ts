@@ -52,7 +52,6 @@ export function skillRoots(places: SkillRoots): SkillRoot[] {
   return roots;
 }
 
-/** Where commands of Markdown files are looked for. */
 export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome">;
 
 const COMMAND_FOLDERS = [".reasonix", ".claude"];

@@ -120,13 +120,12 @@ export class Slots {
 const MAX_SUMMARY = 400;
 const MAX_PROGRESS = 160;
 
-/** What the one that began a task sees of it. */
 export interface AgentRunDeps {
   readonly id: string;
   readonly agent: string;
   readonly task: AgentTask;
   readonly child: Assembly;
-  /** What goes along with the words of the task. */
+  /** Attachments of the task. */
   readonly input?: Pick<TurnInput, "references" | "images">;
   /** Receives everything that happens in its session. */
   readonly sink?: EventSink;
@@ -139,7 +138,7 @@ export interface AgentRunDeps {
   readonly spend: (amount: number) => void;
   /** Nothing is left to spend. */
   readonly overspent: () => boolean;
-  /** What the model should know beside the answer. */
+  /** Notes for the model in addition to the answer. */
   readonly notes: readonly string[];
   /** Called when it has ended; what else the model should know. */
   readonly end?: (signal: AbortSignal) => Promise<readonly string[]>;
@@ -151,7 +150,7 @@ export class AgentRun {
   readonly task: AgentTask;
   /** Resolves when it is done and everything that it started has ended; never rejects. */
   readonly ended: Promise<void>;
-  readonly #parts: AgentRunDeps;
+  readonly #deps: AgentRunDeps;
   readonly #stop = new AbortController();
   readonly #started = performance.now();
   readonly #before: Spending;
@@ -164,18 +163,18 @@ export class AgentRun {
   #brought: readonly string[] = [];
 
   /** Begins to work. */
-  constructor(parts: AgentRunDeps) {
-    this.#parts = parts;
-    this.id = parts.id;
-    this.task = parts.task;
-    const { usage, costs, unpriced } = parts.child.controller.recorder.state;
+  constructor(deps: AgentRunDeps) {
+    this.#deps = deps;
+    this.id = deps.id;
+    this.task = deps.task;
+    const { usage, costs, unpriced } = deps.child.controller.recorder.state;
     this.#before = { usage, costs, unpriced };
     this.ended = this.#run();
   }
 
-  /** What was spent since it began. */
+  /** Spending since the beginning. */
   get spending(): Spending {
-    const { usage, costs, unpriced } = this.#parts.child.controller.recorder.state;
+    const { usage, costs, unpriced } = this.#deps.child.controller.recorder.state;
     const before = this.#before;
     const spent = (currency: string) => (costs[currency] ?? 0) - (before.costs[currency] ?? 0);
     return {
@@ -195,12 +194,12 @@ export class AgentRun {
     return this.#end ?? this.#report("running");
   }
 
-  /** How its turn ended; undefined when it never began, and while it goes on. */
+  /** The outcome of the turn; undefined before and while it runs. */
   get outcome(): TurnOutcome | undefined {
     return this.#outcome;
   }
 
-  /** Whether the one that began it knows how it ended. */
+  /** The caller knows the outcome. */
   get isSeen(): boolean {
     return this.#seen;
   }
@@ -211,9 +210,9 @@ export class AgentRun {
     return this.report;
   }
 
-  /** What tells its events from those of others. */
+  /** The fields that identify its events. */
   get #names() {
-    const { id, agent, task: { callId, background } } = this.#parts;
+    const { id, agent, task: { callId, background } } = this.#deps;
     return { id, agent, ...(callId === undefined ? {} : { callId }), ...(background ? { background } : {}) };
   }
 
@@ -222,7 +221,7 @@ export class AgentRun {
   }
 
   async #run(): Promise<void> {
-    const { child, slot } = this.#parts;
+    const { child, slot } = this.#deps;
     let release: (() => void) | undefined;
     try {
       release = await slot(this.#stop.signal);
@@ -231,16 +230,16 @@ export class AgentRun {
       this.#problem = problemOf(error);
     }
     await child[Symbol.asyncDispose]().catch((error) => this.#problem ??= errorMessage(error));
-    this.#brought = await this.#parts.end?.(this.#stop.signal) ?? [];
+    this.#brought = await this.#deps.end?.(this.#stop.signal) ?? [];
     this.#end = this.#report(this.#state());
     if (release) this.#recordEnd(this.#end);
     release?.();
   }
 
   async #work(): Promise<void> {
-    const { child, task } = this.#parts;
+    const { child, task } = this.#deps;
     const { session, provider: { model } } = child;
-    this.#parts.record({
+    this.#deps.record({
       type: "subagent.start",
       ...this.#names,
       session: session.id,
@@ -251,12 +250,12 @@ export class AgentRun {
     });
     const unsubscribe = child.controller.subscribe((event) => {
       this.#watch(event);
-      return this.#parts.sink?.(event);
+      return this.#deps.sink?.(event);
     });
     try {
       this.#outcome = await child.run(
         // Nothing in what another agent writes is a reference.
-        { ...this.#parts.input, text: task.prompt, literal: true },
+        { ...this.#deps.input, text: task.prompt, literal: true },
         this.#stop.signal,
       );
     } finally {
@@ -271,16 +270,16 @@ export class AgentRun {
       this.#progress(event.title ?? event.call.name);
     } else if (event.type === "subagent.progress") {
       this.#progress(`${event.agent}: ${event.text}`);
-    } else if (event.type === "message.start" && this.#parts.overspent()) {
+    } else if (event.type === "message.start" && this.#deps.overspent()) {
       this.stop(new StopReason("limit", "The cost limit of the turn is reached"));
     } else if ((event.type === "message.end" || event.type === "subagent.end") && event.cost) {
-      this.#parts.spend(event.cost.amount);
+      this.#deps.spend(event.cost.amount);
     }
   }
 
-  /** What a person is asked by the agent takes no time of the call that waits for it. */
+  /** Stops the clock of the waiting call while a person answers the agent. */
   #asks(state: EventOf<"turn.state">["to"]): void {
-    const { record, task: { callId, background } } = this.#parts;
+    const { record, task: { callId, background } } = this.#deps;
     const asking = state === "awaiting_approval" || state === "awaiting_answer";
     if (callId === undefined || background || asking === this.#asking) return;
     this.#asking = asking;
@@ -288,13 +287,13 @@ export class AgentRun {
   }
 
   #progress(what: string): void {
-    const { record } = this.#parts;
+    const { record } = this.#deps;
     const text = oneLine(what, MAX_PROGRESS);
     record({ type: "subagent.progress", ...this.#names, text, calls: this.#calls });
   }
 
   #recordEnd({ state, problem, answer, steps, durationMs }: AgentReport): void {
-    const { child, record } = this.#parts;
+    const { child, record } = this.#deps;
     const { provider: { model } } = child;
     const spending = this.spending;
     const cost = totalCost(spending, model.price?.currency);
@@ -321,7 +320,7 @@ export class AgentRun {
   }
 
   #report(state: AgentReport["state"]): AgentReport {
-    const { agent, child, notes } = this.#parts;
+    const { agent, child, notes } = this.#deps;
     const outcome = this.#outcome;
     const { signal } = this.#stop;
     const problem = signal.aborted
@@ -389,7 +388,7 @@ const OWN_TOOLS: ReadonlySet<string> = new Set([
 ]);
 const TASK_TOOLS: ReadonlySet<string> = new Set(["task", "read_only_task", "task_output", "task_stop"]);
 
-/** What holds for an agent as it does for the run; the rest is about the user's own session. */
+/** The options that agents inherit; the others are about the user's session. */
 const INHERITED = ["approvalMode", "onAsk", "trustProject", "ignoreUntrusted", "gate", "hooks"] as const;
 
 function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHERITED[number]> {

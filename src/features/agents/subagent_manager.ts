@@ -25,7 +25,7 @@ import {
 } from "./agent_run.ts";
 
 /** Opens the desk of a run, when its first task comes. */
-export function openDesk(run: RunContext, assemble: Assemble): RunAgents {
+export function openSubagents(run: RunContext, assemble: Assemble): RunAgents {
   return new SubagentManager(run, assemble);
 }
 
@@ -38,7 +38,7 @@ class SubagentManager implements RunAgents {
   readonly #tasks = new Map<string, AgentRun>();
   /** Those that have not ended. */
   readonly #working = new Set<AgentRun>();
-  /** What those that have not ended have spent. */
+  /** Cost of the runs that have not ended. */
   #spending = 0;
 
   constructor(run: RunContext, assemble: Assemble) {
@@ -50,7 +50,7 @@ class SubagentManager implements RunAgents {
       interrupted: (reason) => this.#stopAll(reason),
       close: () => this.#close(),
       ...(options.waitForAgents
-        ? { after: (outcome: TurnOutcome, signal: AbortSignal) => this.#goOn(outcome, signal) }
+        ? { after: (outcome: TurnOutcome, signal: AbortSignal) => this.#continue(outcome, signal) }
         : {}),
     });
   }
@@ -159,12 +159,12 @@ class SubagentManager implements RunAgents {
     const { spending, task, report } = run;
     const { extensions } = this.#run;
     extensions.spend(spending);
-    if (task.background && !run.isSeen) extensions.tell(updateText(report));
+    if (task.background && !run.isSeen) extensions.notify(updateText(report));
     for (const amount of Object.values(spending.costs)) this.#spending -= amount;
   }
 
   /** At the end of a turn: what agents in the background have answered by then leads to another turn. */
-  async #goOn({ reason }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+  async #continue({ reason }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
     if (reason !== "done") return undefined;
     const { extensions, recorder, options } = this.#run;
     const seconds = options.loaded.config.agents.background_wait_seconds;
@@ -178,10 +178,10 @@ class SubagentManager implements RunAgents {
         "([agents] background_wait_seconds)";
       await recorder.record({ type: "notice", level: "warning", code: "agents", text });
     }
-    const news = extensions.drainUpdates();
-    return news.length === 0 || signal.aborted
+    const updates = extensions.drainUpdates();
+    return updates.length === 0 || signal.aborted
       ? undefined
-      : { text: news.join("\n\n"), origin: "continue", literal: true };
+      : { text: updates.join("\n\n"), origin: "continue", literal: true };
   }
 
   /** Money that the turn has left, less what other agents have spent meanwhile; absent: no limit. */
@@ -238,7 +238,7 @@ async function ended(run: AgentRun, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** What the model is told of a task in the background that has ended. */
+/** The message to the model about a background task that ended. */
 function updateText({ id, agent, state, problem }: AgentReport): string {
   const how = state === "ok" ? "is done" : `did not finish: ${problem ?? state}`;
   return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
@@ -275,7 +275,6 @@ function internalTask(
   return { agent, readOnly, system, unattended: true, ...(provider ? { provider } : {}) };
 }
 
-/** What comes back of a run that has ended. */
 function internalResult(
   run: AgentRun,
   events: readonly Event[],

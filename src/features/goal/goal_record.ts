@@ -127,7 +127,6 @@ export interface CheckResult {
 
 /** Everything that a decision about the next turn depends on. */
 export interface TurnFacts {
-  /** How the turn ended. */
   readonly reason: "done" | "failed" | "blocked" | "limit" | "provider" | "interrupted" | "terminated";
   readonly limit?: "steps" | "time" | "cost" | "repairs" | undefined;
   readonly detail?: string | undefined;
@@ -135,7 +134,7 @@ export interface TurnFacts {
   readonly report?:
     | { readonly status: "progress" | "blocked" | "complete"; readonly note: string }
     | undefined;
-  /** What the calls of the turn did: something new, only read something new, or neither. */
+  /** The most that calls of the turn did: a new effect, reading something new, or neither. */
   readonly effect: "effect" | "read" | "none";
   /** The checks, where the model said that the goal is reached. */
   readonly checks: readonly CheckResult[];
@@ -146,13 +145,13 @@ export interface TurnFacts {
 }
 
 /** The reason why the goal is not reached yet, for the text of the next turn. */
-type GoOn =
+type Continuation =
   | { readonly why: "silent" | "progress" | "idle" }
   | { readonly why: "blocked"; readonly times: number }
   | { readonly why: "checks"; readonly failed: readonly CheckResult[] };
 
 type GoalDecision =
-  | { readonly record: GoalRecord; readonly next: GoOn; readonly waitMs: number }
+  | { readonly record: GoalRecord; readonly next: Continuation; readonly waitMs: number }
   | { readonly record: GoalRecord; readonly next?: undefined; readonly update: LocalizedMessage };
 
 /** The same state this often in a row ends a goal as blocked. */
@@ -205,7 +204,7 @@ export function afterTurn(given: GoalRecord, facts: TurnFacts, limits: GoalLimit
   const reached = limitOf(record, limits);
   if (reached) return { record: { ...record, state: "limit", limit: reached.limit }, update: reached.update };
   const waitMs = effect === "none" ? waitAfter(record.idle) : 0;
-  return { record, next: goOn(record, facts, failed), waitMs };
+  return { record, next: continuation(record, facts, failed), waitMs };
 }
 
 /** The first turn of a leg is what the user asked for; only those that follow by themselves can be idle. */
@@ -269,7 +268,11 @@ function limitOf({ leg, idle }: GoalRecord, limits: GoalLimits): Reached | undef
   }
 }
 
-function goOn(record: GoalRecord, { report, effect }: TurnFacts, failed: readonly CheckResult[]): GoOn {
+function continuation(
+  record: GoalRecord,
+  { report, effect }: TurnFacts,
+  failed: readonly CheckResult[],
+): Continuation {
   if (failed.length > 0) return { why: "checks", failed };
   if (record.blocked) return { why: "blocked", times: record.blocked.times };
   if (report === undefined) return { why: "silent" };
@@ -277,7 +280,7 @@ function goOn(record: GoalRecord, { report, effect }: TurnFacts, failed: readonl
 }
 
 /** The record of a goal that is taken up again, with bounds and counts from the beginning. */
-export function takenUp(record: GoalRecord): GoalRecord {
+export function resumed(record: GoalRecord): GoalRecord {
   const { limit: _limit, blocked: _blocked, ...rest } = record;
   return { ...rest, state: "active", idle: 0, leg: { turns: 0, durationMs: 0, cost: 0 } };
 }
@@ -286,7 +289,7 @@ export function takenUp(record: GoalRecord): GoalRecord {
 const MAX_OBJECTIVE = 4000;
 const MAX_CHECK_OUTPUT = 6000;
 
-/** What a research goal has been told to keep, for its block. */
+/** The research record of a goal, for its block. */
 export interface ResearchStatus {
   /** Relative to the working directory. */
   readonly directory: string;
@@ -337,7 +340,7 @@ function researchLines({ directory, entries }: ResearchStatus): string[] {
 }
 
 /** The text of a turn that follows by itself. */
-export function continueText(next: GoOn): string {
+export function continueText(next: Continuation): string {
   switch (next.why) {
     case "progress":
       return "Go on with the goal.";

@@ -18,7 +18,7 @@ const SIGNALS = [
   /性能|优化|基准测试|提速|降低.{0,12}(?:延迟|耗时|内存|成本)/,
 ];
 
-/** Whether the objective of a goal looks like research, debugging or optimisation of some length. */
+/** Reports whether an objective looks like long research, debugging or optimization. */
 export function looksLikeResearch(objective: string): boolean {
   const kinds = SIGNALS.filter((pattern) => pattern.test(objective)).length;
   return kinds >= 2 || (kinds === 1 && objective.length >= 200) || demandsResearch(objective);
@@ -51,7 +51,7 @@ const RECORD =
   /\b(?:keep|write|maintain)\b.{0,30}\b(?:log|record|journal|notes|report)\b|\b(?:log|record|document) (?:every|each|all)\b|\bfinal report\b|记录(?:每|所有|下)|研究(?:报告|记录|日志)|(?:写|撰写|给出|输出).{0,8}报告/i;
 
 /**
- * Whether an ordinary prompt asks for autonomous research in so many words: all four of going on by itself,
+ * Reports whether an ordinary prompt asks for autonomous research: all four of continuing automatically,
  * hypotheses, experiments and a record, or the protocol by its name. Single words such as "optimize",
  * "research", "long term" or "verify" never suffice.
  */
@@ -98,10 +98,10 @@ interface ResearchRecordDeps {
  * below `.reasonix`, so what it once noted stays as it was.
  */
 class ResearchRecord {
-  readonly #parts: ResearchRecordDeps;
+  readonly #deps: ResearchRecordDeps;
 
-  constructor(parts: ResearchRecordDeps) {
-    this.#parts = parts;
+  constructor(deps: ResearchRecordDeps) {
+    this.#deps = deps;
   }
 
   /** Begins a record for an objective; the name of its directory is free then. Throws a ReasonixError. */
@@ -126,7 +126,7 @@ class ResearchRecord {
 
   /** Relative to the working directory. */
   get directory(): string {
-    return this.#parts.directory;
+    return this.#deps.directory;
   }
 
   /** Adds an entry; throws a ReasonixError when it cannot be kept. */
@@ -137,13 +137,13 @@ class ResearchRecord {
       );
     }
     try {
-      await requireRealDirectories(this.#parts.cwd, this.directory);
+      await requireRealDirectories(this.#deps.cwd, this.directory);
       const n = (await this.#entries(kind)).length + 1;
       const entry: ResearchEntry = {
         n,
         time: new Date().toISOString(),
         turn,
-        text: this.#parts.redact(text),
+        text: this.#deps.redact(text),
       };
       const path = await this.#regular(FILES[kind]);
       await Deno.writeTextFile(path, `${JSON.stringify(entry)}\n`, { append: true });
@@ -175,9 +175,9 @@ class ResearchRecord {
     }
     if (answer.trim() !== "") lines.push("## Last answer", "", answer.trim(), "");
     try {
-      await requireRealDirectories(this.#parts.cwd, this.directory);
+      await requireRealDirectories(this.#deps.cwd, this.directory);
       const path = await this.#regular("report.md");
-      await Deno.writeTextFile(path, this.#parts.redact(lines.join("\n")));
+      await Deno.writeTextFile(path, this.#deps.redact(lines.join("\n")));
       return `${this.directory}/report.md`;
     } catch (error) {
       throw cannot("write the research report", error);
@@ -186,7 +186,7 @@ class ResearchRecord {
 
   /** Lines that are damaged are left out: the record is only read for counts and the report. */
   async #entries(kind: ResearchEntryKind): Promise<ResearchEntry[]> {
-    const { cwd } = this.#parts;
+    const { cwd } = this.#deps;
     const text = await Deno.readTextFile(`${cwd}/${this.directory}/${FILES[kind]}`).catch(() => "");
     return text.split("\n").flatMap((line) => {
       try {
@@ -200,7 +200,7 @@ class ResearchRecord {
 
   /** The path of a file that is there as a file, or not at all: nothing is written through a link. */
   async #regular(name: string): Promise<string> {
-    const path = `${this.#parts.cwd}/${this.directory}/${name}`;
+    const path = `${this.#deps.cwd}/${this.directory}/${name}`;
     const info = await Deno.lstat(path).catch(() => undefined);
     if (info && !info.isFile) throw new ReasonixError(`${this.directory}/${name} is no regular file`);
     return path;
@@ -280,10 +280,10 @@ interface GoalResearchDeps {
 
 /** The research record of a goal, where it has one. */
 export class GoalResearch {
-  readonly #parts: GoalResearchDeps;
+  readonly #deps: GoalResearchDeps;
 
-  constructor(parts: GoalResearchDeps) {
-    this.#parts = parts;
+  constructor(deps: GoalResearchDeps) {
+    this.#deps = deps;
   }
 
   /** Begins a record where the request or the objective wants one; returns its directory. */
@@ -291,7 +291,7 @@ export class GoalResearch {
     { strategy = "auto" }: GoalRequest,
     goal: { readonly objective: string; readonly checks: readonly string[] },
   ): Promise<string | undefined> {
-    const { loaded: { config }, modes, paths: { cwd }, redact, clock } = this.#parts;
+    const { loaded: { config }, modes, paths: { cwd }, redact, clock } = this.#deps;
     const canWrite = modes.permission !== "read-only" && config.tools.writes === "allow";
     if (strategy === "research" && !canWrite) {
       throw new ReasonixError("Cannot keep a research record: this session changes no files", {
@@ -327,13 +327,13 @@ export class GoalResearch {
       return await this.#recordIn(goal.research)?.report(goal, answer);
     } catch (error) {
       const text = errorMessage(error);
-      await this.#parts.recorder.record({ type: "notice", level: "warning", code: "goal", text });
+      await this.#deps.recorder.record({ type: "notice", level: "warning", code: "goal", text });
       return undefined;
     }
   }
 
   #recordIn(directory: string | undefined): ResearchRecord | undefined {
-    const { paths: { cwd }, redact } = this.#parts;
+    const { paths: { cwd }, redact } = this.#deps;
     return directory === undefined ? undefined : new ResearchRecord({ cwd, directory, redact });
   }
 }

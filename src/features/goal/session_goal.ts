@@ -33,19 +33,19 @@ import {
   type GoalLimits,
   goalTexts,
   RESUME_TEXT,
-  takenUp,
+  resumed,
 } from "./goal_record.ts";
 import { demandsResearch, GoalResearch } from "./research.ts";
 
 /** The commands of a goal, and what others have found out about the turn. */
 class GoalChecks {
-  readonly #parts: RunContext;
+  readonly #deps: RunContext;
   /** Commands of the verification whose last run in this turn failed, with what they printed. */
   readonly #unverified = new Map<string, string>();
   #own = false;
 
-  constructor(parts: RunContext) {
-    this.#parts = parts;
+  constructor(deps: RunContext) {
+    this.#deps = deps;
   }
 
   /** A turn begins. */
@@ -68,7 +68,7 @@ class GoalChecks {
       signal.throwIfAborted();
       const { durationMs, ...end } = await this.#one(command, signal);
       this.#own = true;
-      await this.#parts.recorder.record({
+      await this.#deps.recorder.record({
         type: "verification",
         round: turns + 1,
         command,
@@ -84,9 +84,9 @@ class GoalChecks {
   }
 
   async #one(line: string, signal: AbortSignal): Promise<UserCommandResult> {
-    const { tools: { runCommand }, loaded: { config } } = this.#parts;
+    const { tools: { runCommand }, loaded: { config } } = this.#deps;
     const { refusalOf } = await loadUserCommand();
-    const refusal = await refusalOf(line, this.#parts, signal);
+    const refusal = await refusalOf(line, this.#deps, signal);
     if (refusal !== undefined) return { outcome: "failed", text: `not run: ${refusal}`, durationMs: 0 };
     return await runCommand({ line, timeoutSeconds: config.goal.check_timeout_seconds }, signal);
   }
@@ -148,7 +148,7 @@ function goalLimits({ goal, agent }: Config): GoalLimits {
   };
 }
 
-/** What a goal leaves for its next turn. */
+/** The part of the limits that is left for the next turn. */
 function remaining({ durationMs, cost }: GoalLimits, { leg }: GoalRecord): Limits {
   return {
     ...(durationMs > 0 ? { timeMs: Math.max(1, durationMs - leg.durationMs) } : {}),
@@ -169,7 +169,7 @@ const CLEARED: NewEvent = {
  * events, so a run that is killed goes on with it.
  */
 export class SessionGoal implements GoalController {
-  readonly #parts: RunContext;
+  readonly #deps: RunContext;
   readonly #checks: GoalChecks;
   readonly #research: GoalResearch;
   readonly #clock: GoalClock;
@@ -182,13 +182,13 @@ export class SessionGoal implements GoalController {
   /** The moment up to which the time of the goal is counted. */
   #counted: number | undefined;
 
-  constructor(parts: RunContext) {
-    this.#parts = parts;
-    this.#clock = parts.options.goalClock ?? REAL_CLOCK;
-    this.#limits = goalLimits(parts.loaded.config);
-    this.#checks = new GoalChecks(parts);
-    this.#research = new GoalResearch({ ...parts, clock: this.#clock });
-    parts.extensions.add({
+  constructor(deps: RunContext) {
+    this.#deps = deps;
+    this.#clock = deps.options.goalClock ?? REAL_CLOCK;
+    this.#limits = goalLimits(deps.loaded.config);
+    this.#checks = new GoalChecks(deps);
+    this.#research = new GoalResearch({ ...deps, clock: this.#clock });
+    deps.extensions.add({
       onEvent: (event) => this.#event(event),
       before: (input) => this.#before(input),
       after: (outcome, signal) => this.#after(outcome, signal),
@@ -199,7 +199,7 @@ export class SessionGoal implements GoalController {
 
   /** The goal as it stands; undefined where there is none to go on with. */
   get open(): GoalRecord | undefined {
-    const goal = openGoal(this.#parts.recorder.state);
+    const goal = openGoal(this.#deps.recorder.state);
     return goal && recordOf(goal);
   }
 
@@ -211,12 +211,12 @@ export class SessionGoal implements GoalController {
     request: GoalRequest,
     reason: "research" | "upgraded" = "research",
   ): Promise<TurnInput> {
-    const { recorder, registry, modes } = this.#parts;
+    const { recorder, registry, modes } = this.#deps;
     const objective = request.objective.trim();
     const checks = (request.checks ?? []).map((check) => check.trim());
     registry.offerLate();
-    await this.#parts.open();
-    await requireGoal({ ...this.#parts, objective, checks });
+    await this.#deps.open();
+    await requireGoal({ ...this.#deps, objective, checks });
     const research = await this.#research.begin(request, { objective, checks });
     await this.clear();
     const number = Number(/\d+$/.exec(recorder.state.goal?.goal ?? "")?.[0] ?? 0) + 1;
@@ -232,7 +232,7 @@ export class SessionGoal implements GoalController {
     });
     this.#effects = new EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#say("info", goalTexts[reason](research));
+    if (research !== undefined) await this.#notify("info", goalTexts[reason](research));
     return { text: objective };
   }
 
@@ -257,7 +257,7 @@ export class SessionGoal implements GoalController {
 
   /** An ordinary prompt that asks for long research in so many words becomes a goal. */
   async upgrade(input: TurnInput): Promise<TurnInput> {
-    const { modes, registry, loaded } = this.#parts;
+    const { modes, registry, loaded } = this.#deps;
     const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !this.open;
     const canWrite = loaded.config.tools.writes === "allow" && !input.readOnly && input.skill === undefined;
     const isUsers = (input.origin ?? "user") === "user";
@@ -284,10 +284,10 @@ export class SessionGoal implements GoalController {
 
   async #before(input: TurnInput): Promise<TurnInput> {
     const { open } = this;
-    const { modes, registry } = this.#parts;
+    const { modes, registry } = this.#deps;
     const hasTool = registry.get("update_goal") !== undefined;
     if (!open || this.#inTurn || modes.collaboration === "plan" || !hasTool) return input;
-    const record = open.state === "active" ? open : takenUp(open);
+    const record = open.state === "active" ? open : resumed(open);
     if (record !== open) await this.#save(record);
     if (modes.collaboration !== "goal") await modes.setCollaboration("goal");
     this.#effects ??= new EffectTracker();
@@ -327,22 +327,22 @@ export class SessionGoal implements GoalController {
       if (this.open?.state !== "active") return undefined;
       if (!decision.next) return void await this.#end(decision.record, decision.update, outcome.answer);
       await this.#save(decision.record);
-      return await this.#goOn(decision, signal);
+      return await this.#continue(decision, signal);
     } catch (error) {
       if (!signal.aborted && !isAbort(error)) throw error;
       await this.#pause();
     }
   }
 
-  async #goOn(
+  async #continue(
     { record, next, waitMs }: Extract<ReturnType<typeof afterTurn>, { readonly waitMs: number }>,
     signal: AbortSignal,
   ): Promise<TurnInput | undefined> {
     const turn = record.turns + 1;
     for (const { command } of next.why === "checks" ? next.failed : []) {
-      await this.#say("warning", goalTexts.check(command));
+      await this.#notify("warning", goalTexts.check(command));
     }
-    await this.#say(
+    await this.#notify(
       "info",
       waitMs > 0 ? goalTexts.waits(turn, waitMs / 1000) : goalTexts.next(turn),
     );
@@ -358,10 +358,10 @@ export class SessionGoal implements GoalController {
     this.#counted = undefined;
     await this.#save({ ...record, ...(report === undefined ? {} : { report }) });
     if (record.state === "complete" || record.state === "cleared") {
-      if (this.#parts.modes.collaboration === "goal") await this.#parts.modes.setCollaboration("normal");
+      if (this.#deps.modes.collaboration === "goal") await this.#deps.modes.setCollaboration("normal");
     }
-    if (update) await this.#say(record.state === "complete" ? "info" : "warning", update);
-    if (report !== undefined) await this.#say("info", goalTexts.report(report));
+    if (update) await this.#notify(record.state === "complete" ? "info" : "warning", update);
+    if (report !== undefined) await this.#notify("info", goalTexts.report(report));
   }
 
   async #pause(why?: string): Promise<void> {
@@ -390,11 +390,11 @@ export class SessionGoal implements GoalController {
   }
 
   async #save(record: GoalRecord): Promise<void> {
-    await this.#parts.recorder.record({ type: "goal.change", ...record });
+    await this.#deps.recorder.record({ type: "goal.change", ...record });
   }
 
-  async #say(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
-    await this.#parts.recorder.record({ type: "notice", level, code: "goal", ...textFields(text) });
+  async #notify(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
+    await this.#deps.recorder.record({ type: "notice", level, code: "goal", ...textFields(text) });
   }
 }
 

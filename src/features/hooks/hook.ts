@@ -7,9 +7,9 @@ import { suggestNames } from "../../util/suggest.ts";
 
 /** The meaning of a hook's plain output, and of its refusal, at one event. */
 interface EventFacts {
-  /** What its matcher is compared with; absent: it has nothing to compare. */
+  /** The value that its matcher is compared with; absent: none. */
   readonly matches?: "tool" | "source" | "reason" | "trigger" | "agent" | "kind";
-  /** What a refusal (exit code 2) does; absent: nothing can be refused any more. */
+  /** The target of a refusal (exit code 2); absent: it is too late to refuse. */
   readonly refuses?: "call" | "prompt" | "end" | "compaction" | "result";
   /** Plain text on standard output is for the model, or for the summary. */
   readonly plainText?: "context" | "guide";
@@ -68,7 +68,6 @@ function isUnknownEvent(name: string): boolean {
   return ELSEWHERE.has(name);
 }
 
-/** What is known of an event. */
 export function factsOf(event: HookEvent): EventFacts {
   return HOOK_EVENTS[event];
 }
@@ -102,7 +101,7 @@ export function readMatcher(text: string): Matcher | { readonly fault: string } 
 /** The most repetitions without an end: each multiplies the time by the length of a name. */
 const MAX_REPETITIONS = 4;
 
-/** What in a regular expression can take more time than a call may wait; it runs where nothing can end it. */
+/** Finds a part of a regular expression that can take too long: nothing can interrupt it. */
 function slowPart(source: string): string | undefined {
   const elements = source.matchAll(
     /\\([1-9]|k<)|\\[^]|\[(?:\\[^]|[^\]\\])*\]|(\()(?:\?[:=!]|\?<[=!]|\?<\w+>)?|(\))|(\|)|([*+]|\{\d+(?:,\d*)?\})|(\?)|[^]/g,
@@ -275,7 +274,7 @@ function unknownEvent(event: string): Pick<HookProblem, "message" | "remedy"> {
   return { message: `There is no event ${JSON.stringify(event)}`, remedy };
 }
 
-/** Where a hook stands, and what it runs: `reasonix.toml:3:1: ./check.sh`. */
+/** The location and the command of a hook: `reasonix.toml:3:1: ./check.sh`. */
 export function hookTitle({ command, place }: Pick<HookSource, "command" | "place">): string {
   const line = command.replace(/\s+/g, " ").trim();
   const shown = line.length > 80 ? `${line.slice(0, 79)}…` : line;
@@ -290,7 +289,7 @@ export function formatHookProblem({ source, message, remedy }: HookProblem): str
 
 interface Sample {
   readonly input: Record<string, unknown>;
-  /** What matchers are compared with. */
+  /** The values that matchers are compared with. */
   readonly names: readonly string[];
 }
 

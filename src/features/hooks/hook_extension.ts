@@ -47,7 +47,7 @@ interface HookedAgent {
 
 interface HookSources {
   readonly configured: readonly ConfiguredHook[];
-  /** Where the project is; an agent may work somewhere else. */
+  /** The directories of the project; an agent may work in others. */
   readonly paths: RunPaths;
   /** Absent: as they are now. */
   readonly contents?: TrustedContents;
@@ -203,7 +203,7 @@ function occasion(call: PreparedCall, { run: { paths: { cwd } } }: RunHooks) {
   };
 }
 
-/** So often hooks can keep a turn from ending. */
+/** At most this many times hooks can keep a turn from ending. */
 const MOST_ENDS = 5;
 /** Time without a new message after which the user seems to be elsewhere. */
 const IDLE_MS = 60_000;
@@ -273,26 +273,26 @@ class HookExtension implements TurnExtension {
 
   /** Returns what hooks add to a prompt. */
   async #submit(prompt: string, signal: AbortSignal): Promise<string[]> {
-    const verdict = await this.#hooks.fire("UserPromptSubmit", { signal, input: { prompt } });
-    const why = refusalOf(verdict);
+    const outcome = await this.#hooks.fire("UserPromptSubmit", { signal, input: { prompt } });
+    const why = refusalOf(outcome);
     if (why !== undefined) throw refusal(why);
-    return (verdict?.contexts ?? []).map((text) => hookNote("UserPromptSubmit", text));
+    return (outcome?.contexts ?? []).map((text) => hookNote("UserPromptSubmit", text));
   }
 
   readonly reviewAnswer = async (answer: string, signal: AbortSignal): Promise<string | Stop | undefined> => {
     const { agent } = this.#hooks;
     const event = agent ? "SubagentStop" : "Stop";
-    const verdict = await this.#hooks.fire(event, {
+    const outcome = await this.#hooks.fire(event, {
       ...(agent ? { names: [agent.type] } : {}),
       signal,
       input: { stop_hook_active: this.#kept > 0, last_assistant_message: answer },
     });
-    if (!verdict || signal.aborted) return undefined;
-    if (verdict.stop !== undefined) {
-      return { reason: "blocked", detail: `Stopped by a hook: ${verdict.stop}` };
+    if (!outcome || signal.aborted) return undefined;
+    if (outcome.stop !== undefined) {
+      return { reason: "blocked", detail: `Stopped by a hook: ${outcome.stop}` };
     }
-    if (verdict.decision !== "deny") return undefined;
-    const notes = [verdict.reason ?? "", ...verdict.contexts];
+    if (outcome.decision !== "deny") return undefined;
+    const notes = [outcome.reason ?? "", ...outcome.contexts];
     this.#kept += 1;
     if (this.#kept <= MOST_ENDS) return notes.map((text) => hookNote(event, text)).join("\n\n");
     await this.#hooks.record({
@@ -310,8 +310,8 @@ class HookExtension implements TurnExtension {
     const hooks = this.#hooks;
     const { id } = call.call;
     if (hooks.wants("PermissionRequest")) hooks.calls.set(id, call);
-    const verdict = await hooks.fire("PreToolUse", { ...occasion(call, hooks), signal });
-    return verdict && await opinionOf(hooks, call, verdict);
+    const outcome = await hooks.fire("PreToolUse", { ...occasion(call, hooks), signal });
+    return outcome && await opinionOf(hooks, call, outcome);
   };
 
   readonly afterCall = async (
@@ -325,7 +325,7 @@ class HookExtension implements TurnExtension {
     if (signal.aborted) return undefined;
     const event = result.isError ? "PostToolUseFailure" : "PostToolUse";
     const { input, ...rest } = occasion(call, hooks);
-    const verdict = await hooks.fire(event, {
+    const outcome = await hooks.fire(event, {
       ...rest,
       signal,
       input: {
@@ -334,8 +334,8 @@ class HookExtension implements TurnExtension {
         tool_response: responseOf(call, result),
       },
     });
-    if (!verdict) return undefined;
-    const { decision, reason = "", contexts, stop } = verdict;
+    if (!outcome) return undefined;
+    const { decision, reason = "", contexts, stop } = outcome;
     const texts = [...(decision === "deny" ? [reason] : []), ...contexts];
     return {
       notes: texts.map((text) => hookNote(event, text)),
@@ -368,8 +368,8 @@ class HookExtension implements TurnExtension {
   }
 }
 
-function refusalOf(verdict: HookOutcome | undefined): string | undefined {
-  return verdict?.stop ?? (verdict?.decision === "deny" ? verdict.reason : undefined);
+function refusalOf(outcome: HookOutcome | undefined): string | undefined {
+  return outcome?.stop ?? (outcome?.decision === "deny" ? outcome.reason : undefined);
 }
 
 function refusal(why: string): ReasonixError {
@@ -378,8 +378,8 @@ function refusal(why: string): ReasonixError {
   });
 }
 
-async function opinionOf(hooks: RunHooks, call: PreparedCall, verdict: HookOutcome): Promise<CallOpinion> {
-  const { decision, reason = "", stop, updatedInput, contexts } = verdict;
+async function opinionOf(hooks: RunHooks, call: PreparedCall, outcome: HookOutcome): Promise<CallOpinion> {
+  const { decision, reason = "", stop, updatedInput, contexts } = outcome;
   const notes = contexts.map((text) => hookNote("PreToolUse", text));
   if (stop !== undefined) {
     return { notes, stop: `Stopped by a hook: ${stop}`, ...await refuse(hooks, call, stop) };
@@ -436,13 +436,13 @@ function compactionHooks(hooks: RunHooks): CompactionHooks {
   let guide: string | undefined;
   return {
     async before(trigger, hint, signal) {
-      const verdict = await hooks.fire("PreCompact", {
+      const outcome = await hooks.fire("PreCompact", {
         names: [trigger],
         signal,
         input: { trigger, custom_instructions: hint ?? "" },
       });
-      guide = [verdict?.guide, ...verdict?.contexts ?? []].filter((text) => text).join("\n") || undefined;
-      return verdict?.stop ?? (verdict?.decision === "deny" ? verdict.reason : undefined);
+      guide = [outcome?.guide, ...outcome?.contexts ?? []].filter((text) => text).join("\n") || undefined;
+      return outcome?.stop ?? (outcome?.decision === "deny" ? outcome.reason : undefined);
     },
     guide: () => guide,
     async after(trigger, signal) {
@@ -450,8 +450,8 @@ function compactionHooks(hooks: RunHooks): CompactionHooks {
       await hooks.fire("PostCompact", { names: [trigger], signal, input: { trigger } });
       if (hooks.agent) return;
       const input = { source: "compact" };
-      const verdict = await hooks.fire("SessionStart", { names: ["compact"], signal, input });
-      for (const text of verdict?.contexts ?? []) {
+      const outcome = await hooks.fire("SessionStart", { names: ["compact"], signal, input });
+      for (const text of outcome?.contexts ?? []) {
         await hooks.record({
           type: "message.user",
           content: hookNote("SessionStart", text),
@@ -475,7 +475,7 @@ class OpenHooks implements PreparedHooks {
 }
 
 /** Lets the hooks of a run take part in it. */
-export function join(run: RunContext): void {
+export function attach(run: RunContext): void {
   const { hooks: open, approver } = run.options;
   if (!(open instanceof OpenHooks)) return;
   open.hooks.begin(run);
@@ -557,18 +557,18 @@ async function answerOfHooks(
   // Calls of another agent may have the same name.
   if (call?.tool !== request.tool) return undefined;
   const { input, names } = occasion(call, hooks);
-  const verdict = await hooks.fire("PermissionRequest", {
+  const outcome = await hooks.fire("PermissionRequest", {
     names,
     callId: request.callId,
     signal,
     input: { ...input, message: request.reason },
   });
-  if (verdict?.decision === "deny") {
-    const { reason: note = "", stop } = verdict;
+  if (outcome?.decision === "deny") {
+    const { reason: note = "", stop } = outcome;
     return { allow: false, scope: "once", note, by: "hook", ...(stop === undefined ? {} : { stop: true }) };
   }
-  if (verdict?.decision !== "allow" || !mayAnswer(request)) return undefined;
-  const { updatedInput } = verdict;
+  if (outcome?.decision !== "allow" || !mayAnswer(request)) return undefined;
+  const { updatedInput } = outcome;
   if (updatedInput) hooks.amend(request.callId, ownArguments(call, updatedInput, hooks.run.paths.cwd));
   return { allow: true, scope: "once", by: "hook" };
 }

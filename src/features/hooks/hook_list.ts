@@ -115,12 +115,12 @@ export async function tryHooks(
       if (told.type === "hook") runs.push(told);
       else notices.push(told.text);
     };
-    const verdict = await new Hooks({ hooks, launch: programs.launch, record }).fire(event, {
+    const outcome = await new Hooks({ hooks, launch: programs.launch, record }).fire(event, {
       input,
       ...(factsOf(event).matches === undefined ? {} : { names }),
       signal,
     });
-    return { input, runs, notices, ...(verdict ? { verdict } : {}) };
+    return { input, runs, notices, ...(outcome ? { verdict: outcome } : {}) };
   });
 }
 

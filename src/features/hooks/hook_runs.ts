@@ -13,7 +13,6 @@ import { feed, shellCommand } from "../../util/process.ts";
 import { after } from "../../util/timer.ts";
 import { factsOf, type Hook, type HookEvent, type HookSource, hookTitle } from "./hook.ts";
 
-/** How a hook's process ended. */
 export type HookRun =
   | { readonly kind: "exit"; readonly code: number; readonly signal?: string | undefined } & Printed
   | { readonly kind: "timeout"; readonly seconds: number }
@@ -28,11 +27,11 @@ interface Printed {
   readonly overflow?: boolean | undefined;
 }
 
-/** What a hook says about whether a call may run, the strongest first. */
+/** The decisions of hooks about a call, the strongest first. */
 const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
 type HookDecision = typeof DECISIONS[number];
 
-/** What one run of a hook means. */
+/** The effect of one run of a hook. */
 interface HookEffect {
   readonly outcome: "ok" | "blocked" | "failed" | "timeout" | "aborted";
   /** Of a refusal of anything else than a call: `deny`. */
@@ -227,13 +226,13 @@ type HookInput = Readonly<Record<string, unknown>>;
 
 interface Firing {
   readonly input: HookInput;
-  /** What matchers are compared with; absent: they are not asked. */
+  /** The values that matchers are compared with; absent: every hook runs. */
   readonly names?: readonly string[] | undefined;
   readonly signal: AbortSignal;
   readonly callId?: string | undefined;
 }
 
-/** What all hooks of an event said together. */
+/** The combined outcome of all hooks of an event. */
 export interface HookOutcome {
   /** The strongest, with its reasons in the order of the hooks. */
   readonly decision?: HookDecision;
@@ -243,7 +242,7 @@ export interface HookOutcome {
   readonly updatedInput?: Readonly<Record<string, unknown>>;
   /** For the model, in the order of the hooks. */
   readonly contexts: readonly string[];
-  /** What a summary should keep. */
+  /** Instructions for the summary of a compaction. */
   readonly guide?: string;
 }
 
@@ -264,7 +263,6 @@ export class Hooks<S extends HookSource> {
     this.#events = new Set(options.hooks.map(({ event }) => event));
   }
 
-  /** Whether there is any hook for the event. */
   wants(event: HookEvent): boolean {
     return this.#events.has(event);
   }
@@ -375,7 +373,7 @@ interface HookProcessOptions {
   readonly cwd: string;
   /** Ends its group when the program is gone. */
   readonly guard: ProcessGuard | undefined;
-  /** What it reads on standard input. */
+  /** Standard input. */
   readonly input: string;
   /** 0: no limit. */
   readonly seconds: number;
@@ -456,7 +454,6 @@ class BoundedText {
   }
 }
 
-/** What hooks are started with. */
 interface HookEnvironment {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
@@ -533,7 +530,9 @@ export class HookPrograms {
   }
 }
 
-/** Whether a hook runs in the jail of commands: somebody else than the user may have written what it runs. */
+/**
+ * Reports whether a hook runs in the command jail, since others than the user may have written its program.
+ */
 export function isConfined({ source, paths }: ConfiguredHook, roots: readonly string[]): boolean {
   return source === "project" || paths.some((path) => {
     if (!isFile(path)) return false;

@@ -75,7 +75,7 @@ export class MemoryCompiler {
   }
 
   /** Tells the model which commands to leave alone, where that is not what it was told last. */
-  async tell(recorder: Recorder): Promise<void> {
+  async notify(recorder: Recorder): Promise<void> {
     const lines = this.#read().filter(({ turns }) => turns >= MIN_TURNS).slice(-MAX_LINES).map(lineOf);
     if (lines.length === 0) return;
     await appendIfChanged(

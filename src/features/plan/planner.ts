@@ -34,7 +34,7 @@ const WORKFLOW = [
 ];
 
 /** Lets another model plan, unless it is that of the run. Throws a ReasonixError where there is none. */
-export async function join(run: RunContext, { agents }: Features): Promise<void> {
+export async function attach(run: RunContext, { agents }: Features): Promise<void> {
   const { loaded } = run;
   const model = await settingModel(loaded, "agent.planner_model", loaded.config.agent.planner_model);
   const { provider, id } = run.provider.model;
@@ -181,14 +181,14 @@ function handOff(plan: string, model: string, isProposal: boolean): string {
 }
 
 /**
- * What was said in the latest turns, for the planner, which sees nothing of them; `heard` are those that it
- * knows already. Undefined where there is none.
+ * The latest turns, for the planner, which does not see them; `heard` are those that it knows already.
+ * Undefined where there is none.
  */
 function sinceThen(turns: SessionState["turns"], heard = 0): string | undefined {
-  const news = turns.slice(Math.max(heard, turns.length - MOST_TURNS)).map(({ prompt, answer = "" }) =>
+  const recent = turns.slice(Math.max(heard, turns.length - MOST_TURNS)).map(({ prompt, answer = "" }) =>
     `The user: ${beginning(userText(prompt), MAX_ASKED)}\nThe executor: ${beginning(answer, MAX_ANSWERED)}`
   );
-  return news.length === 0 ? undefined : `<so-far>\n${news.join("\n\n")}\n</so-far>`;
+  return recent.length === 0 ? undefined : `<so-far>\n${recent.join("\n\n")}\n</so-far>`;
 }
 
 function beginning(text: string, most: number): string {

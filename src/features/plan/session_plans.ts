@@ -66,7 +66,7 @@ function plainStep(text: string): string {
   return characters.length > MAX_LENGTH ? `${characters.slice(0, MAX_LENGTH - 1).join("")}…` : plain;
 }
 
-/** What is asked, not done: such a text never begins with a plan. */
+/** Recognizes questions, for which no plan is made. */
 const QUESTION =
   /^(?:what|why|how (?:do|does|is|are|can|much|many)|where|which|who|when|is|are|does|do|can you (?:explain|tell)|explain|describe|show|list|find|tell|summari[sz]e)\b|^(?:什么|为什么|怎么|如何|哪|谁|是否|解释|说明|介绍|列出|查找|总结)|[?？]\s*$/i;
 
@@ -160,32 +160,32 @@ const MAX_PLAN = 30_000;
  * approval opens. What it knows is in the session's events; nothing but a reviewer approves a plan.
  */
 export class SessionPlans implements PlanController {
-  readonly #parts: RunContext;
+  readonly #deps: RunContext;
   /** A plan was proposed by a call of this turn. */
   #proposed = false;
   /** The approved plan is being carried out, or will be by the next turn. */
   #underWay = false;
 
-  constructor(parts: RunContext) {
-    this.#parts = parts;
-    parts.extensions.add({
+  constructor(deps: RunContext) {
+    this.#deps = deps;
+    deps.extensions.add({
       onEvent: (event) => this.#follow(event),
       after: (outcome, signal) => this.#after(outcome, signal),
     });
   }
 
   get #reviewer(): PlanReviewer | undefined {
-    return this.#parts.options.planReviewer;
+    return this.#deps.options.planReviewer;
   }
 
   /** The latest plan of the session. */
   get latest(): SessionState["plan"] {
-    return this.#parts.recorder.state.plan;
+    return this.#deps.recorder.state.plan;
   }
 
   /** The plan that waits for the user's word. */
   get pending(): PlanProposal | undefined {
-    return this.#parts.modes.planWaits ? this.latest : undefined;
+    return this.#deps.modes.planWaits ? this.latest : undefined;
   }
 
   /** Somebody is there to be asked. */
@@ -194,7 +194,7 @@ export class SessionPlans implements PlanController {
   }
 
   async propose(plan: string, signal: AbortSignal): Promise<PlanReply> {
-    const { modes } = this.#parts;
+    const { modes } = this.#deps;
     const reviewer = this.#reviewer;
     const text = plan.trim();
     if (modes.collaboration !== "plan") {
@@ -275,7 +275,7 @@ export class SessionPlans implements PlanController {
     if (content === undefined) {
       return refusal(`Cannot complete step ${step}: the plan has the steps 1 to ${steps.length}`);
     }
-    const { tools: { todos }, modes } = this.#parts;
+    const { tools: { todos }, modes } = this.#deps;
     todos.set(withStepDone(todos.get(), steps, content));
     const done = todos.get().filter(({ content, status }) =>
       status === "completed" && steps.includes(content)
@@ -288,7 +288,7 @@ export class SessionPlans implements PlanController {
   }
 
   async #approve({ plan, note, window, acceptEdits, by }: PlanApproval): Promise<string> {
-    const { modes, tools: { todos } } = this.#parts;
+    const { modes, tools: { todos } } = this.#deps;
     const before = this.latest?.plan ?? "";
     const changed = plan !== undefined && plan.trim() !== before ? plan.trim() : undefined;
     const file = changed === undefined ? undefined : await this.#save(changed);
@@ -302,7 +302,7 @@ export class SessionPlans implements PlanController {
       ...(by ? { by } : {}),
     });
     await modes.setCollaboration("normal");
-    modes.leaveTelling();
+    modes.skipAnnouncement();
     if (acceptEdits) modes.allowForSession("Edit");
     modes.approvedPlan = window ?? false;
     this.#underWay = true;
@@ -319,12 +319,12 @@ export class SessionPlans implements PlanController {
   }
 
   async #record(change: Omit<NewEventOf<"plan.change">, "type">): Promise<void> {
-    await this.#parts.recorder.record({ type: "plan.change", ...change });
+    await this.#deps.recorder.record({ type: "plan.change", ...change });
   }
 
   /** Writes a plan into a file of the session; what cannot be written is told, and is no reason to stop. */
   async #save(plan: string): Promise<string | undefined> {
-    const { session, redact, recorder } = this.#parts;
+    const { session, redact, recorder } = this.#deps;
     const directory = `${session.paths.dir}/plans`;
     try {
       await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
@@ -351,10 +351,10 @@ export class SessionPlans implements PlanController {
     if (event.type === "turn.start") this.#proposed = false;
     if (event.type !== "turn.end" || !this.#underWay) return undefined;
     this.#underWay = false;
-    this.#parts.modes.approvedPlan = false;
+    this.#deps.modes.approvedPlan = false;
     const { latest } = this;
     if (latest?.state !== "approved" || event.reason !== "done") return undefined;
-    const items = this.#parts.tools.todos.get();
+    const items = this.#deps.tools.todos.get();
     const isDone = (step: string) =>
       items.some(({ content, status }) => content === step && status === "completed");
     return planSteps(latest.plan).every(isDone) ? { type: "plan.change", state: "finished" } : undefined;
@@ -362,7 +362,7 @@ export class SessionPlans implements PlanController {
 
   /** Takes an answer that proposed nothing by a call as the plan, where nobody talks about it. */
   async #after(outcome: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
-    const { modes } = this.#parts;
+    const { modes } = this.#deps;
     const reviewer = this.#reviewer;
     const isPlan = outcome.reason === "done" && !this.#proposed && modes.collaboration === "plan" &&
       outcome.answer.trim() !== "" && (reviewer === undefined || reviewer.takesProse === true);
@@ -417,7 +417,7 @@ function approvedText({ changed, note, steps }: Approved): string {
 }
 
 /** Lets a run have plans from its beginning; a complex task may begin with one. */
-export async function joinPlans(
+export async function attachPlans(
   { modes, extensions, recorder, options }: RunContext,
   { plans }: Features,
 ): Promise<void> {
@@ -437,14 +437,14 @@ export async function joinPlans(
           message`This task is complex, so it begins in plan mode: nothing changes before you approve a plan; /plan off leaves it`,
         ),
       });
-      await modes.tell();
+      await modes.announce();
       return input;
     },
   });
 }
 
 /** Begins a todo list for a complex task of a session that has none; the model makes it its own. */
-export function joinTodos({ modes, extensions, options, registry, tools: { todos } }: RunContext): void {
+export function attachTodos({ modes, extensions, options, registry, tools: { todos } }: RunContext): void {
   let items: readonly TodoItem[] = [];
   extensions.add({
     async before(input) {
@@ -459,7 +459,7 @@ export function joinTodos({ modes, extensions, options, registry, tools: { todos
     onEvent(event) {
       if (event.type !== "message.user" || event.origin !== "user" || items.length === 0) return undefined;
       todos.set(items);
-      extensions.tell(
+      extensions.notify(
         "A todo list was begun for this task. Before any other call, write the real steps with todo_write, and " +
           `keep them true while you work:\n${checklist(items)}`,
       );

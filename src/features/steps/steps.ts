@@ -25,7 +25,7 @@ const GO_ON = "Go on with the task.";
 const FURTHER_TURN = "turn";
 
 /** Gives the model several turns for each task, without a person in between. */
-export function join({ modes, recorder, extensions, options: { steps = 1, loaded } }: RunContext): void {
+export function attach({ modes, recorder, extensions, options: { steps = 1, loaded } }: RunContext): void {
   const { status } = loaded.config.agent_mode;
   extensions.add(new Turns({ most: steps, status, waits: () => modes.planWaits }, recorder));
 }
@@ -57,7 +57,9 @@ class Turns implements TurnExtension {
     return Promise.resolve(status === undefined ? input : { ...input, reminder: status });
   }
 
-  /** What the model is told behind the message of a turn; others may lead to more turns than there are. */
+  /**
+   * The status after the message of a turn; undefined where other extensions caused more turns than planned.
+   */
   get status(): string | undefined {
     return this.#turn > this.#most || !this.#tells
       ? undefined

@@ -30,7 +30,6 @@ import {
   VerifyTrust,
 } from "./verify_commands.ts";
 
-/** What a runner can be told about the changed files. */
 interface RelatedInput {
   /** Its arguments as they are. */
   readonly rest: string;
@@ -40,7 +39,7 @@ interface RelatedInput {
 }
 
 interface Runner {
-  /** What its command line begins with; the rest must be options alone. */
+  /** Matches the beginning of its command line; the rest must be options. */
   readonly begins: RegExp;
   /** The part of the tests that the files can break, as a command line; undefined: it cannot be told. */
   readonly narrow: (input: RelatedInput) => string | undefined;
@@ -300,16 +299,16 @@ export class Verifier implements Verification {
     return { reason: "failed", ...detailFields(text) };
   }
 
-  /** What the model is told. */
+  /** The message to the model. */
   #report(failed: readonly VerifyResult[], changed: readonly string[]): string {
     const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : "";
-    const parts = failed.map((result) =>
+    const deps = failed.map((result) =>
       `$ ${result.line}\n[${textOf(howEnded(result, this.#workflow.test_timeout_ms))}]\n${result.text}`
     );
     return [
       "<verification>",
       `These commands test the files of this turn (${changed.slice(0, NAMED).join(", ")}${more}) and failed:`,
-      ...parts,
+      ...deps,
       "Mend what your changes broke, then answer again; the commands will run once more. Do not weaken " +
       "tests or commands to get them passed. If a failure has another cause, say so in your answer.",
       "</verification>",
@@ -341,7 +340,7 @@ interface VerifyRoundDeps {
 interface VerifyRound {
   readonly round: number;
   readonly changed: readonly string[];
-  /** What the turn could have broken is tested before the whole. */
+  /** Tests that the changes affect run before all tests. */
   readonly narrow: boolean;
 }
 
@@ -354,10 +353,10 @@ const MOST_FILES = 50;
 
 /** Runs commands one after the other and records what became of each. Rejects only when the signal aborts. */
 class VerifyRunner {
-  readonly #parts: VerifyRoundDeps;
+  readonly #deps: VerifyRoundDeps;
 
-  constructor(parts: VerifyRoundDeps) {
-    this.#parts = parts;
+  constructor(deps: VerifyRoundDeps) {
+    this.#deps = deps;
   }
 
   async run(
@@ -369,7 +368,7 @@ class VerifyRunner {
     const done = new Set<string>();
     for (const command of commands) {
       const files = filesFor(command, round.changed);
-      const related = round.narrow ? relatedCommand(command, files, this.#parts.cwd) : undefined;
+      const related = round.narrow ? relatedCommand(command, files, this.#deps.cwd) : undefined;
       for (const line of related === undefined ? [command.line] : [related, command.line]) {
         signal.throwIfAborted();
         if (done.has(line)) continue;
@@ -398,16 +397,16 @@ class VerifyRunner {
   }
 
   async #one(line: string, round: VerifyRound, signal: AbortSignal): Promise<VerifyResult> {
-    await this.#parts.recorder.record({ type: "verification.start", round: round.round, command: line });
+    await this.#deps.recorder.record({ type: "verification.start", round: round.round, command: line });
     const result = await this.#result(line, signal);
     await this.#record(result, round);
     return result;
   }
 
   async #result(line: string, signal: AbortSignal): Promise<VerifyResult> {
-    const { runCommand, timeoutMs } = this.#parts;
+    const { runCommand, timeoutMs } = this.#deps;
     const { refusalOf } = await loadUserCommand();
-    const refusal = await refusalOf(line, this.#parts, signal);
+    const refusal = await refusalOf(line, this.#deps, signal);
     if (refusal !== undefined) {
       const why = message`\`${line}\` may not run: ${refusal}`;
       return { line, outcome: "skipped", text: why.text, why, durationMs: 0 };
@@ -416,7 +415,7 @@ class VerifyRunner {
   }
 
   async #record({ line, outcome, exitCode, text, durationMs }: VerifyResult, round: VerifyRound) {
-    await this.#parts.recorder.record({
+    await this.#deps.recorder.record({
       type: "verification",
       round: round.round,
       command: line,

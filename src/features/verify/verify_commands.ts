@@ -18,17 +18,16 @@ export interface VerifyCommand {
   readonly defined?: Definition;
 }
 
-/** Where a file of the project says what such a command runs. */
+/** A definition of a command in a file of the project. */
 interface Definition {
   /** From the working directory. */
   readonly file: string;
-  /** What runs, as it is written there; the command itself where the file only says which tool there is. */
+  /** The text of the definition; the command itself where the file only names a tool. */
   readonly text: string;
   /** All of the file decides what runs. */
   readonly whole?: boolean;
 }
 
-/** What became of a command line. */
 export interface VerifyResult extends Pick<EventOf<"verification">, "outcome" | "exitCode"> {
   readonly line: string;
   /** The end of what it printed, or why it was not run. */
@@ -250,20 +249,20 @@ export function verifyItem({ line, defined }: VerifyCommand, cwd: string): Trust
  * defines it; a command that the agent has changed is another one.
  */
 export class VerifyTrust {
-  readonly #parts: VerifyTrustDeps;
+  readonly #deps: VerifyTrustDeps;
   /** Definitions that were declined in this session. */
   readonly #declined = new Set<string>();
   /** Definitions as the run found them, where all of the project is trusted as it was. */
   #found: ReadonlySet<string> | undefined;
 
-  constructor(parts: VerifyTrustDeps) {
-    this.#parts = parts;
+  constructor(deps: VerifyTrustDeps) {
+    this.#deps = deps;
   }
 
   /** Looks at what the project defines before anything can change it, where that is trusted unseen. */
   async remember(): Promise<void> {
-    if (!this.#parts.trustProject || this.#found) return;
-    const { cwd } = this.#parts.paths;
+    if (!this.#deps.trustProject || this.#found) return;
+    const { cwd } = this.#deps.paths;
     this.#found = new Set((await detectCommands(cwd)).map((command) => keyOf(command, cwd)));
   }
 
@@ -273,7 +272,7 @@ export class VerifyTrust {
     changed: readonly string[],
     signal: AbortSignal,
   ): Promise<SortedCommands> {
-    const { cwd } = this.#parts.paths;
+    const { cwd } = this.#deps.paths;
     const trusted = new Set(commands.filter(({ defined }) => !defined));
     const waiting: VerifyCommand[] = [];
     const skipped: SkippedCommand[] = [];
@@ -294,20 +293,20 @@ export class VerifyTrust {
   }
 
   async #isTrusted(command: VerifyCommand): Promise<boolean> {
-    const { cwd } = this.#parts.paths;
+    const { cwd } = this.#deps.paths;
     if (this.#found?.has(keyOf(command, cwd))) return true;
     return await this.#store.isTrusted(verifyItem(command, cwd));
   }
 
   /** Read anew, since the user may decide in another terminal. */
   get #store(): TrustStore {
-    const { home, cwd } = this.#parts.paths;
+    const { home, cwd } = this.#deps.paths;
     return new TrustStore({ home, project: cwd });
   }
 
   /** Asks once about all; a no counts for the session. */
   async #ask(commands: readonly VerifyCommand[], signal: AbortSignal): Promise<boolean> {
-    const { paths, language, asker, ignoreUntrusted } = this.#parts;
+    const { paths, language, asker, ignoreUntrusted } = this.#deps;
     if (!asker || ignoreUntrusted) return false;
     const { locale } = detectLocale({ env: paths.env, language });
     const { verify: texts } = await loadTexts("setting_commands", locale);

@@ -1,30 +1,167 @@
 import type { AuthorizationServerMetadata, AuthProvider, FetchLike } from "@modelcontextprotocol/client";
 import { isLoopback } from "../../config/mod.ts";
 import { errorMessage, type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
-import { isRecord, parseJson } from "../../util/json.ts";
-import { helperOutput, shellCommand } from "../../util/process.ts";
-import { learnSecret } from "../../util/redact.ts";
-import { oneLine } from "../../util/terminal_text.ts";
 import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { serverSpawner, type SpawnContext } from "../transport/stdio.ts";
-import { type ClientIdentity, keptTokens, type SignIn, SignInStore } from "./sign_in_store.ts";
+import { writeFileAtomic } from "../../util/atomic_write.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import { FileLock } from "../../util/lock.ts";
+import { helperOutput, shellCommand } from "../../util/process.ts";
+import { learnSecret } from "../../util/redact.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+
+/** The registration of this program at an authorization server. */
+export interface ClientIdentity {
+  readonly client_id: string;
+  readonly client_secret?: string;
+  readonly token_endpoint_auth_method?: string;
+}
+
+export interface Tokens {
+  readonly access_token: string;
+  readonly token_type: string;
+  readonly refresh_token?: string | undefined;
+  readonly scope?: string | undefined;
+}
+
+/** The sign-in of one server at one authorization server. */
+export interface SignIn {
+  /** Address of the MCP server. */
+  readonly server: string;
+  /** The name that it had in the configuration. */
+  readonly name?: string;
+  /** The authorization server; nothing of this is ever shown to another one. */
+  readonly issuer: string;
+  /** Address of the description that names the authorization server. */
+  readonly metadata?: string | undefined;
+  readonly resource?: string | undefined;
+  /** A client that was registered for this; absent: the configuration names one. */
+  readonly client?: ClientIdentity | undefined;
+  readonly redirect?: string;
+  readonly tokens?: Tokens | undefined;
+  /** Missing scopes that the server asked for. */
+  readonly wanted?: string;
+  /** RFC 3339. */
+  readonly saved: string;
+}
+
+export function keptTokens({ access_token, token_type, refresh_token, scope }: Tokens): Tokens {
+  return { access_token, token_type, refresh_token, scope };
+}
+
+/**
+ * The sign-ins of MCP servers, in `<home>/mcp-auth.json` (0600). The tokens in it are secrets to every
+ * redactor from the first read or write.
+ *
+ * Contract: a file that cannot be read is an error, never an empty one: nothing of it is overwritten.
+ */
+export class SignInStore {
+  readonly path: string;
+
+  constructor(home: string) {
+    this.path = `${home}/mcp-auth.json`;
+  }
+
+  /** The sign-ins of a server, the latest first. */
+  async of(server: string): Promise<readonly SignIn[]> {
+    return (await this.#read()).filter((one) => one.server === server)
+      .sort((a, b) => a.saved < b.saved ? 1 : a.saved > b.saved ? -1 : 0);
+  }
+
+  /** Addresses of the servers that had a name at their sign-in. */
+  async named(name: string): Promise<readonly string[]> {
+    return [...new Set((await this.#read()).filter((one) => one.name === name).map(({ server }) => server))];
+  }
+
+  /** Saves a sign-in, in place of one of the same server and authorization server. */
+  async save(signIn: Omit<SignIn, "saved">): Promise<SignIn> {
+    const saved: SignIn = { ...signIn, saved: new Date().toISOString() };
+    await this.#update((known) => [
+      ...known.filter(({ server, issuer }) => server !== saved.server || issuer !== saved.issuer),
+      saved,
+    ]);
+    return saved;
+  }
+
+  async forget(server: string): Promise<void> {
+    await this.#update((known) => known.filter((one) => one.server !== server));
+  }
+
+  /** Runs `work` while no other process does for this server. */
+  async alone<T>(server: string, work: () => Promise<T>): Promise<T> {
+    const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(server));
+    using _lock = await FileLock.acquire(`${this.path}.${new Uint8Array(bytes).toHex().slice(0, 12)}.lock`);
+    return await work();
+  }
+
+  async #read(): Promise<readonly SignIn[]> {
+    let text: string;
+    try {
+      text = await Deno.readTextFile(this.path);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return [];
+      throw this.#damaged("Cannot read", errorMessage(error));
+    }
+    const data = parseJson(text);
+    if (data === undefined) throw this.#damaged("Cannot read", "it is no JSON");
+    const { version, signIns } = isRecord(data) ? data : {};
+    if (version !== 1 || !Array.isArray(signIns) || !signIns.every(isSignIn)) {
+      throw this.#damaged("Cannot read", "it has another format");
+    }
+    signIns.forEach(learn);
+    return signIns;
+  }
+
+  async #update(change: (known: readonly SignIn[]) => readonly SignIn[]): Promise<void> {
+    try {
+      await Deno.mkdir(this.path.slice(0, this.path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+      using _lock = await FileLock.acquire(`${this.path}.lock`);
+      const signIns = change(await this.#read());
+      signIns.forEach(learn);
+      const text = `${JSON.stringify({ version: 1, signIns }, undefined, 2)}\n`;
+      await writeFileAtomic(this.path, text, { setMode: 0o600 });
+    } catch (error) {
+      if (error instanceof ReasonixError) throw error;
+      throw this.#damaged("Cannot write", errorMessage(error));
+    }
+  }
+
+  #damaged(what: string, why: string): ReasonixError {
+    return new ReasonixError(`${what} the sign-ins of MCP servers in ${this.path}: ${why}`, {
+      remedy: "repair the file, or remove it and sign in again with `reasonix mcp login NAME`",
+    });
+  }
+}
+
+function learn({ tokens, client }: SignIn): void {
+  for (const value of [tokens?.access_token, tokens?.refresh_token, client?.client_secret]) {
+    if (value !== undefined) learnSecret(value);
+  }
+}
+
+function isSignIn(data: unknown): data is SignIn {
+  if (!isRecord(data) || typeof data.server !== "string" || typeof data.issuer !== "string") return false;
+  const { tokens, client, saved } = data;
+  return typeof saved === "string" &&
+    (tokens === undefined || isRecord(tokens) && typeof tokens.access_token === "string") &&
+    (client === undefined || isRecord(client) && typeof client.client_id === "string");
+}
 
 type HeaderValues = Readonly<Record<string, string>>;
 
 /** Authenticates requests to a server over HTTP. */
 export interface HttpAccess {
-  /** Headers in addition to those of the configuration. */
   readonly headers: () => Promise<HeaderValues>;
   readonly auth?: AuthProvider;
-  /** Takes the rights that the server missed. */
+  /** Receives the scopes that the server missed. */
   readonly wanted?: (scope: string) => Promise<void>;
 }
 
 export interface AccessOptions {
   readonly home: string;
   readonly spawn: SpawnContext;
-  /** The value of a variable that holds a secret. */
+  /** Looks up the value of a secret variable. */
   readonly secret: (name: string) => string | undefined;
 }
 
@@ -32,7 +169,6 @@ const REFRESH_MS = 20_000;
 const HELPER_MS = 10_000;
 const NO_HEADERS = () => Promise.resolve({});
 
-/** Returns the authentication at a server: its helper's headers, or the tokens of its sign-in. */
 export function httpAccess(spec: McpServerSpec, options: AccessOptions): HttpAccess {
   if (spec.type !== "http") return { headers: NO_HEADERS };
   for (const [name, value] of Object.entries(spec.headers)) learnHeader(name, value);
@@ -44,7 +180,7 @@ export function hasOwnAuthorization(headers: HeaderValues): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 }
 
-/** Headers of a program, which runs again when the server refuses them. */
+/** Authenticates with headers of a program, which runs again when the server refuses them. */
 function helperAccess(spec: McpServerSpec, spawn: SpawnContext): HttpAccess {
   let known: Promise<HeaderValues> | undefined;
   let asking = false;
@@ -118,7 +254,7 @@ function helperFailure(what: LocalizedMessage): ReasonixError {
 
 const SECRET_NAME = /auth|api[-_]?key|token|secret|cookie|password|credential/i;
 
-/** The values of such headers are secrets, and so is the part behind the word for their kind. */
+/** Registers secret header values for redaction, also without their scheme. */
 function learnHeader(name: string, value: string): void {
   if (!SECRET_NAME.test(name)) return;
   learnSecret(value);
@@ -126,12 +262,12 @@ function learnHeader(name: string, value: string): void {
   if (bare !== undefined) learnSecret(bare);
 }
 
-/** Answers that end a sign-in. */
+/** Error codes that end a sign-in. */
 const GONE: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
 
 type UnauthorizedContext = Parameters<NonNullable<AuthProvider["onUnauthorized"]>>[0];
 
-/** Tokens of the sign-in that `reasonix mcp login` has made; they are renewed, never requested. */
+/** Authenticates with the tokens of `reasonix mcp login`; they are renewed, never requested. */
 class SignedInAccess implements HttpAccess {
   readonly headers = NO_HEADERS;
   readonly auth: AuthProvider = {
@@ -217,17 +353,15 @@ export function obstacle(why: Text, remedy?: Text, cause?: unknown): ReasonixErr
   return new ReasonixError(why, { ...(remedy === undefined ? {} : { remedy }), cause });
 }
 
-/** The server at which users sign in for an MCP server. */
 export interface AuthorizationServer {
   readonly url: string;
-  /** Its name, to which its tokens are bound. */
+  /** The tokens are bound to it. */
   readonly issuer: string;
   readonly metadata: AuthorizationServerMetadata | undefined;
-  /** The resource that the tokens are for. */
   readonly resource: string | undefined;
   /** Scopes that the server proposes. */
   readonly scopes: string | undefined;
-  /** No metadata names its endpoints, so they are those of the first servers. */
+  /** No metadata names its endpoints, so default ones are used. */
   readonly guessed: boolean;
 }
 
@@ -279,7 +413,6 @@ function isOwnName(error: unknown, { origin }: URL): boolean {
   return expected === `${origin}/` && URL.parse(received)?.origin === origin;
 }
 
-/** The client that the configuration names for a server, if it does. */
 export function configuredClient(
   { oauth }: Pick<McpServerSpec, "oauth">,
   secret: (name: string) => string | undefined,
@@ -301,7 +434,6 @@ export function isSafeEndpoint(address: string): boolean {
   return protocol === "https:" || protocol === "http:" && isLoopback(address);
 }
 
-/** The address under which the sign-ins of a server are kept. */
 export function keyOf({ url }: Pick<McpServerSpec, "url">): string {
   const address = URL.parse(url);
   if (!address) return url;

@@ -7,29 +7,31 @@ import {
   ReasonixError,
   type Text,
 } from "../../core/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import { after, unlessAborted } from "../../util/timer.ts";
 import { explain } from "../failures.ts";
-import { loadSdk } from "../sdk.ts";
-import type { McpServerSpec } from "../server_spec.ts";
-import { addressOf, serverFetch } from "../transport/http.ts";
 import {
   type AuthorizationServer,
+  type ClientIdentity,
   configuredClient,
   findAuthorizationServer,
   hasOwnAuthorization,
   isSafeEndpoint,
+  keptTokens,
   keyOf,
   obstacle,
+  type SignIn,
+  SignInStore,
 } from "./http_access.ts";
-import { type ClientIdentity, keptTokens, type SignIn, SignInStore } from "./sign_in_store.ts";
+import { loadSdk } from "../sdk.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { addressOf, serverFetch } from "../transport/http.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
 
 export interface SignInOptions {
-  /** The Reasonix home, where the sign-in is kept. */
   readonly home: string;
-  /** The value of a variable that holds a secret. */
+  /** Looks up the value of a secret variable. */
   readonly secret: (name: string) => string | undefined;
-  /** Shows the address to visit to the user, and opens it where that is possible. */
+  /** Shows the address to the user, and opens it if possible. */
   readonly visit: (address: URL) => void | Promise<void>;
   /** Addresses that a user pastes whose browser runs on another machine. */
   readonly pasted?: AsyncIterable<string>;
@@ -41,7 +43,6 @@ export interface SignInOptions {
   readonly limitMs?: number;
 }
 
-/** The grant of a user. */
 export interface SignedIn {
   readonly issuer: string;
   /** The rights of the tokens, if the authorization server named them. */
@@ -288,7 +289,7 @@ async function register({ spec, server, redirectUrl, scope }: {
   }
 }
 
-/** A client that was registered before is known under the port of that time. */
+/** A registered client needs the port of its registration. */
 function listen({ oauth }: McpServerSpec, before: SignIn | undefined): Callback {
   const { callback_port: port = 0 } = oauth ?? {};
   const old = Number(URL.parse(before?.redirect ?? "")?.port ?? 0);
@@ -300,7 +301,7 @@ function listen({ oauth }: McpServerSpec, before: SignIn | undefined): Callback 
   }
 }
 
-/** Waits for the answer of the authorization server, which the browser or a pasted address brings. */
+/** Waits for the answer of the authorization server, through the browser or a pasted address. */
 async function comeBack(
   callback: Callback,
   { name }: McpServerSpec,
@@ -332,7 +333,6 @@ const CALLBACK_PATH = "/callback";
 class Callback implements AsyncDisposable {
   /** The address that the authorization server gets. */
   readonly redirect: string;
-  /** A value that only the browser of this sign-in knows. */
   readonly state: string = new Uint8Array(crypto.getRandomValues(new Uint8Array(24))).toHex();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #answer = Promise.withResolvers<URLSearchParams>();
@@ -365,7 +365,6 @@ class Callback implements AsyncDisposable {
     return undefined;
   }
 
-  /** Shows the outcome in the browser. */
   finish(text: string): void {
     this.#outcome.resolve(text);
   }
@@ -402,17 +401,14 @@ function page(text: string, status: number): Response {
   });
 }
 
-/** The outcome of a sign-out. */
 export interface SignedOut {
-  /** There was a sign-in. */
   readonly known: boolean;
   /** Authorization servers that revoked the tokens. */
   readonly revoked: readonly string[];
-  /** Why others did not; their tokens are good until they expire. */
+  /** Reasons of the others; their tokens stay valid until they expire. */
   readonly problems: readonly string[];
 }
 
-/** The facts about a server that a sign-out needs. */
 export type SignedInServer = Pick<McpServerSpec, "name" | "url" | "headers" | "oauth">;
 
 /** Addresses of the servers that the user signed in at under a name, configured or not. */

@@ -5,31 +5,32 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { message, ReasonixError, type Text, textOf } from "../../core/mod.ts";
+import { loadSdk } from "../sdk.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { MAX_MESSAGE_BYTES } from "./stdio.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { isSameServer, programFetch } from "../../util/network/fetch.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
-import { loadSdk } from "../sdk.ts";
-import type { McpServerSpec } from "../server_spec.ts";
-import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
 
 interface HttpTransportOptions {
   readonly spec: McpServerSpec;
-  /** Headers of the moment, of the helper program for example. */
+  /** Current headers, such as of a helper program. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly auth: AuthProvider | undefined;
-  /** The server refused a request and says when to come back. */
+  /** Receives a Retry-After that was not waited for. */
   readonly notNow: (status: number, seconds: number) => void;
-  /** Keeps from the SDK what it would refuse. */
+  /** Filters a message before the SDK sees it. */
   readonly accept: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
 const MEGABYTE = 1024 * 1024;
 const NEWLINE = 10;
 const TOO_LARGE = `too large: the answer has over ${MAX_MESSAGE_BYTES / MEGABYTE} MB`;
-/** Time for the events of a stream that has ended to be taken in. */
 const SETTLE_MS = 50;
 
-/** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
+/**
+ * Creates the transport for streamable HTTP, with bounded answers. Throws a ReasonixError for a wrong URL.
+ */
 export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
   const { spec, headers, auth, accept, notNow } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
@@ -75,7 +76,6 @@ export function addressOf({ url: text }: Pick<McpServerSpec, "url">): URL {
   });
 }
 
-/** The identifier of the request that a body holds. */
 function requestId(body: unknown): string | number | undefined {
   const message = typeof body === "string" ? parseJson(body) : undefined;
   if (!isRecord(message) || typeof message.method !== "string") return undefined;
@@ -83,8 +83,8 @@ function requestId(body: unknown): string | number | undefined {
 }
 
 /**
- * Ends a body when one message of it is too large; an event stream may go on for ever. Of a stream that ends
- * for good, `ended` is told why: the SDK would wait for an answer that cannot come.
+ * Ends a body when one message is too large; event streams have no limit as a whole. Calls `ended` for a
+ * stream that cannot be resumed: the SDK would wait for its answer.
  */
 function bounded(response: Response, ended: (why: Text) => void): Response {
   if (!response.body) return response;
@@ -127,22 +127,22 @@ class NumberedEvents {
 
 interface ServerFetchOptions {
   readonly server: URL;
-  /** Headers of the moment, for the server alone. */
+  /** Current headers, for the server alone. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** The server refused a request and says when to come back. */
+  /** Receives a Retry-After that was not waited for. */
   readonly notNow?: (status: number, seconds: number) => void;
 }
 
-/** Longest wait of a request that the server asks for. */
+/** Longest accepted Retry-After. */
 const PATIENCE_SECONDS = 10;
 const MOST_WAITS = 2;
-/** Statuses that say that nothing was done: too many requests, and not available now. */
+/** Statuses without an effect: too many requests, service unavailable. */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * Sends requests to a server and to its authorization server. The server's headers go to its own origin only.
- * A short wait that the server asks for is kept. A redirect to another server is a RedirectError, except
- * where the SDK reads metadata, which it looks for in several places: there it is an answer without metadata.
+ * Sends requests to a server and to its authorization server. The server's headers go to its origin only. A
+ * short Retry-After is respected. A redirect to another server is a RedirectError, except for metadata, which
+ * the SDK looks up at several addresses: there it is an answer without metadata.
  */
 export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
   return async (input, init) => {
@@ -167,7 +167,7 @@ export function serverFetch({ server, headers, notNow }: ServerFetchOptions): Fe
   };
 }
 
-/** The wait that a response without success asks for, in seconds. */
+/** The Retry-After of a failed response, in seconds. */
 function secondsToWait({ ok, status, headers }: Response): number | undefined {
   const text = headers.get("retry-after");
   if (ok || status < 400 || text === null) return undefined;

@@ -1,25 +1,93 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { message, ReasonixError } from "../../core/mod.ts";
+import { MissingProgramError, UndeliveredError } from "../failures.ts";
+import type { ServerLog } from "../server_log.ts";
+import type { McpServerSpec } from "../server_spec.ts";
 import { isFile } from "../../path/probe.ts";
 import { loadProcesses, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
-import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
-import { MissingProgramError, UndeliveredError } from "../failures.ts";
-import type { ServerLog } from "../server_log.ts";
-import type { McpServerSpec } from "../server_spec.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Maximum bytes of one message; results are cut to far less. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** Bytes kept of either end of a too large message, for its id. */
+const KEPT = 4096;
+const NEWLINE = 10;
+
+interface LineReceiver {
+  line(text: string): void;
+  /** Only the beginning and the end of a too large line are kept. */
+  tooLarge(bytes: number, ends: string): void;
+}
+
+/** Splits a stream into lines, in bounded memory. */
+export class MessageLines {
+  readonly #receiver: LineReceiver;
+  readonly #decoder = new TextDecoder();
+  #parts: Bytes[] = [];
+  #size = 0;
+  #tail: Bytes | undefined;
+
+  constructor(receiver: LineReceiver) {
+    this.#receiver = receiver;
+  }
+
+  push(chunk: Bytes): void {
+    let from = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
+      this.#take(chunk.subarray(from, at));
+      this.#finish();
+      from = at + 1;
+    }
+    this.#take(chunk.subarray(from));
+  }
+
+  #take(piece: Bytes): void {
+    if (piece.length === 0) return;
+    this.#size += piece.length;
+    if (this.#size <= MAX_MESSAGE_BYTES) {
+      this.#parts.push(piece.slice());
+      return;
+    }
+    this.#parts = [joined(this.#parts).slice(0, KEPT)];
+    this.#tail = joined([this.#tail ?? new Uint8Array(), piece.slice(-KEPT)]).slice(-KEPT);
+  }
+
+  #finish(): void {
+    const [size, tail] = [this.#size, this.#tail];
+    const text = this.#decoder.decode(joined([...this.#parts, ...tail ? [tail] : []]));
+    this.#parts = [];
+    this.#size = 0;
+    this.#tail = undefined;
+    if (tail) this.#receiver.tooLarge(size, text);
+    else if (text.trim() !== "") this.#receiver.line(text);
+  }
+}
+
+function joined(parts: readonly Bytes[]): Bytes {
+  const [only] = parts;
+  if (only && parts.length === 1) return only;
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
 
 interface StdioTransportOptions {
-  /** Starts the server. Throws a ReasonixError that says why it cannot be started. */
+  /** Starts the server. Throws a ReasonixError when that fails. */
   readonly spawn: () => ServerProcess;
   readonly log: ServerLog;
-  /** Keeps from the SDK what it would refuse. */
+  /** Filters a message before the SDK sees it. */
   readonly accept: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
 const MEGABYTE = 1024 * 1024;
-const NEWLINE = 10;
-/** Time for the last output of a server that has ended to be taken in; its children may hold the stream. */
+/** Time to read the last output of an ended server, whose children may hold the stream. */
 const DRAIN_MS = 200;
 
 /**
@@ -34,7 +102,6 @@ export class StdioTransport implements Transport {
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
   readonly stderr = null;
-  /** The status of the process. */
   ended: Deno.CommandStatus | undefined;
   /** The probe was answered with a result after the greeting in the older way was sent. */
   answeredLate = false;
@@ -42,16 +109,15 @@ export class StdioTransport implements Transport {
   #process: ServerProcess | undefined;
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
   #closing: Promise<void> | undefined;
-  /** Requests that are waiting, to answer those whose answer cannot be read. */
+  /** Pending requests, which get an error when their answer cannot be read. */
   readonly #pending = new Set<string | number>();
   /** The request that asks for the server's era. */
   #probe: string | number | undefined;
-  /** Nobody waits for the answer to the probe any more. */
+  /** The SDK no longer waits for the answer to the probe. */
   #probeIsOver = false;
-  /** Messages that were read and not handed on yet. */
+  /** Messages that the SDK has not received yet. */
   readonly #arrived: JSONRPCMessage[] = [];
   #noise = 0;
-  /** A message has come. */
   #heard = false;
 
   constructor(options: StdioTransportOptions) {
@@ -91,7 +157,7 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Closes the input, and ends the process group when the server does not end itself. */
+  /** Closes the input, and ends the process group when the server does not exit. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }
@@ -167,19 +233,19 @@ export class StdioTransport implements Transport {
   }
 
   /**
-   * The SDK takes in an answer at once and what it was told before only after a moment, when nobody waits for
-   * the progress of that call any more: an answer gives the messages before it that moment.
+   * Delays an answer after notifications: the SDK handles those asynchronously, and would drop progress of an
+   * answered call.
    */
   async #handOn(): Promise<void> {
-    let told = false;
+    let wasNotified = false;
     for (const message of this.#arrived.splice(0)) {
-      if (told && !("method" in message)) await new Promise<void>((resolve) => void after(0, resolve));
-      told = "method" in message;
+      if (wasNotified && !("method" in message)) await new Promise<void>((resolve) => void after(0, resolve));
+      wasNotified = "method" in message;
       this.onmessage?.(message);
     }
   }
 
-  /** Answers in place of the server, so that the call ends at once and says why. */
+  /** Answers for the server, so that the call fails at once with the reason. */
   #tooLarge(bytes: number, ends: string): void {
     const limit = MAX_MESSAGE_BYTES / MEGABYTE;
     const message = `too large: the answer has ${Math.ceil(bytes / MEGABYTE)} MB, the limit is ${limit} MB`;
@@ -199,14 +265,14 @@ export class StdioTransport implements Transport {
 }
 
 export interface SpawnContext {
-  /** The environment that every server begins with. */
+  /** The base environment of every server. */
   readonly environment: () => Promise<Readonly<Record<string, string>>>;
   readonly guard: ProcessGuard | undefined;
 }
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** Returns what starts a server. Starting throws a ReasonixError where there is no such program. */
+/** Returns a function that starts a server, and throws a ReasonixError when there is no such program. */
 export async function serverSpawner(
   spec: McpServerSpec,
   context: SpawnContext,
@@ -229,7 +295,7 @@ export async function serverSpawner(
   };
 }
 
-/** The program of a server, looked for here: a starter in between would report it as its own failure. */
+/** Finds the program of a server here: a launcher would report a missing one as its own failure. */
 function programOf({ command, cwd }: McpServerSpec, searchPath: string): string {
   if (command.includes("/") || WINDOWS) {
     const path = command.startsWith("/") || WINDOWS ? command : `${cwd}/${command}`;
@@ -238,8 +304,8 @@ function programOf({ command, cwd }: McpServerSpec, searchPath: string): string 
       remedy: message`correct the command of the server`,
     });
   }
-  const found = searchPath.split(":").filter((folder) => folder.startsWith("/"))
-    .map((folder) => `${folder}/${command}`).find(isFile);
+  const found = searchPath.split(":").filter((directory) => directory.startsWith("/"))
+    .map((directory) => `${directory}/${command}`).find(isFile);
   if (found !== undefined) return found;
   throw new MissingProgramError(message`There is no program "${command}" on PATH`, {
     remedy: message`install ${command}, or give its full path as the command of the server`,

@@ -1,11 +1,11 @@
 import type { AuthProvider, isSpecType, JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { message, ReasonixError } from "../../core/mod.ts";
-import { isRecord } from "../../util/json.ts";
 import { loadSdk } from "../sdk.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { httpTransport } from "./http.ts";
 import { serverSpawner, type SpawnContext, StdioTransport } from "./stdio.ts";
+import { isRecord } from "../../util/json.ts";
 
 export interface TransportOptions {
   readonly spec: McpServerSpec;
@@ -15,20 +15,19 @@ export interface TransportOptions {
   readonly auth?: AuthProvider | undefined;
 }
 
-/** The way to one server, not started. */
+/** A transport that is not started. */
 export interface ServerTransport {
   readonly transport: Transport;
-  /** The status of its process; undefined while it runs, and without a process. */
   readonly ended: () => Deno.CommandStatus | undefined;
-  /** The probe of the server's era was answered after the server had been greeted in the older way. */
+  /** The probe of the era was answered after the older greeting. */
   readonly answeredLate: () => boolean;
-  /** Entries of lists that were kept from the SDK since the last time. */
+  /** Returns the entries of lists that were filtered since the last time. */
   readonly refused: () => Refused;
-  /** When the server wants to be asked again, in seconds, by the status of its answer. */
+  /** Retry-After in seconds, by status. */
   readonly waits: ReadonlyMap<number, number>;
 }
 
-/** Makes the transport of a server. Throws a ReasonixError for a transport that is not supported. */
+/** Creates the transport of a server. Throws a ReasonixError for an unsupported one. */
 export async function openTransport(options: TransportOptions): Promise<ServerTransport> {
   const { spec, log, spawn, headers, auth } = options;
   const filter = new AnswerFilter((await loadSdk()).isSpecType);
@@ -50,7 +49,7 @@ export async function openTransport(options: TransportOptions): Promise<ServerTr
   });
 }
 
-/** Entries of lists that the SDK would refuse, each with the whole list. */
+/** Entries of lists for which the SDK would refuse the whole list. */
 export type Refused = Readonly<Record<keyof typeof LISTS, readonly unknown[]>>;
 
 const LISTS = {
@@ -63,8 +62,8 @@ const LISTS = {
 const MAX_SHOWN = 2_000;
 
 /**
- * Keeps from the SDK what it would refuse a whole answer for: an entry of a list, which is set aside, and
- * content of a kind that is not known, which becomes text.
+ * Filters parts for which the SDK would refuse a whole answer: sets wrong entries of lists aside, and turns
+ * unknown content into text.
  */
 class AnswerFilter {
   readonly #isSpecType: typeof isSpecType;
@@ -92,7 +91,6 @@ class AnswerFilter {
     return result === message.result ? message : { ...message, result };
   }
 
-  /** The entries that were set aside since the last time. */
   take(): Refused {
     const refused = this.#refused;
     this.#refused = noneRefused();

@@ -278,12 +278,17 @@ function optionCode({ name, args }: Call, row: Program): Found | undefined {
 function onlyReads({ args }: Call, row: Program): boolean {
   if (args.length === 1 && row.prints?.split(" ").includes(args[0] ?? "")) return true;
   if (row.readOnly === undefined || row.readOnly === true) return row.readOnly === true;
-  const { options, most = Infinity, operands: allowed } = row.readOnly;
+  const { options, needs, most = Infinity, operands: allowed, words, first } = row.readOnly;
+  const [word = ""] = args;
+  if (first && !(isKnown(word) && first.test(word))) return false;
+  if (words) return args.every((each) => isKnown(each) && words.test(each));
+  if (options === undefined) return true;
   const parsed = getopt(args, options);
   // A pattern may become several names.
-  const count = parsed.operands.reduce((sum, word) => sum + (isKnown(word) ? 1 : 2), 0);
+  const count = parsed.operands.reduce((sum, each) => sum + (isKnown(each) ? 1 : 2), 0);
   return parsed.unknown === undefined && count <= most &&
-    (allowed === undefined || parsed.operands.every((word) => isKnown(word) && allowed.test(word)));
+    (needs === undefined || parsed.options.some(({ name }) => needs.test(name))) &&
+    (allowed === undefined || parsed.operands.every((each) => isKnown(each) && allowed.test(each)));
 }
 
 /** What a wrapper's words say about the command it runs. */

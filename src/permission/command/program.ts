@@ -10,14 +10,8 @@ export interface Program extends Grammar {
   readonly names: string;
   /** Subcommands that the row is about; absent: the program as a whole. */
   readonly sub?: string | undefined;
-  /** It only reads: whatever its words say (`reads`), or with these `options` and `operands`. */
-  readonly readOnly?: true | {
-    readonly options: string;
-    readonly operands?: RegExp | undefined;
-    readonly most?: number | undefined;
-    /** The first operand of a subcommand of git. */
-    readonly first?: RegExp | undefined;
-  } | undefined;
+  /** It only reads: whatever its words are (`reads`), or with these. */
+  readonly readOnly?: true | ReadingForm | undefined;
   /** Words that alone make it print something about itself. */
   readonly prints?: string | undefined;
   /**
@@ -49,6 +43,20 @@ export interface Program extends Grammar {
   readonly offers?: string | undefined;
   /** How it deletes on another machine: a question while the network is open. */
   readonly remote?: RemoteDeletion | undefined;
+}
+
+/** The words with which a program only reads. An option that is not listed makes it no reader. */
+export interface ReadingForm {
+  readonly options?: string | undefined;
+  /** One of these options has to be there. */
+  readonly needs?: RegExp | undefined;
+  readonly operands?: RegExp | undefined;
+  /** The most operands. */
+  readonly most?: number | undefined;
+  /** In place of options and operands: each word. */
+  readonly words?: RegExp | undefined;
+  /** The first word; of git, the first operand of a subcommand. */
+  readonly first?: RegExp | undefined;
 }
 
 /** Reads the words of a program that has its own grammar. */

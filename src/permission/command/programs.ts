@@ -42,7 +42,6 @@ function toProgram(
     const value = values.get(name);
     return value === undefined ? undefined : new RegExp(patterns.get(value) ?? value);
   };
-  const options = text("options");
   const grammar = GRAMMARS[text("grammar") ?? ""];
   if (grammar === undefined && values.has("grammar")) throw new Error(`Unknown grammar of ${names}`);
   const code = pattern("code");
@@ -65,10 +64,16 @@ function toProgram(
   return {
     names,
     sub: text("sub"),
-    readOnly: flag("reads") ??
-      (options === undefined
-        ? undefined
-        : { options, operands: pattern("operands"), most: number("most"), first: pattern("first") }),
+    readOnly: flag("reads") ?? (["options", "words", "first"].some((name) => values.has(name))
+      ? {
+        options: text("options"),
+        needs: pattern("needs"),
+        operands: pattern("operands"),
+        most: number("most"),
+        words: pattern("words"),
+        first: pattern("first"),
+      }
+      : undefined),
     prints: text("prints"),
     files: text("files"),
     deep: flag("deep"),

@@ -81,18 +81,18 @@ export async function loadTrustedConfig(
 const WAITING: ReadonlySet<TrustItem["kind"]> = new Set(["widening", "hook"]);
 
 /** A notice for the user. */
-export type Remark = Omit<NewEventOf<"notice">, "type" | "level" | "code">;
+export type Warning = Omit<NewEventOf<"notice">, "type" | "level" | "code">;
 
 /** The reach of the commands and file tools of a run. */
 export interface AccessScope {
-  /** What rules count from, and what the destructive-command check protects everything outside of. */
+  /** The root of relative rules; the destructive-command check protects everything outside. */
   readonly rooted: Workspace;
   /** The reach of file tools; the same, or more. */
   readonly workspace: Workspace;
   /** Commands run without a jail, and file tools write outside the workspace too. */
   readonly full: boolean;
   /** A notice for the user about it. */
-  readonly notice?: Remark;
+  readonly notice?: Warning;
 }
 
 const MODE = "--permission-mode danger-full-access";
@@ -119,7 +119,7 @@ function accessOf(
     };
 }
 
-function unconfined(why: string, full = false): Remark {
+function unconfined(why: string, full = false): Warning {
   const confinement = noConfinement(why, full);
   return { text: describeConfinement(confinement), confinement };
 }
@@ -177,8 +177,8 @@ export function containerOf({ backend, image, container }: Config["sandbox"]): C
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly forecast: ExpectedSandbox;
-  /** What the user is told before the first request: of it, and of what the project brings in vain. */
-  readonly notices: readonly Remark[];
+  /** Notices before the first request, such as about repository content without effect. */
+  readonly notices: readonly Warning[];
 }
 
 /**

@@ -49,11 +49,11 @@ type ModalGate =
     >
   >;
 
-/** How user and model work together: turn by turn, on a plan first, or on a goal until it is reached. */
+/** Collaboration turn by turn, on a plan first, or on a goal until it is reached. */
 export type CollaborationMode = "normal" | "plan" | "goal";
 
-/** What the model is told of a mode. */
-const TOLD: Readonly<Record<PermissionMode, string>> = {
+/** The message to the model about each mode. */
+const MODE_TEXTS: Readonly<Record<PermissionMode, string>> = {
   "read-only":
     "Read-only mode is on: only tools and commands that read may run until the user leaves this mode.",
   "plan":
@@ -71,7 +71,7 @@ const USUAL: PermissionMode = "workspace-write";
 
 const TAG = "<mode>\n";
 
-const modeNote = (mode: string) => `${TAG}${TOLD[mode as PermissionMode]}\n</mode>`;
+const modeNote = (mode: string) => `${TAG}${MODE_TEXTS[mode as PermissionMode]}\n</mode>`;
 
 /**
  * The approval mode and the permission mode of a session, which a person may change between calls. The head
@@ -88,13 +88,13 @@ export class Modes {
   #approval: ApprovalMode;
   #goal = false;
   /** Changes that no event says yet. */
-  #unsaid: { posture?: ApprovalMode; mode?: PermissionMode; collaboration?: CollaborationMode } = {};
+  #unrecorded: { posture?: ApprovalMode; mode?: PermissionMode; collaboration?: CollaborationMode } = {};
   #opened = false;
-  #ownCommand = false;
+  #userCommand = false;
   /** The mode of the session, while nothing may change for the time of one piece of work. */
-  #meanwhile: PermissionMode | undefined;
+  #suspended: PermissionMode | undefined;
   /** The model may know of another mode. */
-  #untold = true;
+  #unannounced = true;
 
   constructor(gate: ModalGate, recorder: Recorder) {
     this.#gate = gate;
@@ -102,16 +102,15 @@ export class Modes {
     this.#approval = gate.approvalMode ?? "ask";
     this.#initial = this.permission;
     this.writing = this.#initial === "danger-full-access" ? this.#initial : "workspace-write";
-    if (this.#approval !== "ask") this.#unsaid.posture = this.#approval;
-    if ((recorder.state.mode ?? USUAL) !== this.#initial) this.#unsaid.mode = this.#initial;
+    if (this.#approval !== "ask") this.#unrecorded.posture = this.#approval;
+    if ((recorder.state.mode ?? USUAL) !== this.#initial) this.#unrecorded.mode = this.#initial;
     // A session is in plan mode until it is said to have left it.
     const { collaboration } = this;
     if ((recorder.state.collaboration === "plan") !== (collaboration === "plan")) {
-      this.#unsaid = { ...this.#unsaid, mode: this.#initial, collaboration };
+      this.#unrecorded = { ...this.#unrecorded, mode: this.#initial, collaboration };
     }
   }
 
-  /** How far approvals are given without a person. */
   get approval(): ApprovalMode {
     return this.#approval;
   }
@@ -157,9 +156,9 @@ export class Modes {
     this.#gate.revokeForSession?.(rule);
   }
 
-  /** Whether a person typed the command that runs now: then the typing is the approval. */
-  set ownCommand(own: boolean) {
-    this.#ownCommand = own;
+  /** The command that runs now was typed by the user, which approves it. */
+  set userCommand(own: boolean) {
+    this.#userCommand = own;
     this.#apply();
   }
 
@@ -170,7 +169,7 @@ export class Modes {
     if (mode === this.#approval) return;
     this.#approval = mode;
     this.#apply();
-    this.#unsaid.posture = mode;
+    this.#unrecorded.posture = mode;
     if (this.#opened) await this.#record();
   }
 
@@ -193,11 +192,11 @@ export class Modes {
     }
     const before = this.collaboration;
     this.#gate.permissionMode = mode;
-    this.#meanwhile = undefined;
-    this.#untold = true;
-    this.#unsaid.mode = mode;
+    this.#suspended = undefined;
+    this.#unannounced = true;
+    this.#unrecorded.mode = mode;
     if (this.permission === "plan") this.#goal = false;
-    if (this.collaboration !== before) this.#unsaid.collaboration = this.collaboration;
+    if (this.collaboration !== before) this.#unrecorded.collaboration = this.collaboration;
     if (this.#opened) await this.#record();
   }
 
@@ -209,7 +208,7 @@ export class Modes {
     this.approvedPlan = false;
     if (mode === "plan") return await this.setPermission("plan");
     this.#goal = mode === "goal";
-    this.#unsaid.collaboration = mode;
+    this.#unrecorded.collaboration = mode;
     if (this.permission === "plan") {
       await this.setPermission(this.#initial === "plan" ? this.writing : this.#initial);
     } else if (this.#opened) await this.#record();
@@ -221,12 +220,12 @@ export class Modes {
     if (before === "read-only" || before === "plan") return await work();
     this.#requireModes();
     this.#gate.permissionMode = "read-only";
-    this.#meanwhile = before;
+    this.#suspended = before;
     try {
       return await work();
     } finally {
       if (this.permission === "read-only") this.#gate.permissionMode = before;
-      this.#meanwhile = undefined;
+      this.#suspended = undefined;
     }
   }
 
@@ -237,25 +236,25 @@ export class Modes {
   }
 
   /** Tells the model of the mode, unless it knows. */
-  async tell(): Promise<void> {
-    this.#untold = false;
-    const content = modeNote(this.#meanwhile ?? this.permission);
-    if (content === this.#told()) return;
+  async announce(): Promise<void> {
+    this.#unannounced = false;
+    const content = modeNote(this.#suspended ?? this.permission);
+    if (content === this.#announced()) return;
     await this.#recorder.record({ type: "message.user", content, origin: "context" });
   }
 
   /** Somebody else tells the model of the switch that was just made, with its next request. */
-  leaveTelling(): void {
-    this.#untold = false;
+  skipAnnouncement(): void {
+    this.#unannounced = false;
   }
 
   /** The same as `tell` between two requests of a turn, where only a switch can have changed anything. */
-  async tellSwitch(): Promise<void> {
-    if (this.#untold) await this.tell();
+  async announceSwitch(): Promise<void> {
+    if (this.#unannounced) await this.announce();
   }
 
-  /** What the model was told last; where it was told nothing, the mode in which its first turn was made. */
-  #told(): string {
+  /** The last message about a mode; without one, the message about the mode of the first turn. */
+  #announced(): string {
     const { messages, state: { firstMode = USUAL } } = this.#recorder;
     const isAboutMode = ({ role, content }: Message) => role === "user" && content.startsWith(TAG);
     return messages.findLast(isAboutMode)?.content ??
@@ -264,16 +263,16 @@ export class Modes {
   }
 
   async #record(): Promise<void> {
-    const unsaid = this.#unsaid;
-    this.#unsaid = {};
-    if (unsaid.posture ?? unsaid.mode ?? unsaid.collaboration) {
-      await this.#recorder.record({ type: "mode.change", ...unsaid });
+    const unrecorded = this.#unrecorded;
+    this.#unrecorded = {};
+    if (unrecorded.posture ?? unrecorded.mode ?? unrecorded.collaboration) {
+      await this.#recorder.record({ type: "mode.change", ...unrecorded });
     }
   }
 
   #apply(): void {
     if (this.#gate.approvalMode === undefined) return;
-    this.#gate.approvalMode = this.#ownCommand && this.#approval === "ask" ? "auto" : this.#approval;
+    this.#gate.approvalMode = this.#userCommand && this.#approval === "ask" ? "auto" : this.#approval;
   }
 
   #requireModes(): void {

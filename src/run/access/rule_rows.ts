@@ -5,7 +5,7 @@ import { terminalSafe } from "../../util/terminal_text.ts";
 
 /** A permission rule as commands show it. */
 export interface RuleRow {
-  /** What it does; directories and hosts of a project are no rules and wait all the same. */
+  /** The list of the rule; directories and hosts of a project need trust as well. */
   readonly list: RuleList | "write" | "host";
   readonly rule: string;
   /** `file:line:column`; the kind of source where no file says it. */

@@ -36,7 +36,7 @@ import {
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail, FailedCommand, SpawnPlan } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_options.ts";
-import { containerOf, deniedGlobs, linkedSettings, type Remark, secretsOf } from "./access_scope.ts";
+import { containerOf, deniedGlobs, linkedSettings, secretsOf, type Warning } from "./access_scope.ts";
 
 export interface SandboxSessionDeps {
   readonly paths: RunPaths;
@@ -99,7 +99,7 @@ interface NetworkFilter extends AsyncDisposable {
 /** The word in `network_hosts` for the hosts of all package registries. */
 const REGISTRIES = "package-registries";
 
-/** So often a command begins anew since what its jail should have hidden was gone when it came to that. */
+/** At most this many restarts of a command because a path that its jail hides was gone. */
 const MOST_REPEATS = 3;
 
 /** The running jail of a session, chosen when the first command comes: the probe may start a process. */
@@ -391,7 +391,7 @@ export class SandboxSession {
     return jail;
   }
 
-  /** What the user should know of commands is said when the first one comes: many runs have none. */
+  /** Notifies the user about the confinement of commands at the first one, since many runs have none. */
   #tellOnce(jail: Jail): Promise<void> {
     return this.#told ??= this.#tellConfinement(jail).then(() => this.#tellHeldBack());
   }
@@ -401,8 +401,8 @@ export class SandboxSession {
     await this.#tellOnce(await this.open());
   }
 
-  /** What commands of the moment can and cannot do. */
-  async confinement(): Promise<Required<Pick<Remark, "text" | "confinement">>> {
+  /** Describes what commands can and cannot do at the moment. */
+  async confinement(): Promise<Required<Pick<Warning, "text" | "confinement">>> {
     const { paths: { cwd } } = this.#sources;
     const jail = await this.open();
     const confinement = (this.#filesStay ? jail.readOnly() : jail).confinement(cwd);

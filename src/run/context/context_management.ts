@@ -64,7 +64,7 @@ export async function manageContext(sources: RunContext): Promise<ContextManager
         offered = sources.registry.schemas();
         await changeTools(recorder, offered);
       }
-      await modes.tellSwitch();
+      await modes.announceSwitch();
       for (const content of [...sources.extensions.drainUpdates(), ...late.take()]) {
         await recorder.record({ type: "message.user", content, origin: "context" });
       }
@@ -115,8 +115,8 @@ function todoReminder(recorder: Recorder): () => Promise<string | undefined> {
   };
 }
 
-function lateInstructions(parts: RunContext): LateInstructions {
-  const { paths, loaded, recorder, workspace, registry } = parts;
+function lateInstructions(deps: RunContext): LateInstructions {
+  const { paths, loaded, recorder, workspace, registry } = deps;
   return new LateInstructions({
     cwd: paths.cwd,
     home: paths.home,

@@ -109,7 +109,7 @@ export interface PromptInputs {
   readonly toolMode: ToolMode;
 }
 
-/** What a system prompt depends on of its model. */
+/** The properties of a model that the system prompt depends on. */
 export interface SystemModel extends PromptedModel {
   readonly toolMode?: ToolMode;
 }
@@ -269,11 +269,11 @@ interface PromptPrefixInputs {
 /** The beginning of a conversation: the system prompt, and the facts in it or behind it. */
 class Head {
   readonly #sources: PromptInputSources;
-  readonly #parts: PromptPrefixInputs;
+  readonly #prefix: PromptPrefixInputs;
 
-  constructor(sources: PromptInputSources, parts: PromptPrefixInputs) {
+  constructor(sources: PromptInputSources, prefix: PromptPrefixInputs) {
     this.#sources = sources;
-    this.#parts = parts;
+    this.#prefix = prefix;
   }
 
   get #config(): Config {
@@ -293,7 +293,7 @@ class Head {
   }
 
   #facts(now?: Date): readonly string[] {
-    const { memory } = this.#parts;
+    const { memory } = this.#prefix;
     return [this.#environment(now), ...(memory === undefined ? [] : [memory])];
   }
 
@@ -308,7 +308,7 @@ class Head {
 
   system(model: SystemModel): string {
     const { appended, ownTools = [] } = this.#sources;
-    const { instructions, catalogue, tools: builtin, unattended } = this.#parts;
+    const { instructions, catalogue, tools: builtin, unattended } = this.#prefix;
     const { toolMode } = model;
     const withoutTools = toolMode === "none";
     const { system_prompt, system_prompt_file, reasoning_language, tool_list, environment } =

@@ -9,12 +9,12 @@ import { message, type PreparedCall, ReasonixError, textFields, type UserInput }
 import type { LoadedConfig } from "../../config/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
+import type { ModelInfo, Provider } from "../../provider/mod.ts";
 import type { Asker } from "../../tool/mod.ts";
 import { findSession, loadEvents } from "../../session/mod.ts";
 import { userText } from "../../util/user_text.ts";
 import type { RunPaths, TurnInput } from "../run_options.ts";
-import { type AdmitImages, takesImages } from "../images/admission.ts";
+import type { AdmitImages } from "../run_features.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
@@ -39,8 +39,8 @@ export interface TurnInputDeps {
 }
 
 /** Records the instructions of the skill and adds what the text refers to. */
-export async function resolveInput(input: TurnInput, parts: TurnInputDeps): Promise<UserInput> {
-  const { cwd, workspace, provider: { model }, recorder, gate, resource } = parts;
+export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promise<UserInput> {
+  const { cwd, workspace, provider: { model }, recorder, gate, resource } = deps;
   const { skill, references = [], images = [], ...given } = input;
   const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
@@ -48,21 +48,21 @@ export async function resolveInput(input: TurnInput, parts: TurnInputDeps): Prom
     cwd,
     read: attachmentReader(gate, workspace),
     hidden: (path) => workspace.hidden(path),
-    vision: takesImages(model, parts.loaded),
+    vision: takesImages(model, deps.loaded),
     ...(resource ? { resource } : {}),
   });
   for (const text of found.notices) {
     await recorder.record({ type: "notice", level: "warning", code: "reference", text });
   }
-  if (images.length > 0 && !takesImages(model, parts.loaded)) {
+  if (images.length > 0 && !takesImages(model, deps.loaded)) {
     const { id } = model;
     const text =
       message`${id} takes no images: it only learns that there was one (set \`vision = true\` of the provider if it takes images)`;
     await recorder.record({ type: "notice", level: "warning", code: "reference", ...textFields(text) });
   }
-  const admitted = await parts.admit([...images, ...found.images], model, parts.signal);
+  const admitted = await deps.admit([...images, ...found.images], model, deps.signal);
   const blocks = [...references, ...found.blocks, ...admitted.notes];
-  await requireRoom([rest.text, ...blocks], parts);
+  await requireRoom([rest.text, ...blocks], deps);
   return {
     ...rest,
     references: blocks,
@@ -70,7 +70,7 @@ export async function resolveInput(input: TurnInput, parts: TurnInputDeps): Prom
   };
 }
 
-/** Where `@agent:NAME` and `@session:ID` are looked up. */
+/** The sources of `@agent:NAME` and `@session:ID`. */
 export interface MentionDeps {
   readonly paths: RunPaths;
   readonly inputs: PromptInputs;
@@ -80,11 +80,11 @@ export interface MentionDeps {
 export function mentioned(
   kind: string,
   name: string,
-  parts: MentionDeps,
+  deps: MentionDeps,
 ): Promise<ResourceText> | undefined {
   if (!/^[\w.-]+$/.test(name)) return undefined;
-  if (kind === "agent") return agentText(name, parts);
-  return kind === "session" ? Promise.try(() => sessionText(name, parts)) : undefined;
+  if (kind === "agent") return agentText(name, deps);
+  return kind === "session" ? Promise.try(() => sessionText(name, deps)) : undefined;
 }
 
 async function agentText(name: string, { inputs }: MentionDeps): Promise<ResourceText> {
@@ -115,8 +115,8 @@ function sessionText(ref: string, { paths: { home, cwd } }: MentionDeps): Resour
 }
 
 /** Refuses what cannot fit the model's window, and what is large unless the user confirms it. */
-async function requireRoom(texts: readonly string[], parts: TurnInputDeps): Promise<void> {
-  const { window = 0, provider, loaded: { config: { agent: { large_input_tokens: limit } } } } = parts;
+async function requireRoom(texts: readonly string[], deps: TurnInputDeps): Promise<void> {
+  const { window = 0, provider, loaded: { config: { agent: { large_input_tokens: limit } } } } = deps;
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   const least = Math.min(...[window, limit].filter((bound) => bound > 0));
   // No script takes more than three tokens for a character.
@@ -124,7 +124,7 @@ async function requireRoom(texts: readonly string[], parts: TurnInputDeps): Prom
   const { roughTokens } = await loadRoughTokens();
   const tokens = texts.reduce((sum, text) => sum + roughTokens(text), 0);
   if (limit > 0 && tokens > limit && !(window > 0 && tokens >= window)) {
-    return await confirmLarge(grouped(tokens), grouped(limit), parts);
+    return await confirmLarge(grouped(tokens), grouped(limit), deps);
   }
   if (!window || tokens < window) return;
   throw new ReasonixError(
@@ -188,4 +188,9 @@ function readOf(path: string): PreparedCall {
     subjects: [],
     runsIn: "main",
   };
+}
+
+/** Reports whether the model reads images, or `vision_model` describes them. */
+export function takesImages({ vision }: ModelInfo, { config }: Pick<LoadedConfig, "config">): boolean {
+  return vision || config.vision_model !== "";
 }

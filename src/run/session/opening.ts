@@ -7,7 +7,7 @@ import type { ToolRegistry } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { Modes } from "../access/gate.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
-import type { RunPlugins } from "../mcp/run_plugins.ts";
+import type { RunPlugins } from "../run_features.ts";
 import type { RunPaths } from "../run_options.ts";
 import { offerLateTools } from "../tools/offered_tools.ts";
 import type { TurnExtensions } from "../turn_extensions.ts";
@@ -32,11 +32,11 @@ interface OpenerDeps extends OpeningDeps {
 }
 
 /** Opens the session at its first call: writes its first events, and notifies the extensions. */
-export function opener(parts: OpenerDeps): () => Promise<void> {
+export function opener(deps: OpenerDeps): () => Promise<void> {
   return lazy(async () => {
-    const { recorder, modes, extensions } = parts;
-    offerLateTools(parts);
-    await recordOpening(recorder, parts);
+    const { recorder, modes, extensions } = deps;
+    offerLateTools(deps);
+    await recordOpening(recorder, deps);
     await modes.open();
     extensions.opened();
   });
@@ -46,19 +46,19 @@ export function opener(parts: OpenerDeps): () => Promise<void> {
  * Records the first events of this process: the head of a new session, or what a crash left open in an old
  * one, and the prefix.
  */
-export async function recordOpening(recorder: Recorder, parts: OpeningDeps): Promise<void> {
-  const { session } = parts;
+export async function recordOpening(recorder: Recorder, deps: OpeningDeps): Promise<void> {
+  const { session } = deps;
   if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);
   for (const event of repair(session.state)) await recorder.record(event);
   for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
-  await parts.plugins?.settle();
-  const reset = await openConversation(recorder, wantedPrefix(parts));
-  if (reset === "model") await recordOtherVendorParts(recorder, parts.provider);
+  await deps.plugins?.settle();
+  const reset = await openConversation(recorder, wantedPrefix(deps));
+  if (reset === "model") await recordOtherVendorParts(recorder, deps.provider);
 }
 
 /** The head of the conversation as this run would begin it. */
-function wantedPrefix(parts: OpeningDeps): WantedPrefix {
-  const { inputs, registry, provider, plugins } = parts;
+function wantedPrefix(deps: OpeningDeps): WantedPrefix {
+  const { inputs, registry, provider, plugins } = deps;
   return {
     system: inputs.system,
     tools: registry.schemas(),

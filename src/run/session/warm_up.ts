@@ -15,7 +15,7 @@ export interface WarmUpDeps {
  * HTTP client, which together take longer than everything else between a message and its request. The request
  * goes nowhere. Nothing of it is kept, so that the real turn takes everything as it is then.
  */
-export async function rehearse({ turn, opening, redact, sink }: WarmUpDeps): Promise<void> {
+export async function warmUpTurn({ turn, opening, redact, sink }: WarmUpDeps): Promise<void> {
   const { provider } = turn;
   if (!provider.rehearse) return;
   const recorder = new Recorder(new MemoryStore(redact));

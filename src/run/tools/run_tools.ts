@@ -3,6 +3,7 @@ import type { Config } from "../../config/mod.ts";
 import type { TurnCheckpoints } from "../../control/mod.ts";
 import { type PreparedCall, textFields } from "../../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../../permission/mod.ts";
+import type { ModelInfo } from "../../provider/mod.ts";
 import { processFlags, type Workspace } from "../../sandbox/mod.ts";
 import {
   loadProcessHost,
@@ -22,11 +23,10 @@ import {
 import { lazy } from "../../util/lazy.ts";
 import { buildGate, Modes } from "../access/gate.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
-import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../images/admission.ts";
-import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
-import type { PluginDeps, QuestionDeps, RunPlugins } from "../mcp/run_plugins.ts";
-import { loadPlugins, type RunBase } from "../run_base.ts";
-import type { AssemblyOptions, CallHost } from "../run_options.ts";
+import { takesImages } from "../context/turn_input.ts";
+import type { RunBase } from "../run_base.ts";
+import type { AdmitImages, BaseFeatures, RunPlugins } from "../run_features.ts";
+import type { CallHost } from "../run_options.ts";
 import type { UserCommandRunner } from "./user_command.ts";
 
 interface ToolHostSources {
@@ -114,8 +114,8 @@ interface ToolDeps extends RunBase {
 }
 
 interface RunTools {
-  /** The tools as the model calls them; `features` answer those about plans, goals and agents. */
-  readonly toolbox: (features: Pick<ToolServices, "plans" | "goals" | "agents">) => Toolbox;
+  /** The tools as the model calls them; `ports` serve those about plans, goals and agents. */
+  readonly toolbox: (ports: Pick<ToolServices, "plans" | "goals" | "agents">) => Toolbox;
   /** Sees to it that no process outlives the run. */
   readonly guard: ProcessGuard | undefined;
   /** The session's list of things to do. */
@@ -146,10 +146,10 @@ interface RunTools {
 export const loadUserCommand = lazy(() => import("./user_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
-function buildTools(parts: ToolDeps): RunTools {
-  const { paths, loaded, scope, session, recorder, registry } = parts;
+function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
+  const { paths, loaded, scope, session, recorder, registry } = deps;
   const { workspace } = scope;
-  const services = buildServices(parts);
+  const services = buildServices(deps);
   const outputDir = `${session.paths.dir}/outputs`;
   const jail = new SandboxSession({
     paths,
@@ -157,15 +157,15 @@ function buildTools(parts: ToolDeps): RunTools {
     workspace,
     unconfined: scope.full,
     forecast: scope.forecast,
-    permissionMode: parts.options.permissionMode,
+    permissionMode: deps.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
     notify: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
-    attended: parts.attended,
-    describes: parts.attended && parts.options.parent === undefined,
+    attended: deps.attended,
+    describes: deps.attended && deps.options.parent === undefined,
   });
-  parts.extensions.add({ onEvent: jail.denialNotice });
+  deps.extensions.add({ onEvent: jail.denialNotice });
   const host = new RunToolHost({
     workspace,
     outputDir,
@@ -173,34 +173,31 @@ function buildTools(parts: ToolDeps): RunTools {
     tell: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
   });
   const { guard } = services.shell ?? {};
-  const lsp = lspDesk({ paths, loaded, scope, recorder, guard, openJail: jail.open });
-  if (lsp.review) parts.extensions.add({ reviewAnswer: lsp.review });
+  const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });
+  if (lsp) deps.extensions.add(lsp);
   const context: SharedContext = {
     cwd: paths.cwd,
     paths: workspace,
     seen: new MemoryFileReadTracker(),
     outputDir,
-    settings: toolSettings(loaded.config, parts),
-    services: { ...services, ...lsp.services },
+    settings: toolSettings(loaded.config, deps),
+    services: { ...services, ...lsp?.services },
   };
-  const { execute } = parts.options.parent?.host ?? host;
+  const { execute } = deps.options.parent?.host ?? host;
   const calls = { registry, jail: jail.current, execute };
   const toolbox = new RegistryToolbox({ ...calls, context });
   return {
-    toolbox: (features) =>
-      withEditChecks(
-        new RegistryToolbox({
-          ...calls,
-          context: { ...context, services: { ...context.services, ...features } },
-        }),
-        lsp.open,
-      ),
+    toolbox(ports) {
+      const services = { ...context.services, ...ports };
+      const plain = new RegistryToolbox({ ...calls, context: { ...context, services } });
+      return lsp?.toolbox(plain) ?? plain;
+    },
     guard: services.shell?.guard,
     todos: services.todos,
-    host: parts.options.parent?.host ?? host,
+    host: deps.options.parent?.host ?? host,
     judgedBy: jail.judgedBy,
     openJail: jail.open,
-    openChecks: async () => await lsp.open?.(),
+    openChecks: async () => await lsp?.warm(),
     preview: (call, signal) => previewOf(call, signal, { jail, toolbox, workspace }),
     sandbox: {
       missing: jail.missing,
@@ -214,7 +211,6 @@ function buildTools(parts: ToolDeps): RunTools {
     shellFolder: () => services.shell?.cwd,
     ended: () => services.ended(),
     async close() {
-      await lsp.close();
       await host.close();
       await services[Symbol.asyncDispose]();
       await jail.close();
@@ -275,7 +271,6 @@ function toolSettings(
   };
 }
 
-/** How images get into the conversation. */
 interface ImageSources {
   /** Looks at the images of a message. */
   readonly admit: AdmitImages;
@@ -292,32 +287,41 @@ interface GuardedTools {
 }
 
 /** Builds the tools, then the gate that judges their calls, which their jail asks. */
-export async function openGuardedTools(parts: RunBase): Promise<GuardedTools> {
-  const { options, scope, recorder, skillRules } = parts;
+export async function openGuardedTools(deps: RunBase, features: BaseFeatures): Promise<GuardedTools> {
+  const { options, scope, recorder, skillRules } = deps;
   const attended = options.approver !== undefined && !options.gate;
-  const { model } = parts.provider;
+  const { model } = deps.provider;
   const textInLines = model.toolMode === "pseudo";
-  const vision = takesImages(model, parts.loaded);
-  const tools = buildTools({ ...parts, vision, textInLines, attended });
-  const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
+  const vision = takesImages(model, deps.loaded);
+  const tools = buildTools({ ...deps, vision, textInLines, attended }, features);
+  const plugins = await features.plugins({ ...deps, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules: skillRules.current });
   tools.judgedBy(gate);
-  await parts.remote?.connect(gate, parts.registry);
-  const images = { vision, admit: imageAdmission(parts) };
-  const toolbox: RunTools["toolbox"] = (features) =>
-    withAdmission(tools.toolbox(features), images.admit, parts.provider);
+  await deps.remote?.connect(gate, deps.registry);
+  const images = { vision, admit: features.images(deps) };
+  const toolbox: RunTools["toolbox"] = (ports) =>
+    withAdmission(tools.toolbox(ports), images.admit, deps.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
 }
 
-async function openPlugins(
-  { waitForPlugins = true }: AssemblyOptions,
-  parts: Omit<PluginDeps, "wait" | "questions"> & QuestionDeps,
-): Promise<RunPlugins | undefined> {
-  const { loaded, provider } = parts;
-  if (loaded.config.plugins.length === 0 || provider.model.toolMode === "none") return undefined;
-  const [{ RunPlugins, serverQuestions }] = await loadPlugins();
-  return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
+/** Tools whose images are looked at before the model gets them, which may be another one by then. */
+export function withAdmission(
+  toolbox: Toolbox,
+  admit: AdmitImages,
+  provider: { readonly model: ModelInfo },
+): Toolbox {
+  return {
+    prepare: (call, signal) => toolbox.prepare(call, signal),
+    async execute(call, signal, progress) {
+      const result = await toolbox.execute(call, signal, progress);
+      if (!result.images?.length) return result;
+      const { images, notes } = await admit(result.images, provider.model, signal);
+      const { images: _given, ...rest } = result;
+      const content = [result.content, ...notes].filter((text) => text !== "").join("\n");
+      return { ...rest, content, ...(images.length > 0 ? { images } : {}) };
+    },
+  };
 }
 
 /** A run as features see it: everything below the turns. */

@@ -15,11 +15,10 @@ export interface UserCommand {
   readonly timeoutSeconds: number;
 }
 
-/** How such a command ended. */
 export interface UserCommandResult {
   readonly outcome: "passed" | "failed" | "timeout";
   readonly exitCode?: number;
-  /** What it printed, bounded, with how it ended where that was not well. */
+  /** The bounded output, with the reason of a failure. */
   readonly text: string;
   readonly durationMs: number;
 }
@@ -53,15 +52,15 @@ function userCommandCall(line: string): PreparedCall {
  */
 export async function refusalOf(
   command: string,
-  { gate, modes }: { readonly gate: Gate; readonly modes: Pick<Modes, "ownCommand"> },
+  { gate, modes }: { readonly gate: Gate; readonly modes: Pick<Modes, "userCommand"> },
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  modes.ownCommand = true;
+  modes.userCommand = true;
   try {
     const decision = await gate.check(userCommandCall(command), signal);
     return decision.decision === "allow" ? undefined : decision.reason ?? "refused by the permission rules";
   } finally {
-    modes.ownCommand = false;
+    modes.userCommand = false;
   }
 }
 

@@ -14,7 +14,7 @@ export async function runWorker(args: readonly string[]): Promise<boolean> {
   return await runWorkerProcess(args, { port, paths });
 }
 
-/** What comes in, without the machinery of streams, which would be a part of the start. */
+/** Reads standard input without streams, which would make the start slower. */
 async function* standardInput(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const buffer = new Uint8Array(64 << 10);
   for (let count; (count = await Deno.stdin.read(buffer)) !== null;) yield buffer.subarray(0, count);

@@ -219,7 +219,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
 
-/** What a reader may be led to; `javascript:`, `data:` and paths of his own machine are not among it. */
+/** Addresses that may become links; `javascript:`, `data:` and local paths may not. */
 const LINK = /^(?:https?|mailto):/i;
 
 const markdown = new Marked({
@@ -361,7 +361,7 @@ interface ExportToFile {
   readonly format?: ExportFormat | undefined;
   /** Writes over a file that is there. */
   readonly force?: boolean;
-  /** What to do when the file is there. */
+  /** The remedy when the file exists. */
   readonly taken: string;
 }
 

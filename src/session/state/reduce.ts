@@ -20,7 +20,7 @@ import {
   type SessionState,
 } from "./state.ts";
 
-/** Where the file has the event that is being applied, and whether its message is left there, too. */
+/** The location of the applied event in the file, and whether its message stays there. */
 interface Filed {
   readonly place: LogOffset;
   readonly later: boolean;
@@ -62,7 +62,7 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
   ] satisfies Event["type"][],
 );
 
-/** Whether an event has texts of which nobody but a rewind needs to know. */
+/** Reports whether an event has long texts that only a rewind needs. */
 function isLarge(event: Event): boolean {
   return event.type === "turn.end" ? event.reason === "done" : LARGE.has(event.type);
 }
@@ -433,7 +433,7 @@ export function repair(state: SessionState): NewEvent[] {
   return events;
 }
 
-/** What the model is told of a task that an agent was working on. */
+/** The message to the model about the interrupted task of an agent. */
 function resumable({ agents }: SessionState, callId: string): string | undefined {
   const its = [...agents.values()].find((agent) => agent.callId === callId);
   return its &&

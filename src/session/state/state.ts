@@ -11,7 +11,7 @@ import {
   type Usage,
 } from "../../core/mod.ts";
 
-/** Where the file of a session has an event: bytes from its beginning, without the line feed. */
+/** The location of an event in the session file: bytes from its beginning, without the line feed. */
 export interface LogOffset {
   readonly seq: number;
   readonly offset: number;
@@ -246,7 +246,7 @@ export type MessageEntry = Message | number;
 class MessageList {
   readonly #nodes: EventNodes;
   #entries: MessageEntry[] = [];
-  /** How many are still in the file, and the first one that may be. */
+  /** Number of messages that are only in the file. */
   #filed = 0;
   #from = 0;
 
@@ -382,7 +382,7 @@ export interface SessionState {
   model: string | undefined;
   /** Name of the provider's entry that has the model. */
   provider: string | undefined;
-  /** How the model calls tools; undefined: as the wire has it. */
+  /** The form of tool calls; undefined: native to the wire. */
   toolMode: string | undefined;
   messages: Message[];
   /** The same messages, for whoever need not have them all read from the file. */
@@ -409,7 +409,7 @@ export interface SessionState {
   durationMs: number;
   /** Agents that have begun to work on a part of the task and are not done, by their identifiers. */
   readonly agents: Map<string, EventOf<"subagent.start">>;
-  /** What a model has said an image shows, by `provider/model` and the hash of the image. */
+  /** Descriptions of images, by `provider/model` and the hash of the image. */
   readonly descriptions: Map<string, string>;
   /** The server's count for the latest request of the conversation. */
   lastUsage: Usage | undefined;

@@ -1,6 +1,6 @@
 import { imageInfo, isAnimated, isWholeJpeg, withoutPngExtras } from "./image_info.ts";
 
-/** What a model takes at most. Facts of a wire: every kind of provider has its own. */
+/** The limits of a model's images, which depend on the kind of provider. */
 export interface ImageLimits {
   /** MIME types. */
   readonly types: readonly string[];
@@ -16,7 +16,7 @@ export interface ImageLimits {
   readonly total: number;
 }
 
-/** What nearly every server takes. */
+/** The limits of nearly every server. */
 export const COMMON_IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   bytes: 5 * 1024 * 1024,
@@ -26,7 +26,7 @@ export const COMMON_IMAGES: ImageLimits = {
   total: 30 * 1024 * 1024,
 };
 
-/** What every kind takes: for images of which nobody knows yet who will look at them. */
+/** The limits of all kinds, for images whose model is not known yet. */
 export const SAFE_IMAGES: ImageLimits = {
   ...COMMON_IMAGES,
   types: ["image/png", "image/jpeg", "image/webp"],

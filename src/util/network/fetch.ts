@@ -96,7 +96,7 @@ export function proxyHint(host: string): LocalizedMessage | undefined {
   return message`${variable} is set: put ${name} into NO_PROXY if it needs no proxy`;
 }
 
-/** How systems say that a name has no address. */
+/** Messages of systems about a name without an address. */
 const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
 
 /** Failures that a repetition cannot change, by what the runtime says, and what can. */

@@ -1,4 +1,4 @@
-import { modelReferences, resolveModel, unattended } from "../../../src/config/mod.ts";
+import { modelReferences, nonInteractive, resolveModel } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -101,7 +101,7 @@ Deno.test("modelReferences lists what --model accepts, the default model of each
 Deno.test("a run that nobody attends takes agent_model, else the default model", async () => {
   await using fixture = configFixture({ "home/config.toml": `default_model = "router/shared"\n${FILE}` });
   const loaded = await fixture.load();
-  assertEquals(unattended(loaded), loaded);
+  assertEquals(nonInteractive(loaded), loaded);
   const other = { ...loaded, config: { ...loaded.config, agent_model: "vendor/big" } };
-  assertEquals(resolveModel(unattended(other).config).model, "big");
+  assertEquals(resolveModel(nonInteractive(other).config).model, "big");
 });

@@ -21,7 +21,7 @@ function person(...answers: (readonly string[] | undefined)[]) {
       },
     },
     texts: () => Promise.resolve(texts),
-    tell: (text) => told.push(text),
+    notify: (text) => told.push(text),
     open: (address) => opened.push(address.href) > 0,
   });
   return { asked, told, opened, elicit };
@@ -116,7 +116,7 @@ Deno.test("nobody is asked where nobody is, and the run says so", async () => {
   const elicit = elicitation({
     asker: undefined,
     texts: () => Promise.resolve(texts),
-    tell: (text) => told.push(text),
+    notify: (text) => told.push(text),
     open: () => false,
   });
   assertEquals(await elicit("docs", form({ name: { type: "string" } }), signal), { action: "cancel" });

@@ -26,7 +26,7 @@ function desk(answers: (string | undefined)[] | undefined, budget = 20_000) {
       },
     },
     texts: () => Promise.resolve(texts),
-    tell: (text) => told.push(text),
+    notify: (text) => told.push(text),
     provider: scriptedProvider([say("Hello"), say("Again"), say("More")], { provider: "mock", id: "one" }),
     budget,
     record: (event) => void events.push(event),
@@ -68,7 +68,7 @@ Deno.test("a yes for the session holds for that server alone", async () => {
 Deno.test("leaving the question, and a run without a person, refuse", async () => {
   await assertRejects(() => desk([undefined]).sample("docs", params, signal), Error, "The user declined");
   const nobody = desk(undefined);
-  await assertRejects(() => nobody.sample("docs", params, signal), Error, "Nobody is there");
+  await assertRejects(() => nobody.sample("docs", params, signal), Error, "No user is available");
   assertStringIncludes(nobody.told[0] ?? "", "this run has no prompt");
   assertEquals(nobody.events, []);
 });

@@ -112,7 +112,7 @@ Deno.test("a call that fails with a status says so, and the next one works", asy
   }
 });
 
-Deno.test("a session that the server has forgotten is begun anew, and the call is made once more", async () => {
+Deno.test("a session that the server has forgotten starts again, and the call is repeated", async () => {
   await using server = startHttpMcpServer({ era: "old" });
   await using mcp = await openMcp([remote(server.url)]);
   assertEquals(await state(mcp), "ready");

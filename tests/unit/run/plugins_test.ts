@@ -114,7 +114,7 @@ for (const era of ["old", "new"] as const) {
     await run.agent.run("go");
     const [asked = "", sampled = ""] = run.results();
     assertStringIncludes(asked, '"action":"cancel"');
-    assertStringIncludes(sampled, "Nobody is there to allow");
+    assertStringIncludes(sampled, "No user is available to allow");
     assertEquals(run.notices().filter((text) => text.includes("this run has no prompt")).length, 2);
   });
 }

@@ -112,6 +112,16 @@ function declares({ args }: Call): Found {
   };
 }
 
+const EACH_LINE = [/^-[A-Za-z]*C/, "-C runs a command for each line"] as const;
+
+/** Options by which builtins start a command, or change which one a name means. */
+const STARTS_COMMAND: Readonly<Record<string, readonly [option: RegExp, reason: string]>> = {
+  jobs: [/^-x$/, "-x runs a command"],
+  hash: [/^-p$/, "-p gives a program another name"],
+  mapfile: EACH_LINE,
+  readarray: EACH_LINE,
+};
+
 /** Grammars of shells, and of the builtins of the one that runs the line. */
 export const SHELLS: Grammars = {
   shell: { read: shell },
@@ -130,26 +140,15 @@ export const SHELLS: Grammars = {
     read: ({ args }) =>
       args.some((word) => /^-[a-z]*l/.test(word)) ? undefined : dynamic("fc runs earlier commands again"),
   },
-  jobs: {
-    read: ({ args }) => args.includes("-x") ? dynamic("jobs -x runs a command") : { readOnly: true },
-  },
-  hash: {
-    read: ({ args }) => args.includes("-p") ? dynamic("hash -p gives a program another name") : undefined,
-  },
-  mapfile: {
-    read: ({ name, args }) =>
-      args.some((word) => /^-[A-Za-z]*C/.test(word))
-        ? dynamic(`${name} -C runs a command for each line`)
-        : { readOnly: args.every((word) => /^(?:-t|[a-z_]\w*)$/.test(word)) },
+  starts: {
+    read: ({ name, args }) => {
+      const [option, reason] = STARTS_COMMAND[name] ?? [];
+      return args.some((word) => option?.test(word)) ? dynamic(`${name} ${reason}`) : undefined;
+    },
   },
   alias: {
     read: ({ name, args }) =>
       args.length > 0 ? dynamic(`${name} changes what later words mean`) : { readOnly: true },
-  },
-  set: {
-    read: ({ args }) => ({
-      readOnly: !args.some((arg) => /^-[A-Za-z]*a|^allexport$/.test(arg) || !isKnown(arg)),
-    }),
   },
   declare: { read: declares },
   su: { read: ({ name }) => dynamic(`${name} runs what it is given as input`) },

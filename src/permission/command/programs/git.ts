@@ -108,7 +108,7 @@ function onlyReads({ sub, args, row, steered }: GitCall): boolean {
   if (sub === "symbolic-ref") return /^(?:(?:-q|--short|--quiet) )*[\w/.]+$/.test(args.join(" "));
   if (typeof row?.readOnly === "object") {
     const { options, operands: allowed, first } = row.readOnly;
-    const read = getopt(args, options);
+    const read = getopt(args, options ?? "");
     // With these the operands are patterns or commits, not names to create.
     const listing = read.options.some(({ name }) =>
       /^(?:list|(?:no-)?merged|contains|points-at)$/.test(name) || (sub === "tag" && name === "l")

@@ -10,7 +10,7 @@ import {
   reads,
 } from "../program.ts";
 import { isOpenFile } from "./code.ts";
-import { type Destruction, type Input, isDiscardDevice, type Supply } from "../types.ts";
+import type { Destruction, FileUse, Input, Supply } from "../types.ts";
 import { ANY, isKnown } from "../../../rule/mod.ts";
 
 /**
@@ -77,15 +77,19 @@ function tar({ name, args }: Call): Found {
   const [first = "", ...rest] = args;
   // Its first word may be a cluster of options without a dash.
   if (/^[A-Za-z]*[IF]/.test(first)) return dynamic(`${name} is handed a command (${first})`);
-  const bundled = /^[tvzjJaf]*t[tvzjJaf]*$|^[xvzjJaf]*(?:x[vzjJaf]*O|O[vzjJaf]*x)[vzjJaf]*$/.test(first);
-  const { options, unknown } = getopt(bundled ? rest : args, TAR_LIST);
+  const { options, unknown } = getopt(/^[A-Za-z]/.test(first) ? [`-${first}`, ...rest] : args, TAR_LIST);
   // A colon in a name means another machine.
   const local = !args.some((word) => word.includes(":"));
   const has = (names: RegExp) => options.some(({ name }) => names.test(name));
   const prints = has(/^(?:t|list)$/) || (has(/^(?:x|extract|get)$/) && has(/^(?:O|to-stdout)$/));
-  if (local && unknown === undefined && (bundled || prints)) return { readOnly: true };
-  const into = args.flatMap((word, i) => /^(?:-C|--directory)$/.test(word) ? [args[i + 1] ?? ""] : []);
-  return { writes: into.map((path) => ({ path: `${path}/${ANY}` })) };
+  const plain = !/^[A-Za-z]/.test(first) || /^(?:[tvzjJaf]+|[xOvzjJaf]+)$/.test(first);
+  if (plain && local && unknown === undefined && prints) return { readOnly: true };
+  return { writes: unpacked(args, /^(?:-C|--directory)$/) };
+}
+
+/** Anything in the directory that follows an option. */
+function unpacked(args: readonly string[], option: RegExp): FileUse[] {
+  return args.flatMap((word, i) => option.test(word) ? [{ path: `${args[i + 1] || ANY}/${ANY}` }] : []);
 }
 
 /** Returns the directories into which a command unpacks an archive, with whatever is in it. */
@@ -196,11 +200,6 @@ function supplied(input: Input): Supply | undefined {
 
 /** Grammars of programs that make, change, copy, remove, pack and find files. */
 export const FILES: Grammars = {
-  tee: {
-    read: ({ args }) => ({
-      readOnly: args.every((word) => /^-[aip]+$/.test(word) || isDiscardDevice(word)),
-    }),
-  },
   rm: { destroys: removal },
   chmod: { destroys: recursiveChange },
   mv: {
@@ -219,31 +218,7 @@ export const FILES: Grammars = {
     destroys: ({ args }) =>
       args.some((arg) => isLong(arg, ["remove-files"])) ? [{ deed: ["deletes"], paths: operands(args) }] : [],
   },
-  unzip: {
-    read: ({ args }) => {
-      const { options, unknown } = getopt(args, "lvtpzZ1qCashm:x: ");
-      const into = args.flatMap((word, i) => word === "-d" ? [args[i + 1] ?? ANY] : []);
-      return {
-        writes: into.map((path) => ({ path: `${path}/${ANY}` })),
-        readOnly: unknown === undefined && options.some((each) => /^[lvtpZ]$/.test(each.name)),
-      };
-    },
-  },
-  gzip: {
-    read: ({ args }) => {
-      const { options, unknown } = getopt(
-        args,
-        "cdlktvqfT:# stdout to-stdout decompress list test keep verbose quiet",
-      );
-      const prints = options.some((each) => /^(?:[clt]|stdout|to-stdout|list|test)$/.test(each.name));
-      return { readOnly: unknown === undefined && prints };
-    },
-  },
-  "7z": {
-    read: ({ args }) => ({
-      readOnly: /^[lt]$/.test(args[0] ?? "") && args.every((word) => !/^-[ow]/.test(word)),
-    }),
-  },
+  unzip: { read: ({ args }) => ({ writes: unpacked(args, /^-d$/) }) },
   find: {
     read: found,
     destroys: (call) =>
@@ -462,10 +437,6 @@ function isPlain(text: string, name: string): boolean {
 /** Options of xxd are whole words, and its second operand is a file it writes. */
 const XXD = /^-(?:a|autoskip|b|bits|C|e|E|EBCDIC|i|include|p|ps|plain|postscript|u|z|[cglson]\d*)$/;
 
-/** Options of openssl that only say what to print and what to read. */
-const OPENSSL =
-  /^(?!-)|^-(?:in|inform|noout|text|subject|issuer|dates|enddate|startdate|fingerprint|serial|pubkey|purpose|checkend|nameopt|ext|hex|r|binary|a|v|sha\d+|md5)$/;
-
 /** Grammars of text tools, build tools, clients of databases, and programs that change the running system. */
 export const TOOLS: Grammars = {
   awk: { read: awk },
@@ -479,21 +450,10 @@ export const TOOLS: Grammars = {
       return { readOnly: args.every(isKnown) && operands.length <= 1 && !/^-./.test(operands[0] ?? "") };
     },
   },
-  printf: { read: ({ args: [format = ""] }) => ({ readOnly: isKnown(format) && !/^-v/.test(format) }) },
-  openssl: {
-    read: ({ args: [sub = "", ...words] }) => ({
-      readOnly: /^(?:x509|dgst|version|ciphers|verify)$/.test(sub) &&
-        words.every((word) => isKnown(word) && OPENSSL.test(word)),
-    }),
-  },
   make: { read: make },
   npm: {
     read: ({ args }) =>
       args.includes("pkg") && args.includes("set") ? { writes: [{ path: "package.json" }] } : undefined,
-  },
-  go: {
-    read: ({ args: [sub, ...names] }) =>
-      sub === "env" ? { readOnly: names.every((name) => /^[A-Z][A-Z0-9_]*$/.test(name)) } : undefined,
   },
   cmake: { read: cmake },
   gcc: {
@@ -507,12 +467,6 @@ export const TOOLS: Grammars = {
   sftp: {
     read: ({ name, input }) =>
       input.kind === "inherited" ? undefined : dynamic(`${name} runs what it is given as input`),
-  },
-  init: {
-    destroys: ({ name, args: [level = "", ...others] }) =>
-      /^[016sS]$/.test(level) && !others.some((arg) => /^(?:--help|--version|-c)$/.test(arg))
-        ? [{ deed: ["stopsComputer", name] }]
-        : [],
   },
   kill: { destroys: ({ args }) => args.slice(1).some((arg) => arg === "-1") ? [{ deed: ["killsOwn"] }] : [] },
 };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { MAX_MESSAGE_BYTES, MessageLines } from "../../../../src/mcp/transport/message_lines.ts";
+import { MAX_MESSAGE_BYTES, MessageLines } from "../../../../src/mcp/transport/stdio.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { SEED } from "../../../support/seed.ts";
 

@@ -1,28 +1,16 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, message, type PreparedCall, ReasonixError, textFields } from "../../core/mod.ts";
-import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../../lsp/mod.ts";
-import type { Jail } from "../../sandbox/mod.ts";
+import { type EditChecks, type LanguageServers, loadLsp, loadNameTools, type Names } from "../../lsp/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
   loadProcesses,
   loadSymbolEdits,
-  type ProcessGuard,
   type ServerProcess,
+  type Tool,
   type ToolResult,
 } from "../../tool/mod.ts";
 import { findProgram } from "../../util/process.ts";
-import { buildWorkspace, type RunScope } from "../access/access_scope.ts";
-import type { RunPaths } from "../run_options.ts";
-
-export interface LspDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly recorder: Recorder;
-  readonly scope: RunScope;
-  readonly guard: ProcessGuard | undefined;
-  readonly openJail: () => Promise<Jail>;
-}
+import { buildWorkspace, type LanguageDeps, type RunPaths, type ScopedDeps } from "../../run/mod.ts";
 
 /** Time that the result of an edit waits for what a language server says of it. */
 const BUDGET_MS = 500;
@@ -34,41 +22,41 @@ export class RunLsp {
   readonly servers: LanguageServers;
   readonly checks: EditChecks;
   readonly names: Names;
-  readonly #parts: LspDeps;
+  readonly #deps: LanguageDeps;
 
   private constructor(
-    parts: LspDeps,
+    deps: LanguageDeps,
     { servers, checks, names }: Pick<RunLsp, "servers" | "checks" | "names">,
   ) {
-    this.#parts = parts;
+    this.#deps = deps;
     this.names = names;
     this.servers = servers;
     this.checks = checks;
   }
 
-  static async open(parts: LspDeps): Promise<RunLsp> {
+  static async open(deps: LanguageDeps): Promise<RunLsp> {
     const { EditChecks, Names } = await loadLsp();
-    const servers = await openLanguageServers(parts);
-    const { cwd } = parts.paths;
+    const servers = await openLanguageServers(deps);
+    const { cwd } = deps.paths;
     const shown = (path: string) => shownIn(cwd, path);
-    return new RunLsp(parts, {
+    return new RunLsp(deps, {
       servers,
       checks: new EditChecks({ servers, budgetMs: BUDGET_MS, shown }),
-      names: new Names({ servers, shown, read: (path) => readText(parts.scope, path) }),
+      names: new Names({ servers, shown, read: (path) => readText(deps.scope, path) }),
     });
   }
 
   /** An edit of these files begins; the paths are as the model wrote them. */
   async before(paths: readonly string[]): Promise<void> {
-    if (!this.#parts.loaded.config.lsp.enabled) return;
-    const { workspace } = this.#parts.scope;
+    if (!this.#deps.loaded.config.lsp.enabled) return;
+    const { workspace } = this.#deps.scope;
     const real = await Promise.all(paths.map((path) => workspace.write(path).catch(() => undefined)));
     this.checks.before(real.filter((path) => path !== undefined));
   }
 
-  /** What the result of an edit should say of new errors. */
+  /** Returns the text about new errors for the result of an edit. */
   async after(changes: readonly FileChange[], signal: AbortSignal): Promise<string | undefined> {
-    if (!this.#parts.loaded.config.lsp.enabled) return undefined;
+    if (!this.#deps.loaded.config.lsp.enabled) return undefined;
     const files = changes.flatMap(({ path, from, change }) => [
       ...(from === undefined ? [] : [{ path: from, change: "deleted" } as const]),
       { path, change: change === "deleted" || change === "created" ? change : "changed" } as const,
@@ -81,7 +69,7 @@ export class RunLsp {
     { tool, args }: Pick<PreparedCall, "tool" | "args">,
     signal: AbortSignal,
   ): Promise<{ readonly patch: string } | { readonly problem: string }> {
-    const { cwd } = this.#parts.paths;
+    const { cwd } = this.#deps.paths;
     try {
       const place = { path: String(args.path), symbol: String(args.symbol) };
       const line = args.line === undefined ? undefined : Number(args.line);
@@ -110,7 +98,10 @@ function shownIn(cwd: string, path: string): string {
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** A source file as far as the run may read it. */
-async function readText({ workspace }: RunScope, path: string): Promise<{ path: string; text: string }> {
+async function readText(
+  { workspace }: LanguageDeps["scope"],
+  path: string,
+): Promise<{ path: string; text: string }> {
   const real = await workspace.read(path);
   const info = await Deno.stat(real).catch(() => undefined);
   if (workspace.hidden(real) || !info?.isFile || info.size > MAX_BYTES) {
@@ -127,15 +118,15 @@ async function readText({ workspace }: RunScope, path: string): Promise<{ path: 
  * The servers of the configuration, none started. Programs in directories that can be written to do not
  * count.
  */
-async function openLanguageServers(parts: LspDeps): Promise<LanguageServers> {
-  const { paths, loaded: { config }, scope, recorder } = parts;
+async function openLanguageServers(deps: LanguageDeps): Promise<LanguageServers> {
+  const { paths, loaded: { config }, scope, recorder } = deps;
   const { LanguageServers, serverSpecs } = await loadLsp();
   return new LanguageServers({
     specs: serverSpecs(config.lsp.servers),
     cwd: scope.rooted.roots.find((root) => paths.cwd.startsWith(`${root}/`)) ?? paths.cwd,
     userHome: paths.env("HOME"),
     find: programFinder(paths, scope.rooted.roots),
-    spawn: (server, argv, env) => startJailed(parts, server, { argv, env }),
+    spawn: (server, argv, env) => startJailed(deps, server, { argv, env }),
     givenUp(server, why) {
       const text = message`The language server ${server} is not started again: ${why}`;
       void recorder.record({ type: "notice", level: "warning", code: "lsp", ...textFields(text) });
@@ -149,6 +140,16 @@ function programFinder(
   roots: readonly string[],
 ): (name: string) => string | undefined {
   return (name) => findProgram(name, env("PATH") ?? "", [cwd, ...roots]);
+}
+
+/** The tools about names: all of them, or `delete_symbol` where a language server is installed. */
+export async function languageTools({ paths, loaded }: ScopedDeps): Promise<readonly Tool[]> {
+  if (loaded.config.lsp.tools) {
+    const [{ NAME_TOOLS }, { SYMBOL_EDITS }] = await Promise.all([loadNameTools(), loadSymbolEdits()]);
+    return [...NAME_TOOLS, ...SYMBOL_EDITS];
+  }
+  const rows = await languageServerRows(paths, loaded);
+  return rows.some(({ program }) => program !== undefined) ? [(await loadSymbolEdits()).DELETE_SYMBOL] : [];
 }
 
 /** A known language server, and its program where that is installed. */
@@ -172,7 +173,7 @@ export async function languageServerRows(
 }
 
 async function startJailed(
-  { paths, scope, guard, openJail }: LspDeps,
+  { paths, scope, guard, openJail }: LanguageDeps,
   { name, root }: { readonly name: string; readonly root: string },
   { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {

@@ -2,8 +2,8 @@ import { listServers, type LoadedConfig, type PluginEntry, type ServerRow } from
 import { ReasonixError } from "../../core/mod.ts";
 import type { McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
 import { openServices } from "../../tool/mod.ts";
-import type { RunPaths } from "../run_options.ts";
-import { openServers, workspaceRoot } from "./run_plugins.ts";
+import type { RunPaths } from "../../run/mod.ts";
+import { openServers, workspaceRoot } from "./run_servers.ts";
 
 export interface ServerWork {
   readonly paths: RunPaths;
@@ -30,7 +30,7 @@ export async function withServers<T>(
       roots: () => [workspaceRoot(paths.cwd)],
       elicit: () => Promise.resolve({ action: "cancel" }),
       ...(loaded.config.tools.mcp_sampling_tokens > 0
-        ? { sample: () => Promise.reject(new ReasonixError("Nobody is there to allow it")) }
+        ? { sample: () => Promise.reject(new ReasonixError("No user is available to allow it")) }
         : {}),
     },
   }, onChange);

@@ -13,40 +13,62 @@ import type { ModelInfo, Provider } from "../../provider/mod.ts";
 import { descriptionKey } from "../../session/mod.ts";
 import { COMMON_IMAGES, fitImage, type ImageLimits, SAFE_IMAGES } from "../../util/image/fit_image.ts";
 import { grouped } from "../../view/mod.ts";
-import { providerOf } from "../provider.ts";
+import { type AdmitImages, type AdmittedImages, providerOf } from "../../run/mod.ts";
 import prompt from "./describe.md" with { type: "text" };
 
-/** Images that may enter the conversation, and what is said of them and of the others. */
-export interface Admitted {
-  readonly images: readonly ImagePart[];
-  /** For the model, one line or block for each image of which there is something to say. */
-  readonly notes: readonly string[];
-}
-
-/** What comes of one image; without an image it is left out. */
+/** One image as the model gets it; without `image` it is left out. */
 interface Outcome {
   readonly image?: ImagePart;
   readonly note?: string;
+}
+
+/** Admits the images of a run one after the other, since calls that run together fill the same request. */
+export function imageAdmission(deps: AdmissionDeps): AdmitImages {
+  const { recorder } = deps;
+  let last: Promise<unknown> = Promise.resolve();
+  /** Admitted, and not yet in a message. */
+  const waiting = new Set<ImagePart>();
+  let watches = false;
+  const watch = () => {
+    if (watches) return;
+    watches = true;
+    recorder.subscribe((event) => {
+      if (event.type === "turn.end") waiting.clear();
+      if (event.type !== "tool.end" && event.type !== "message.user") return;
+      for (const image of event.images ?? []) waiting.delete(image);
+    });
+  };
+  return async (images, model, signal) => {
+    if (images.length === 0) return { images, notes: [] };
+    watch();
+    const admitted = last.then(async () => {
+      const result = await new ImageIntake(deps, model, [...waiting]).admit(images, signal);
+      for (const image of result.images) waiting.add(image);
+      return result;
+    });
+    last = admitted.catch(() => {});
+    return await admitted;
+  };
 }
 
 /**
  * Takes images into a conversation: makes them fit what the model takes, has them described for a model that
  * takes none, and says what was left out and why.
  */
-export class ImageIntake {
-  readonly #parts: AdmissionDeps;
+class ImageIntake {
+  readonly #deps: AdmissionDeps;
   readonly #limits: ImageLimits;
   readonly #describer: ImageDescriber | undefined;
   #count: number;
   #total: number;
 
   /** `waiting`: images that are not in the conversation yet, and will be. */
-  constructor(parts: AdmissionDeps, model: ModelInfo, waiting: readonly ImagePart[]) {
-    this.#parts = parts;
-    const blind = !model.vision && parts.loaded.config.vision_model !== "";
+  constructor(deps: AdmissionDeps, model: ModelInfo, waiting: readonly ImagePart[]) {
+    this.#deps = deps;
+    const blind = !model.vision && deps.loaded.config.vision_model !== "";
     this.#limits = model.vision ? model.images ?? COMMON_IMAGES : SAFE_IMAGES;
-    this.#describer = blind ? new ImageDescriber(parts) : undefined;
-    const sent = parts.recorder.messages.flatMap((message) =>
+    this.#describer = blind ? new ImageDescriber(deps) : undefined;
+    const sent = deps.recorder.messages.flatMap((message) =>
       message.role === "assistant" ? [] : message.images ?? []
     );
     const earlier = [...sent, ...waiting];
@@ -55,7 +77,7 @@ export class ImageIntake {
   }
 
   /** Never rejects. What was stopped by the signal is left undescribed. */
-  async admit(given: readonly ImagePart[], signal: AbortSignal): Promise<Admitted> {
+  async admit(given: readonly ImagePart[], signal: AbortSignal): Promise<AdmittedImages> {
     const images: ImagePart[] = [];
     const notes: string[] = [];
     for (const [index, each] of given.entries()) {
@@ -102,7 +124,7 @@ export class ImageIntake {
 
   async #leftOut(number: string, problem: string): Promise<Outcome> {
     const text = message`${named(number)} was not attached: ${problem}`;
-    await this.#parts.recorder.record({
+    await this.#deps.recorder.record({
       type: "notice",
       level: "warning",
       code: "image",
@@ -120,7 +142,7 @@ function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-export interface AdmissionDeps {
+interface AdmissionDeps {
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
 }
@@ -135,13 +157,13 @@ interface Heard {
 const MAX_TOKENS = 4_000;
 
 /** Has images described by `vision_model`: each once in a session, and what it costs is counted there. */
-export class ImageDescriber {
-  readonly #parts: AdmissionDeps;
+class ImageDescriber {
+  readonly #deps: AdmissionDeps;
   readonly #reference: string;
 
-  constructor(parts: AdmissionDeps) {
-    this.#parts = parts;
-    this.#reference = parts.loaded.config.vision_model;
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps;
+    this.#reference = deps.loaded.config.vision_model;
   }
 
   /**
@@ -154,7 +176,7 @@ export class ImageDescriber {
       if (signal.aborted) return " was not described: the turn was stopped";
       const problem = errorMessage(error);
       const text = message`${named(number)} could not be described by ${this.#reference}: ${problem}`;
-      await this.#parts.recorder.record({
+      await this.#deps.recorder.record({
         type: "notice",
         level: "warning",
         code: "image",
@@ -165,7 +187,7 @@ export class ImageDescriber {
   }
 
   async #described(image: ImagePart, number: string, signal: AbortSignal): Promise<string> {
-    const { recorder, loaded } = this.#parts;
+    const { recorder, loaded } = this.#deps;
     const { entry, model } = resolveModel(loaded.config, this.#reference);
     const name = `${entry.name}/${model}`;
     const hash = await sha256(Uint8Array.fromBase64(image.data));

@@ -6,7 +6,7 @@ import {
   lookUpSecret,
   userConfigFile,
 } from "../../config/mod.ts";
-import { appendIfChanged, changeTools, type Recorder } from "../../control/mod.ts";
+import { appendIfChanged, changeTools } from "../../control/mod.ts";
 import { errorMessage, message, type NewEvent, textFields } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import {
@@ -23,35 +23,26 @@ import {
   type ServerChange,
   serverSpecs,
 } from "../../mcp/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
 import { matchPattern, RuleSet, toPattern } from "../../rule/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
-import type { Asker, ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { openInBrowser } from "../../util/network/browser.ts";
 import { after } from "../../util/timer.ts";
-import { configuredRules } from "../access/gate.ts";
-import { secretsOf } from "../access/access_scope.ts";
-import type { RunPaths } from "../run_options.ts";
-import type { RemotePlugins } from "./remote_plugins.ts";
+import {
+  configuredRules,
+  type PluginDeps as RunPluginDeps,
+  type RunPlugins as RunPluginsPort,
+  secretsOf,
+} from "../../run/mod.ts";
 
 /** Answers to what servers ask in a run. */
-export interface RunQuestions extends McpQuestions {
+interface RunQuestions extends McpQuestions {
   /** Says that a tool is believed for this session only: why, or what could be written. */
   readonly notSaved: (tool: string, server: string, why: string) => Promise<string>;
 }
 
-export interface PluginDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly recorder: Recorder;
-  readonly registry: ToolRegistry;
-  readonly guard: ProcessGuard | undefined;
+interface PluginDeps extends RunPluginDeps {
   readonly questions: RunQuestions;
-  /** Those that the model's provider speaks to. */
-  readonly remote?: RemotePlugins | undefined;
-  /** False: nothing is waited for, and servers start soon by themselves. */
-  readonly wait: boolean;
 }
 
 /** Time after which a front end that waits for nobody has drawn itself. */
@@ -115,9 +106,9 @@ export function workspaceRoot(cwd: string): McpRoot {
 }
 
 /** The plugins of a run: when they start, and when what they offer reaches the model. */
-export class RunPlugins {
+export class RunPlugins implements RunPluginsPort {
   readonly servers: McpServers;
-  readonly #parts: PluginDeps;
+  readonly #deps: PluginDeps;
   /** Changes that came before there was a session to record them in. */
   #early: NewEvent[] | undefined = [];
   /** Tools may be others than the model was told: at once, or with the next turn. */
@@ -126,8 +117,8 @@ export class RunPlugins {
   /** The first request has gone out. */
   #isUnderWay = false;
 
-  private constructor(parts: PluginDeps, servers: McpServers) {
-    this.#parts = parts;
+  private constructor(deps: PluginDeps, servers: McpServers) {
+    this.#deps = deps;
     this.servers = servers;
   }
 
@@ -138,7 +129,7 @@ export class RunPlugins {
 
   /** Writes into the user's configuration that a tool is believed to be read-only, or says why not. */
   readonly saveTrust = async (tool: string): Promise<void> => {
-    const { paths, loaded, recorder, questions: { notSaved } } = this.#parts;
+    const { paths, loaded, recorder, questions: { notSaved } } = this.#deps;
     const offer = this.servers.offers().find(({ name }) => name === tool);
     if (!offer) return;
     const { server, info: { name } } = offer;
@@ -156,13 +147,14 @@ export class RunPlugins {
   };
 
   /** Offers what is known of the configured servers. Nothing is started. */
-  static async open(parts: PluginDeps): Promise<RunPlugins> {
+  static async open(run: RunPluginDeps): Promise<RunPlugins> {
+    const deps = { ...run, questions: serverQuestions(run) };
     const plugins: RunPlugins = new RunPlugins(
-      parts,
-      await openServers(parts, (change) => plugins.#changed(change)),
+      deps,
+      await openServers(deps, (change) => plugins.#changed(change)),
     );
-    parts.registry.setPluginTools(plugins.servers.tools());
-    if (!parts.wait) after(SOON_MS, () => plugins.warm());
+    deps.registry.setPluginTools(plugins.servers.tools());
+    if (run.options.waitForPlugins === false) after(SOON_MS, () => plugins.warm());
     return plugins;
   }
 
@@ -171,20 +163,20 @@ export class RunPlugins {
    * long as the configuration says.
    */
   async settle(): Promise<void> {
-    const { recorder, registry, loaded: { config }, wait } = this.#parts;
+    const { recorder, registry, loaded: { config }, options: { waitForPlugins = true } } = this.#deps;
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const event of early) await recorder.record(event);
     const met = this.servers.unknown();
     const seconds = config.tools.mcp_startup_wait_seconds;
-    if (wait && met.length > 0 && seconds > 0) await this.#await(met, seconds);
+    if (waitForPlugins && met.length > 0 && seconds > 0) await this.#await(met, seconds);
     // What has come by now is no change of what the model was told.
     if (this.#late !== undefined) registry.setPluginTools(this.servers.tools());
     this.#late = undefined;
   }
 
   async #await(met: ReturnType<McpServers["unknown"]>, seconds: number): Promise<void> {
-    const { recorder } = this.#parts;
+    const { recorder } = this.#deps;
     const names = met.map(({ spec }) => spec.name);
     await recorder.record({
       type: "notice",
@@ -215,7 +207,7 @@ export class RunPlugins {
     if (this.#isUnderWay && !this.#warmed) this.warm();
     this.#isUnderWay = true;
     if (this.#late === "step") await this.#apply();
-    await this.#parts.remote?.judge();
+    await this.#deps.remote?.judge();
   }
 
   /** Before a turn: so do lists that changed. */
@@ -224,8 +216,10 @@ export class RunPlugins {
   }
 
   /** Reads what the user names as `@server:uri`; undefined for other words with a colon. */
-  resourceReader(desk: ContentIntake): (server: string, uri: string) => Promise<AttachedContent> | undefined {
-    return (server, uri) => this.servers.has(server) ? this.servers.read(server, uri, desk) : undefined;
+  resourceReader(
+    handler: ContentIntake,
+  ): (server: string, uri: string) => Promise<AttachedContent> | undefined {
+    return (server, uri) => this.servers.has(server) ? this.servers.read(server, uri, handler) : undefined;
   }
 
   async close(): Promise<void> {
@@ -233,7 +227,7 @@ export class RunPlugins {
   }
 
   async #apply(): Promise<void> {
-    const { registry, recorder } = this.#parts;
+    const { registry, recorder } = this.#deps;
     this.#late = undefined;
     registry.setPluginTools(this.servers.tools());
     await changeTools(recorder, registry.schemas());
@@ -253,35 +247,27 @@ export class RunPlugins {
       ...(durationMs === undefined ? {} : { durationMs }),
     };
     if (this.#early) this.#early.push(event);
-    else void this.#parts.recorder.record(event);
+    else void this.#deps.recorder.record(event);
   }
 }
 
-export interface QuestionDeps {
-  readonly paths: RunPaths;
-  readonly loaded: LoadedConfig;
-  readonly recorder: Recorder;
-  readonly provider: Provider;
-  readonly asker: Asker | undefined;
-}
-
-/** What the servers of a run may ask: its directory, the person, and the session's model. */
-export function serverQuestions({ paths, loaded, recorder, provider, asker }: QuestionDeps): RunQuestions {
+/** Answers questions of servers: the directory of the run, the person, and the session's model. */
+function serverQuestions({ paths, loaded, recorder, provider, asker }: RunPluginDeps): RunQuestions {
   const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
-  const desk = {
+  const handler = {
     asker,
     texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
-    tell: (text: string, level: "info" | "warning" = "warning") =>
+    notify: (text: string, level: "info" | "warning" = "warning") =>
       void recorder.record({ type: "notice", level, code: "mcp", text }),
     open: (address: URL) => openInBrowser(address, [paths.cwd]),
   };
-  const elicit = lazy(async () => (await loadElicitation()).elicitation(desk));
+  const elicit = lazy(async () => (await loadElicitation()).elicitation(handler));
   const sampling = lazy(async () => {
     const { Sampling } = await loadSampling();
-    return new Sampling({ ...desk, provider, budget, record: (event) => recorder.record(event) });
+    return new Sampling({ ...handler, provider, budget, record: (event) => recorder.record(event) });
   });
   return {
-    notSaved: async (...facts) => (await desk.texts()).trustNotSaved(...facts),
+    notSaved: async (...facts) => (await handler.texts()).trustNotSaved(...facts),
     roots: () => [workspaceRoot(paths.cwd)],
     elicit: async (...question) => await (await elicit())(...question),
     ...(budget > 0 ? { sample: async (...question) => await (await sampling()).sample(...question) } : {}),

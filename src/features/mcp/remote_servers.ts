@@ -5,7 +5,7 @@ import type { Gate, PermissionGate } from "../../permission/mod.ts";
 import { APPROVED, type Provider, type RemoteServer, type RemoteServers } from "../../provider/mod.ts";
 import type { Tool, ToolRegistry } from "../../tool/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import type { Remark } from "../access/access_scope.ts";
+import type { RemotePlugins as RemotePluginsPort, Warning } from "../../run/mod.ts";
 
 type RunGate = Gate & Partial<PermissionGate>;
 
@@ -16,7 +16,7 @@ const ANY_TOOL = "any-tool-that-is-not-named-7f3c";
  * The MCP servers that the model's provider speaks to. Nothing of them runs here; what may be called without
  * asking is judged by the gate, before each request, since rules and modes change.
  */
-export class RemotePlugins implements RemoteServers {
+export class RemotePlugins implements RemoteServers, RemotePluginsPort {
   readonly toolName = toolName;
   readonly #entries: readonly PluginEntry[];
   readonly #config: Config;
@@ -85,8 +85,8 @@ export class RemotePlugins implements RemoteServers {
     if (JSON.stringify(judged) !== JSON.stringify(this.#servers)) this.#servers = judged;
   }
 
-  /** What people have to know of them with this model. */
-  remarks({ model, remoteMode }: Provider): readonly Remark[] {
+  /** Warnings about servers that this model cannot or may not use. */
+  warnings({ model, remoteMode }: Provider): readonly Warning[] {
     const id = `${model.provider}/${model.id}`;
     const mode = (model.toolMode ?? "official") === "official" ? remoteMode : undefined;
     return this.#servers.flatMap((server) => {
@@ -183,7 +183,7 @@ function offers({ enabledTools, disabledTools }: RemoteServer, tool: string): bo
     ((enabledTools.length === 0 || enabledTools.includes(tool)) && !disabledTools.includes(tool));
 }
 
-function unavailable({ name }: RemoteServer, model: string): Remark {
+function unavailable({ name }: RemoteServer, model: string): Warning {
   return {
     ...textFields(
       message`The MCP server ${name} is not available: the model's provider is to speak to it, which ${model} cannot; use a model of kind anthropic or responses, or take transport = "provider" out`,
@@ -191,14 +191,14 @@ function unavailable({ name }: RemoteServer, model: string): Remark {
   };
 }
 
-function withheld({ name }: RemoteServer, provider: string): Remark {
+function withheld({ name }: RemoteServer, provider: string): Warning {
   return {
     text: `The MCP server ${name} is not offered to the provider ${provider}: it is yours, and the address ` +
       "of that provider is the project's; name the provider in your own file if it may have the token",
   };
 }
 
-function unasked({ name }: RemoteServer, model: string): Remark {
+function unasked({ name }: RemoteServer, model: string): Warning {
   const rule = `${namePrefix(name)}*`;
   return {
     ...textFields(
@@ -207,7 +207,7 @@ function unasked({ name }: RemoteServer, model: string): Remark {
   };
 }
 
-function unsentHeaders({ name, headers }: RemoteServer): readonly Remark[] {
+function unsentHeaders({ name, headers }: RemoteServer): readonly Warning[] {
   const others = Object.keys(headers).filter((header) => header.toLowerCase() !== "authorization");
   if (others.length === 0) return [];
   const list = others.join(", ");

@@ -1,11 +1,12 @@
-import { imageAdmission, withAdmission } from "../../../src/run/images/admission.ts";
-import { Recorder } from "../../../src/control/mod.ts";
-import { MemoryStore } from "../../../src/control/memory_store.ts";
-import type { ImagePart } from "../../../src/core/mod.ts";
-import type { ModelInfo } from "../../../src/provider/mod.ts";
-import { COMMON_IMAGES } from "../../../src/util/image/fit_image.ts";
-import { gif, makeImage, paddedPng } from "../../support/images.ts";
-import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { imageAdmission } from "../../../../src/features/images/image_intake.ts";
+import { withAdmission } from "../../../../src/run/tools/run_tools.ts";
+import { Recorder } from "../../../../src/control/mod.ts";
+import { MemoryStore } from "../../../../src/control/memory_store.ts";
+import type { ImagePart } from "../../../../src/core/mod.ts";
+import type { ModelInfo } from "../../../../src/provider/mod.ts";
+import { COMMON_IMAGES } from "../../../../src/util/image/fit_image.ts";
+import { gif, makeImage, paddedPng } from "../../../support/images.ts";
+import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 
 const signal = new AbortController().signal;
 

@@ -1,0 +1,93 @@
+import type { Toolbox } from "../agent/mod.ts";
+import type { LoadedConfig } from "../config/mod.ts";
+import type { Recorder } from "../control/mod.ts";
+import type { ImagePart } from "../core/mod.ts";
+import type { AttachedContent, ContentIntake, McpServers } from "../mcp/mod.ts";
+import type { Gate, GateOptions, PermissionGate } from "../permission/mod.ts";
+import type { ModelInfo, Provider, RemoteServers } from "../provider/mod.ts";
+import type { Jail } from "../sandbox/mod.ts";
+import type { Asker, ProcessGuard, Tool, ToolRegistry, ToolServices } from "../tool/mod.ts";
+import type { RunScope, Warning } from "./access/access_scope.ts";
+import type { AssemblyOptions, RunPaths } from "./run_options.ts";
+import type { TurnExtension } from "./turn_extensions.ts";
+
+/** Makes images fit the model that will read them, and describes or leaves out the others. */
+export type AdmitImages = (
+  images: readonly ImagePart[],
+  model: ModelInfo,
+  signal: AbortSignal,
+) => Promise<AdmittedImages>;
+
+export interface AdmittedImages {
+  readonly images: readonly ImagePart[];
+  /** For the model, one line or block for each image that needs one. */
+  readonly notes: readonly string[];
+}
+
+/** The MCP servers that the model's provider calls. */
+export interface RemotePlugins {
+  /** The servers that one provider may be told of, tokens included. */
+  servedBy(provider: string): RemoteServers;
+  warnings(provider: Provider): readonly Warning[];
+  /** Connects the gate, which decides about their calls. */
+  connect(gate: Gate & Partial<PermissionGate>, registry: ToolRegistry): Promise<void>;
+  /** Updates the tools that need no approval. */
+  judge(): Promise<void>;
+}
+
+/** The MCP servers that a run starts. */
+export interface RunPlugins extends Required<Pick<GateOptions, "trustedReadOnly" | "saveTrust">> {
+  readonly servers: McpServers;
+  /** Waits for servers that no run has met yet, before the first request of a session. */
+  settle(): Promise<void>;
+  /** Starts all servers while the model is thinking. */
+  warm(): void;
+  beforeTurn(): Promise<void>;
+  betweenSteps(): Promise<void>;
+  /** Returns a reader of `@server:uri`, which returns undefined for other words with a colon. */
+  resourceReader(
+    intake: ContentIntake,
+  ): (server: string, uri: string) => Promise<AttachedContent> | undefined;
+  close(): Promise<void>;
+}
+
+/** Language servers, which check edits. */
+export interface LanguageSupport extends Pick<TurnExtension, "reviewAnswer" | "close"> {
+  /** The service of the tools about names. */
+  readonly services: Pick<ToolServices, "names">;
+  /** Adds the errors that edits cause to their results. */
+  toolbox(toolbox: Toolbox): Toolbox;
+  /** Loads what checks the first edit. */
+  warm(): Promise<unknown>;
+}
+
+export interface ScopedDeps {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly scope: RunScope;
+}
+
+export interface LanguageDeps extends ScopedDeps {
+  readonly recorder: Recorder;
+  readonly guard: ProcessGuard | undefined;
+  readonly openJail: () => Promise<Jail>;
+}
+
+export interface PluginDeps extends Omit<ScopedDeps, "scope"> {
+  readonly options: Pick<AssemblyOptions, "waitForPlugins">;
+  readonly recorder: Recorder;
+  readonly provider: Provider;
+  readonly registry: ToolRegistry;
+  readonly asker: Asker | undefined;
+  readonly guard: ProcessGuard | undefined;
+  readonly remote: RemotePlugins | undefined;
+}
+
+/** The features that act below the turns. Each member is cheap where the configuration does not use it. */
+export interface BaseFeatures {
+  remotePlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined>;
+  plugins(deps: PluginDeps): Promise<RunPlugins | undefined>;
+  languageTools(deps: ScopedDeps): Promise<readonly Tool[]>;
+  languageSupport(deps: LanguageDeps): LanguageSupport | undefined;
+  images(deps: Pick<LanguageDeps, "loaded" | "recorder">): AdmitImages;
+}
