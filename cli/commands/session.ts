@@ -53,7 +53,7 @@ import { fitDisplay } from "../../src/util/display_width.ts";
 import { oneLine, printableJson } from "../../src/util/terminal_text.ts";
 import { attachments, userText } from "../../src/util/user_text.ts";
 import { VERSION } from "../../src/util/version.ts";
-import { grouped, moneyFigure, palette, tokenFigures, wantsColour } from "../../src/view/mod.ts";
+import { grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
 
 const SESSION = argument("Id, part of an id, title, or file", "session", "sessions");
 const LATEST = [optional(SESSION)];
@@ -194,7 +194,7 @@ async function search(this: CliContext, flags: ListFlags, ...words: string[]): P
     ...(flags.all ? {} : { project: projectDir(home, cwd) }),
   });
   if (flags.json) return printJson(this, hits);
-  const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
+  const { bold } = palette(wantsColor(this.process.env, Deno.stdout.isTerminal()));
   const mark = (text: string) => highlighted(text, words, bold);
   if (hits.length > 0) {
     this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark, width)).join("\n")));

@@ -1,5 +1,5 @@
 import type { PrinterOptions } from "../../src/frontend/mod.ts";
-import { roughWidth, wantsColour } from "../../src/view/mod.ts";
+import { roughWidth, wantsColor } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
 
 type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit" | "width">;
@@ -10,8 +10,8 @@ export function displayOf(context: CliContext, noColor = false): Display {
   const isDumb = env.TERM === "dumb";
   const [out, err] = [Deno.stdout.isTerminal(), Deno.stderr.isTerminal()];
   return {
-    color: !noColor && wantsColour(env, err),
-    outColor: !noColor && wantsColour(env, out),
+    color: !noColor && wantsColor(env, err),
+    outColor: !noColor && wantsColor(env, out),
     terminal: out && !isDumb,
     live: err && !isDumb,
     columns,

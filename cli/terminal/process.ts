@@ -1,4 +1,4 @@
-import { palette, roughWidth, wantsColour, wrapText } from "../../src/view/mod.ts";
+import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { errorMessage, EXIT, formatLocation, ReasonixError } from "../../src/core/mod.ts";
 
@@ -57,7 +57,7 @@ const ERROR = "error: ";
 /** A safe text for standard error, broken between words for the terminal, the word "error:" in red. */
 function complaint(text: string): string {
   const isTerminal = Deno.stderr.isTerminal();
-  const { bad } = palette(!Deno.args.includes("--no-color") && wantsColour(lazyEnv(), isTerminal));
+  const { bad } = palette(!Deno.args.includes("--no-color") && wantsColor(lazyEnv(), isTerminal));
   const columns = isTerminal ? Deno.consoleSize().columns || 80 : Infinity;
   return terminalSafe(text).split("\n").map((line) => {
     const indent = line.startsWith(ERROR) ? " ".repeat(ERROR.length) : /^ */.exec(line)?.[0] ?? "";

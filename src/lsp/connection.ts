@@ -7,9 +7,9 @@ import { after, unlessAborted } from "../util/timer.ts";
 /** Receives requests and notifications of a server. */
 interface ServerListener {
   notified(method: string, params: unknown): void;
-  /** The result of a request of the server; undefined: there is no such method. */
+  /** Returns the result of a request of the server; undefined: there is no such method. */
   asked(method: string, params: unknown): unknown;
-  /** The server is gone, once. */
+  /** The server has ended; called once. */
   ended(why: string): void;
 }
 
@@ -31,7 +31,7 @@ export class ServerRefusal extends ReasonixError {
 /** Time for the last output of a server that has ended to be taken in. */
 const DRAIN_MS = 200;
 const METHOD_NOT_FOUND = -32601;
-/** The last words of a server on standard error that are kept. */
+/** Characters of standard error that are kept for the reason of an end. */
 const MAX_LOG_CHARS = 4_000;
 /** Bytes that may wait for a server that does not read. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -89,7 +89,6 @@ export class LspConnection {
     }
   }
 
-  /** Ends the process with all it started; what is waiting is rejected. */
   async end(why = "it was stopped"): Promise<void> {
     this.#lost(why);
     void this.#writer.abort().catch(() => {});
@@ -186,11 +185,11 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /** Bytes of one message that are taken in. The longest that servers send are lists of a whole workspace. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
-/** A header is two short lines; so much without its end is no protocol. */
+/** A header is two short lines; this much without an end is another protocol. */
 const MAX_HEADER_BYTES = 8 * 1024;
 const HEADER_END = "\r\n\r\n";
 
-/** The stream is not what a language server writes, so that nothing after it can be found. */
+/** The stream is not that of a language server, so that nothing after it can be read. */
 class FramingError extends Error {}
 
 /** A message with the header that the base protocol asks for (LSP specification, "Base Protocol"). */

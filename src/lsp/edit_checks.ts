@@ -4,7 +4,6 @@ import { after, unlessAborted } from "../util/timer.ts";
 import type { LanguageServer, LanguageServers, RunningServer } from "./language_servers.ts";
 import { LineMap } from "./positions.ts";
 
-/** One file that an edit changed. */
 export interface EditedFile {
   readonly path: string;
   readonly change: "created" | "changed" | "deleted";
@@ -20,13 +19,11 @@ export interface EditCheckOptions {
   readonly shown: (path: string) => string;
 }
 
-/** An edited file. */
 interface Watched {
-  /** Goes up with every edit, so that a check of an earlier one is not reported any more. */
+  /** Counts edits, so that a check of an earlier one is not reported any more. */
   edit: number;
-  /** Its checks that are not done. */
   waiting: number;
-  /** The text before the edits that nothing was heard of yet; undefined: there was no file. */
+  /** The text before the edits that have no report yet; undefined: there was no file. */
   before: string | undefined;
   /** The findings of the server in that text, if it was asked already. */
   findings: Findings | undefined;
@@ -40,11 +37,11 @@ interface Job {
 }
 
 const LIMIT_MS = 60_000;
-/** Without an earlier look at the file: time for the server to say what was wrong before. */
+/** Without findings from before the edit: time for the server to report those. */
 const BASELINE_MS = 30_000;
 const MAX_LINES = 10;
 const MAX_MESSAGE_CHARS = 300;
-/** Larger files are no source that anybody wrote. */
+/** Larger files are not source written by hand. */
 const MAX_BYTES = 1024 * 1024;
 const MAX_FILES = 20;
 
@@ -64,7 +61,7 @@ export class EditChecks {
     this.#options = options;
   }
 
-  /** An edit of these files begins: what they hold is what its errors are compared with. */
+  /** Reads these files before an edit, to compare the errors of its result with theirs. */
   before(paths: readonly string[]): void {
     for (const path of paths.slice(0, MAX_FILES)) {
       if (!this.#options.servers.match(path)) continue;
@@ -82,13 +79,13 @@ export class EditChecks {
    * Undefined: nothing to say. Rejects only when the signal is aborted.
    */
   async after(files: readonly EditedFile[], signal: AbortSignal): Promise<string | undefined> {
-    const told = files.slice(0, MAX_FILES);
-    const checks = told.flatMap((file) => this.#begin(file, told) ?? []);
+    const checked = files.slice(0, MAX_FILES);
+    const checks = checked.flatMap((file) => this.#begin(file, checked) ?? []);
     if (checks.length === 0) return undefined;
     // A server that is behind already would only be waited for in vain.
     const waited = Promise.all(checks.filter(({ behind }) => !behind).map(({ done }) => done));
     await this.#atMost(this.#options.budgetMs, waited, signal);
-    return report("New errors after this edit", this.#take(told.map(({ path }) => path)));
+    return report("New errors after this edit", this.#take(checked.map(({ path }) => path)));
   }
 
   /**
@@ -149,7 +146,7 @@ export class EditChecks {
     file.waiting += 1;
     const done = queue.tail.then(async () => {
       const running = await server.running();
-      tellAll(running, together);
+      sendAll(running, together);
       if (text === undefined) {
         running.close(path);
         this.#files.delete(path);
@@ -209,8 +206,8 @@ function report(title: string, lines: readonly string[]): string | undefined {
   return [`${title}:`, ...lines.slice(0, MAX_LINES), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
 }
 
-/** Reports all files of an edit to a server, so that none is checked against an older state of another. */
-function tellAll(running: RunningServer, files: readonly EditedFile[]): void {
+/** Sends all files of an edit to a server, so that none is checked against an older state of another. */
+function sendAll(running: RunningServer, files: readonly EditedFile[]): void {
   running.changed(files);
   const { opened } = running;
   for (const { path } of files.filter((file) => opened.includes(file.path))) {
@@ -220,7 +217,7 @@ function tellAll(running: RunningServer, files: readonly EditedFile[]): void {
   }
 }
 
-/** The text of a source file as servers read it; undefined where there is none, or none of a usual size. */
+/** Returns the text of a source file; undefined where there is none, or one of unusual size. */
 function readSource(path: string): string | undefined {
   try {
     const { isFile, size } = Deno.statSync(path);
@@ -231,7 +228,6 @@ function readSource(path: string): string | undefined {
   }
 }
 
-/** The findings of a server in a text of a file. */
 interface Findings {
   readonly text: string;
   readonly errors: readonly Diagnostic[];
@@ -239,7 +235,7 @@ interface Findings {
 
 const ERROR = 1;
 
-/** The errors among the findings of a server, without those that no edit can mend. */
+/** The errors among the findings of a server, without those that no edit can fix. */
 function errorsOf(found: readonly Diagnostic[], ignored: readonly string[]): readonly Diagnostic[] {
   return found.filter(({ severity = ERROR, code }) =>
     severity === ERROR && !ignored.includes(typeof code === "object" ? "" : String(code))
@@ -268,7 +264,7 @@ function newErrors(before: Findings, after: Findings): readonly Diagnostic[] {
   return rest.filter((error) => !take(keyOf(error)));
 }
 
-/** The errors on lines that differ, for when it is not known what was there before. */
+/** The errors on lines that differ, for when the findings from before are not known. */
 function errorsInChange(before: string, after: Findings): readonly Diagnostic[] {
   const back = lineShift(after.text, before);
   return after.errors.filter(({ range }) => back(range.start.line) === undefined);

@@ -17,9 +17,8 @@ import { languageOf, type ServerSpec } from "./server_specs.ts";
 
 export interface LspOptions {
   readonly specs: readonly ServerSpec[];
-  /** The directory that the run works in. */
   readonly cwd: string;
-  /** The user's home, which is no project of theirs. */
+  /** The user's home, which is not a project. */
   readonly userHome?: string | undefined;
   /** Finds an installed program; undefined: there is none. */
   readonly find: (program: string) => string | undefined;
@@ -28,7 +27,7 @@ export interface LspOptions {
   readonly idleMs?: number;
 }
 
-/** A server that would serve a file, and the project that it would serve it in. */
+/** A server for a file, and the project that it serves it in. */
 export interface Match {
   readonly spec: ServerSpec;
   readonly program: string;
@@ -39,18 +38,18 @@ const IDLE_MS = 5 * 60_000;
 /** Servers that run at the same time; they are large. */
 const MAX_RUNNING = 4;
 
-/** The language servers of a session: one per project and language, none before it is needed. */
+/** The language servers of a session: one per project and language, started when needed. */
 export class LanguageServers {
   readonly #options: LspOptions;
   readonly #programs = new Map<string, string | undefined>();
-  /** The one used last at the end. */
+  /** The most recently used one is the last. */
   readonly #servers = new Map<string, LanguageServer>();
 
   constructor(options: LspOptions) {
     this.#options = options;
   }
 
-  /** Looks for a server for a file, an absolute path; nothing is started. */
+  /** Returns the server for an absolute path; starts nothing. */
   match(path: string): Match | undefined {
     for (const spec of this.#options.specs) {
       if (languageOf(spec, path) === undefined) continue;
@@ -61,7 +60,7 @@ export class LanguageServers {
     return undefined;
   }
 
-  /** The server for a file, not necessarily running; undefined: there is none, or it is left alone. */
+  /** Returns the server for a file, running or not; undefined: there is none, or it was lost too often. */
   serverFor(path: string): LanguageServer | undefined {
     const match = this.match(path);
     if (!match) return undefined;
@@ -78,7 +77,7 @@ export class LanguageServers {
     return server.isUsable ? server : undefined;
   }
 
-  /** The servers that were asked for so far. */
+  /** The servers that were requested so far. */
   get known(): readonly LanguageServer[] {
     return [...this.#servers.values()];
   }
@@ -129,16 +128,15 @@ interface ServerDeps {
   readonly spec: ServerSpec;
   /** Full path of its program. */
   readonly program: string;
-  /** The project that it serves. */
   readonly root: string;
   readonly spawn: StartProcess;
-  /** Hears once, for the user, that the server is not started any more. */
+  /** Called once when the server is not started any more; the reason is for the user. */
   readonly givenUp: (server: string, why: string) => void;
   /** Time without a request after which its process is ended. */
   readonly idleMs: number;
 }
 
-/** Starts a process in the jail for language servers. Rejects with a ReasonixError that says why not. */
+/** Starts a process in the jail for language servers. Rejects with a ReasonixError that has the reason. */
 type StartProcess = (
   server: { readonly name: string; readonly root: string },
   argv: readonly string[],
@@ -148,7 +146,7 @@ type StartProcess = (
 /** Losses and failed starts of a server in one session. */
 const MAX_LOSSES = 3;
 
-/** A language server of a project: started when it is needed, ended when it is not. */
+/** A language server of a project: starts when it is needed, ends when it is idle. */
 export class LanguageServer {
   readonly spec: ServerSpec;
   readonly root: string;
@@ -166,12 +164,12 @@ export class LanguageServer {
     this.#parts = parts;
   }
 
-  /** False: it was lost too often, and is left alone. */
+  /** False: it was lost too often and is not started again. */
   get isUsable(): boolean {
     return !this.#closed && this.#losses < MAX_LOSSES;
   }
 
-  /** The server, running and initialized. Rejects with a ReasonixError that says why there is none. */
+  /** Returns the server, initialized. Rejects with a ReasonixError that has the reason. */
   async running(): Promise<RunningServer> {
     if (!this.isUsable) {
       throw new ReasonixError(`The language server ${this.spec.name} is not started again: ${this.#why}`);
@@ -239,20 +237,19 @@ interface OpenDocument {
 
 const START_MS = 30_000;
 const PULL = "textDocument/diagnostic";
-/** Files that a server keeps in memory for us; the one that was not used for longest is closed. */
+/** Files that a server keeps in memory; the least recently used one is closed. */
 const MAX_OPEN = 40;
-/** ServerCancelled, ContentModified: the server asks for patience. */
+/** ServerCancelled, ContentModified: the server asks for the request again. */
 const AGAIN: readonly number[] = [-32802, -32801];
 const AGAIN_MS = 200;
 const CHANGED = { created: 1, changed: 2, deleted: 3 } as const;
 
-/** A language server that has been initialized: one life of one process. */
 export class RunningServer {
   readonly connection: LspConnection;
   readonly #spec: ServerSpec;
   readonly #published = new PublishedDiagnostics();
   readonly #registered = new Set<string>();
-  /** By path, the one used last at the end. */
+  /** By path; the most recently used one is the last. */
   readonly #open = new Map<string, OpenDocument>();
   capabilities: ServerCapabilities = {};
 
@@ -318,7 +315,6 @@ export class RunningServer {
     return version;
   }
 
-  /** Files whose text the server has. */
   get opened(): readonly string[] {
     return [...this.#open.keys()];
   }
@@ -328,7 +324,6 @@ export class RunningServer {
     this.connection.notify("textDocument/didClose", { textDocument: { uri: fileUri(path) } });
   }
 
-  /** Notifies the server of files that changed on the disk. */
   changed(files: readonly { readonly path: string; readonly change: keyof typeof CHANGED }[]): void {
     const changes = files.map(({ path, change }) => ({ uri: fileUri(path), type: CHANGED[change] }));
     this.connection.notify("workspace/didChangeWatchedFiles", { changes });
@@ -358,7 +353,7 @@ export class RunningServer {
     return isRecord(report) && report.kind === "full" ? diagnosticsIn(report.items) : undefined;
   }
 
-  /** A request that is made again while the server says that it is not ready for it. */
+  /** Repeats a request while the server reports that it is not ready for it. */
   async patiently(
     method: string,
     params: unknown,
@@ -377,14 +372,13 @@ export class RunningServer {
   }
 }
 
-/** Servers publish in parts (syntax first, types later): so long after the last part it is whole. */
+/** Servers publish in parts (syntax first, types later): this long after the last one all are there. */
 const QUIET_MS = 80;
-/** More are of no use; a misbehaving server must not fill the memory. */
+/** A misbehaving server must not fill the memory. */
 const MAX_ITEMS = 1_000;
 
 type Receive = (items: readonly Diagnostic[], version: number | undefined) => void;
 
-/** Waits for the diagnostics that a server publishes. */
 class PublishedDiagnostics {
   readonly #waiting = new Map<string, Set<Receive>>();
 
@@ -432,7 +426,7 @@ class PublishedDiagnostics {
   }
 }
 
-/** The well-formed ones of a list of a server. */
+/** Returns the well-formed diagnostics of a list of a server. */
 function diagnosticsIn(value: unknown): readonly Diagnostic[] {
   if (!Array.isArray(value)) return [];
   return value.slice(0, MAX_ITEMS).filter(isDiagnostic);
@@ -472,7 +466,7 @@ const CAPABILITIES: ClientCapabilities = {
   },
 };
 
-/** The first request. There is no process id: in the jail a server would see none by it, and end. */
+/** Parameters of the first request. Without a process id: in the jail it would name no process. */
 function initializeParams(spec: ServerSpec, root: string): InitializeParams {
   return {
     processId: null,
@@ -491,7 +485,7 @@ function folderOf(root: string): { uri: string; name: string } {
   return { uri: fileUri(root), name: root.slice(root.lastIndexOf("/") + 1) };
 }
 
-/** The answer to a request of a server; undefined: there is no such method. */
+/** Answers a request of a server; undefined: there is no such method. */
 function answerServer(
   { spec, root }: { readonly spec: ServerSpec; readonly root: string },
   method: string,
@@ -518,7 +512,7 @@ function answerServer(
   }
 }
 
-/** A section of the settings, such as `python.analysis`, or that part of one: `analysis` of `python`. */
+/** Returns a section of the settings, such as `python.analysis`, or that part of one. */
 function settingsOf({ settings }: ServerSpec, section: unknown): unknown {
   if (typeof section !== "string") return settings;
   if (Object.hasOwn(settings, section)) return settings[section];
@@ -527,7 +521,7 @@ function settingsOf({ settings }: ServerSpec, section: unknown): unknown {
   return Object.fromEntries(parts.map(([name, value]) => [name.slice(section.length + 1), value]));
 }
 
-/** The methods that a server registers late, among those that are asked about here. */
+/** Returns the methods that a server registers late, among those that are used here. */
 function registeredMethods(method: string, params: unknown): readonly string[] {
   if (method !== "client/registerCapability" || !isRecord(params)) return [];
   const { registrations } = params;

@@ -1,4 +1,4 @@
-/** Language servers: what they say of edits, and what they know of names. Loaded with the first edit. */
+/** Language servers: checks of edits, and answers about symbols. Loaded with the first edit. */
 import { lazy } from "../util/lazy.ts";
 
 export type { EditChecks } from "./edit_checks.ts";
@@ -13,5 +13,4 @@ export const loadLsp = lazy(async () => ({
   ...await import("./names.ts"),
 }));
 
-/** The tools that ask language servers about names. */
 export const loadNameTools = lazy(() => import("./tools.ts"));

@@ -32,7 +32,6 @@ const MAX_SYMBOLS = 200;
 const MAX_HOVER_CHARS = 4_000;
 const MAX_LINE_CHARS = 160;
 
-/** Asks the language server of each file. */
 export class Names implements NamePort {
   readonly #options: NamesOptions;
 
@@ -59,7 +58,7 @@ export class Names implements NamePort {
     return text.length > MAX_HOVER_CHARS ? `${text.slice(0, MAX_HOVER_CHARS).toWellFormed()}…` : text;
   }
 
-  /** The symbols of a file, or with a query those of its project that are like it. */
+  /** Lists the symbols of a file, or with a query the similar ones of its project. */
   async symbols(path: string, query: string | undefined, signal: AbortSignal): Promise<string> {
     const { running, file } = await this.#open(path);
     const limits = { timeoutMs: TIMEOUT_MS, signal };
@@ -77,7 +76,7 @@ export class Names implements NamePort {
     return listed(symbolLines(recordsIn(found), ""), "The file has no symbols", MAX_SYMBOLS);
   }
 
-  /** Every file as it would be with another name; nothing is written. */
+  /** Returns every file with the new name; writes nothing. */
   async rename(place: SymbolPosition, newName: string, signal: AbortSignal): Promise<ChangedFile[]> {
     const { running } = await this.#open(place.path);
     await this.#refresh(running);
@@ -98,7 +97,7 @@ export class Names implements NamePort {
     });
   }
 
-  /** The file without the definition of a symbol, its comment and its decorators; nothing is written. */
+  /** Returns the file without the definition of a symbol, its comment and decorators; writes nothing. */
   async remove(
     { path, symbol, line }: Omit<SymbolPosition, "line"> & { readonly line: number | undefined },
     signal: AbortSignal,
@@ -153,7 +152,7 @@ export class Names implements NamePort {
     return { running, file };
   }
 
-  /** Files that the server has in memory may have changed on the disk since. */
+  /** Refreshes files that the server has in memory and that may have changed on the disk. */
   async #refresh(running: RunningServer): Promise<void> {
     for (const path of running.opened) {
       const file = await this.#options.read(path).catch(() => undefined);
@@ -229,7 +228,7 @@ function symbolLines(symbols: readonly Record<string, unknown>[], indent: string
   });
 }
 
-/** The whole ranges of the symbols of a file with a name, or with a path of names from the outside in. */
+/** The whole ranges of the symbols of a file with a name, or with a dotted path of names. */
 function symbolsNamed(symbols: readonly Record<string, unknown>[], names: readonly string[]): Range[] {
   const [first, ...more] = names;
   return symbols.flatMap(({ name, range, location, children }) => {

@@ -1,7 +1,7 @@
 import type { Position, PositionEncodingKind, Range, TextEdit } from "vscode-languageserver-protocol";
 import { ReasonixError } from "../core/mod.ts";
 
-/** The lines of a text, and the way from the positions of a server to indexes and back. */
+/** The lines of a text, with conversions between positions of a server and indexes. */
 export class LineMap {
   readonly text: string;
   readonly #encoding: PositionEncodingKind;
@@ -32,7 +32,7 @@ export class LineMap {
     return start === undefined ? this.text.length : start + this.#unitsOf(this.line(line), character);
   }
 
-  /** The position that means a column of a line, both in UTF-16 units from 0. */
+  /** Returns the position of a column of a line, both in UTF-16 units from 0. */
   positionOf(line: number, column: number): Position {
     const before = this.line(line).slice(0, column);
     return { line, character: this.#lengthOf(before) };
@@ -48,7 +48,7 @@ export class LineMap {
     return this.text.slice(this.indexOf(start), this.indexOf(end));
   }
 
-  /** The text after edits that do not overlap, as servers give them. Throws a ReasonixError where they do. */
+  /** Applies edits that do not overlap. Throws a ReasonixError where they do. */
   edited(edits: readonly TextEdit[]): string {
     const places = edits.map(({ range, newText }) => ({
       from: this.indexOf(range.start),
@@ -75,7 +75,7 @@ export class LineMap {
     }
   }
 
-  /** The UTF-16 units of a line that so many units of the server's encoding take. */
+  /** Returns the UTF-16 units of a line before a character in the server's encoding. */
   #unitsOf(line: string, character: number): number {
     if (this.#encoding === "utf-16") return Math.min(Math.max(character, 0), line.length);
     let [units, at] = [0, 0];
@@ -114,7 +114,7 @@ export function placeOfSymbol(lines: LineMap, line: number, symbol: string): Pos
   );
 }
 
-/** Of a dotted name the last part is meant. A whole word goes before a part of one. */
+/** Of a dotted name the last part counts. A whole word comes before a part of one. */
 function columnOfWord(line: string, symbol: string): number | undefined {
   const last = Math.max(symbol.lastIndexOf("."), symbol.lastIndexOf(":")) + 1;
   for (let at = line.indexOf(symbol); at >= 0; at = line.indexOf(symbol, at + 1)) {
@@ -132,7 +132,7 @@ export function fileUri(path: string): string {
   return `file://${encoded.startsWith("/") ? "" : "/"}${encoded}`;
 }
 
-/** The file that an address names; undefined for any other address. Servers encode names in several ways. */
+/** Returns the file of a `file:` address, in any encoding of servers; undefined for any other address. */
 export function pathOfUri(uri: string): string | undefined {
   const encoded = /^file:\/\/(?:localhost)?(\/.*)$/.exec(uri)?.[1];
   if (encoded === undefined) return undefined;

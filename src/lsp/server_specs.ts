@@ -1,6 +1,6 @@
 import type { Config } from "../config/mod.ts";
 
-/** The way one kind of language server is found, started and set up. */
+/** How one kind of language server is found, started and configured. */
 export interface ServerSpec {
   readonly name: string;
   /** Names of its program; the first that is installed counts. */
@@ -9,12 +9,12 @@ export interface ServerSpec {
   readonly env: Readonly<Record<string, string>>;
   /** Language identifiers of the protocol by the ends of file names, without the dot. */
   readonly languages: Readonly<Record<string, string>>;
-  /** Files that make a directory a project of it; none: every directory is. */
+  /** Files that mark the root directory of a project; none: every directory is one. */
   readonly markers: readonly string[];
   /** `initializationOptions`, and the settings that it requests, by their section. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Codes of errors that no edit can mend, such as packages that were not fetched. */
+  /** Codes of errors that no edit can fix, such as packages that were not fetched. */
   readonly ignored: readonly string[];
 }
 
@@ -37,10 +37,10 @@ const DENO_SETTINGS = {
   suggest: { imports: { autoDiscover: false, hosts: {} } },
 };
 
-/** A name that is imported is renamed where it is defined, too, not only in the importing file. */
+/** Renames an imported name where it is defined, too, not only in the importing file. */
 const RENAMING = { preferences: { useAliasesForRenames: false } };
 
-/** Nothing of the project is built or run for its sake: no build scripts, no macros that are programs. */
+/** Builds and runs nothing of the project: no build scripts, no procedural macros. */
 const RUST_SETTINGS = {
   cargo: { buildScripts: { enable: false }, extraEnv: { CARGO_NET_OFFLINE: "true" } },
   procMacro: { enable: false },
@@ -129,7 +129,7 @@ const SPECS: readonly ServerSpec[] = [
 
 type ServerEntry = Config["lsp"]["servers"][string];
 
-/** The known servers as `[lsp.servers]` changes them, with those that only it has. */
+/** The known servers with the changes and additions of `[lsp.servers]`. */
 export function serverSpecs(servers: Config["lsp"]["servers"]): readonly ServerSpec[] {
   const known = SPECS.map((spec) => {
     const entry = Object.hasOwn(servers, spec.name) ? servers[spec.name] : undefined;

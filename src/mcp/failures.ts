@@ -133,7 +133,7 @@ function httpProblem(chain: readonly Error[], context: FailureContext): Problem 
 const checkUrl = () => message`check the url of the server; many end with /mcp`;
 
 function unauthorized(spec: McpServerSpec): Problem {
-  if (spec.headersHelper !== "") {
+  if (spec.headers_helper !== "") {
     return [
       message`it refuses the headers that headers_helper printed (401)`,
       message`check the output of the helper`,

@@ -4,35 +4,17 @@ import { BUILTINS } from "../tool/mod.ts";
 import { canonicalJson } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-export interface McpServerSpec {
-  readonly name: string;
+/** One MCP server as a run uses it: its entry, with an absolute `cwd`, and derived facts. */
+export interface McpServerSpec extends Omit<PluginEntry, "type"> {
   readonly type: "stdio" | "http" | "sse";
-  readonly transport: "direct" | "provider";
-  readonly enabled: boolean;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  /** Absolute. */
-  readonly cwd: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Command line whose output is a JSON object of further headers; empty: none. */
-  readonly headersHelper: string;
-  readonly oauth: PluginEntry["oauth"];
   readonly startupMs: number;
   /** Time limit of a call of a tool, by its raw name; undefined: none. */
   readonly callMs: (tool: string) => number | undefined;
   /** Reports whether a tool is offered, by its raw name. */
   readonly offers: (tool: string) => boolean;
   /** Short names of tools, by raw name. */
-  readonly aliases: ReadonlyMap<string, string>;
-  /** Short names that cannot be used. */
-  readonly badAliases: readonly string[];
-  /** Keys of the configuration about single tools, with their raw names. */
-  readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
-  /** Raw names of tools that only read, as the user says. */
-  readonly trustedReadOnly: readonly string[];
-  /** The same of tools by the names that the model calls them by. */
+  readonly shortNames: ReadonlyMap<string, string>;
+  /** Full names of tools that the user trusts to be read-only. */
   readonly trustedNames: readonly string[];
   /** Identifies what is started; the same for the same server in another project. */
   readonly definition: string;
@@ -56,46 +38,25 @@ function serverSpec(
   { cwd, callSeconds, trustedNames = [] }: SpecContext,
 ): McpServerSpec {
   const type = entry.type === "streamable-http" ? "http" : entry.type;
-  const { command = "", args = [], env = {}, url = "", headers = {} } = entry;
-  const directory = !entry.cwd ? cwd : isAbsolute(entry.cwd) ? entry.cwd : `${cwd}/${entry.cwd}`;
+  const { name, command, args, env, url, headers, enabled_tools: enabled, disabled_tools: disabled } = entry;
+  const directory = entry.cwd === "" ? cwd : isAbsolute(entry.cwd) ? entry.cwd : `${cwd}/${entry.cwd}`;
   const seconds = (tool: string) =>
     entry.tool_timeout_seconds[tool] || entry.call_timeout_seconds || callSeconds;
-  const enabled = new Set(entry.enabled_tools);
-  const disabled = new Set(entry.disabled_tools);
   // Values of secrets decide nothing about what a server offers, and change often.
   const started = type === "stdio"
     ? { command, args, cwd: directory, env: Object.keys(env).sort() }
     : { url, headers: Object.keys(headers).sort() };
+  const aliases = Object.entries(entry.aliases).filter(([alias]) => isAlias(alias));
   return {
-    name: entry.name,
+    ...entry,
     type,
-    transport: entry.transport,
-    enabled: entry.enabled,
-    command,
-    args,
-    env,
     cwd: directory,
-    url,
-    headers,
-    headersHelper: entry.headers_helper ?? "",
-    oauth: entry.oauth,
     startupMs: entry.startup_timeout_seconds * 1000,
     callMs: (tool) => seconds(tool) > 0 ? seconds(tool) * 1000 : undefined,
-    offers: (tool) => (enabled.size === 0 || enabled.has(tool)) && !disabled.has(tool),
-    aliases: new Map(
-      Object.entries(entry.aliases).flatMap(([alias, tool]) => isAlias(alias) ? [[tool, alias]] : []),
-    ),
-    badAliases: Object.keys(entry.aliases).filter((alias) => !isAlias(alias)),
-    named: [
-      ["enabled_tools", entry.enabled_tools],
-      ["disabled_tools", entry.disabled_tools],
-      ["aliases", Object.values(entry.aliases)],
-      ["trusted_read_only_tools", entry.trusted_read_only_tools],
-      ["tool_timeout_seconds", Object.keys(entry.tool_timeout_seconds)],
-    ],
-    trustedReadOnly: entry.trusted_read_only_tools,
-    trustedNames: trustedNames.filter((name) => name.startsWith(namePrefix(entry.name))),
-    definition: canonicalJson([entry.name, type, started]),
+    offers: (tool) => (enabled.length === 0 || enabled.includes(tool)) && !disabled.includes(tool),
+    shortNames: new Map(aliases.map(([alias, tool]) => [tool, alias])),
+    trustedNames: trustedNames.filter((full) => full.startsWith(namePrefix(name))),
+    definition: canonicalJson([name, type, started]),
   };
 }
 
@@ -106,17 +67,24 @@ function isAlias(name: string): boolean {
 
 /** Reports names of the configuration for which the server has no tool: a tool may be on by mistake. */
 export function misnamedTools(
-  { named, badAliases }: McpServerSpec,
+  entry: McpServerSpec,
   tools: readonly { readonly name: string }[],
 ): string[] {
   const names = tools.map(({ name }) => name);
-  const aliases = badAliases.map((alias) =>
+  const given = {
+    enabled_tools: entry.enabled_tools,
+    disabled_tools: entry.disabled_tools,
+    aliases: Object.values(entry.aliases),
+    trusted_read_only_tools: entry.trusted_read_only_tools,
+    tool_timeout_seconds: Object.keys(entry.tool_timeout_seconds),
+  };
+  const aliases = Object.keys(entry.aliases).filter((alias) => !isAlias(alias)).map((alias) =>
     `aliases has ${JSON.stringify(alias)}, which is a built-in tool or no name: letters, digits, _ and -`
   );
   return [
     ...aliases,
-    ...named.flatMap(([key, given]) =>
-      given.filter((name) => !names.includes(name)).map((name) => {
+    ...Object.entries(given).flatMap(([key, tools]) =>
+      tools.filter((name) => !names.includes(name)).map((name) => {
         const near = suggestNames(name, names, 1)[0];
         return `${key} names ${name}, which it does not offer${
           near === undefined ? "" : `; did you mean ${near}?`

@@ -150,7 +150,7 @@ export class McpServers {
       listing.tools.filter(({ name }) => spec.offers(name)).map((info): OfferedTool => {
         const name = toolName(spec.name, info.name, taken);
         taken.add(name);
-        return { server: spec.name, info, name, alias: spec.aliases.get(info.name) };
+        return { server: spec.name, info, name, alias: spec.shortNames.get(info.name) };
       })
     );
   }

@@ -20,7 +20,7 @@ export function remoteTool(
   },
 ): Tool {
   const { spec } = server;
-  const isConfigured = spec.trustedReadOnly.includes(info.name) || spec.trustedNames.includes(name);
+  const isConfigured = spec.trusted_read_only_tools.includes(info.name) || spec.trustedNames.includes(name);
   return {
     name,
     ...(alias === undefined ? {} : { alias }),

@@ -2,7 +2,7 @@ import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, listModels } from "./create_provider.ts";
 import { ProviderFailure } from "./errors.ts";
 
-/** The reason an endpoint cannot be used as it is set up. */
+/** The reason why an endpoint cannot be used. */
 export interface CheckFailure {
   /** False when no server answered at all. */
   readonly reached: boolean;
@@ -11,9 +11,8 @@ export interface CheckFailure {
   readonly message: string;
 }
 
-/** The outcome of trying an endpoint. */
 export interface ProviderCheck {
-  /** Models that it lists; undefined when it has no list. */
+  /** Undefined when it has no list. */
   readonly models?: readonly string[];
   readonly failure?: CheckFailure;
 }
@@ -74,7 +73,7 @@ function failureOf(error: ReasonixError): CheckFailure {
   return { reached: kind !== "connection", auth: kind === "auth", message: error.message };
 }
 
-/** Statuses by which a server says that it has no such page; a page that is no list says so, too. */
+/** Statuses of a server without such a page. */
 const NO_PAGE: readonly (number | undefined)[] = [404, 405, 501];
 
 function lacksList({ cause }: ReasonixError): boolean {

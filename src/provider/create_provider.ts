@@ -11,26 +11,21 @@ import type { Fetch } from "../util/network/fetch.ts";
 
 export interface CreateOptions {
   readonly entry: ProviderEntry;
-  /** Identifier of one of the entry's models. */
   readonly model: string;
-  /** Value of the variable named by `api_key_env`. */
   readonly apiKey?: string;
-  /** Version of the program, sent as user agent. */
   readonly version: string;
-  /** Overrides the effort of the entry. */
   readonly effort?: string;
-  /** Reasonix home, where tables of models lie that were fetched. */
+  /** Reasonix home, which holds the tables of models that the user fetched. */
   readonly home?: string;
   /** MCP servers that the model's server is to call, where it can. */
   readonly remote?: RemoteServers | undefined;
   /** Values that differ between runs, by name (`workspace`, `home`, …); cassettes hold `{{name}}` instead. */
   readonly values?: Readonly<Record<string, string>>;
   readonly deps?: Partial<ProviderDeps>;
-  /** Kinds beside those of the program, by the name that an entry has under `kind`. */
+  /** Kinds in addition to those of the program, by the value of `kind` in an entry. */
   readonly kinds?: Readonly<Record<string, () => Promise<ProviderKind>>>;
-  /** Gets each reply word for word, as far as it has come; where the wire can, it comes in one piece then. */
+  /** Gets the raw body of each reply as it grows. Replies do not stream then, where the wire allows that. */
   readonly onReply?: (body: string) => void;
-  /** Writes a cassette of everything the provider says. */
   readonly record?: Omit<RecordOptions, "values" | "clock">;
 }
 
@@ -47,7 +42,7 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
   return await recordTo(provider, { ...options.record, values, clock: deps.clock });
 }
 
-/** Reports the body of each reply whenever more of it has come; where the wire can, replies do not stream. */
+/** Reports the raw body of each reply as it grows, and turns off streaming where the wire allows that. */
 function capturing(
   options: KindOptions,
   { streamField }: ProviderKind,
@@ -75,7 +70,6 @@ function capturing(
   return { ...options, entry: streamField ? whole : entry, deps: { ...deps, fetch } };
 }
 
-/** Wraps a provider whose model is to call tools in another way than the wire has it. */
 async function inToolMode(provider: Provider, { tool_mode, compat }: ProviderEntry): Promise<Provider> {
   const mode = tool_mode ?? "official";
   if (mode === "official" && !compat.text_calls) return provider;
@@ -83,7 +77,6 @@ async function inToolMode(provider: Provider, { tool_mode, compat }: ProviderEnt
   return withTextTools(provider, mode === "official" ? "official with text" : mode);
 }
 
-/** Wraps a provider so that a cassette of everything it says is written, line by line as replies end. */
 async function recordTo(provider: Provider, options: RecordOptions): Promise<Provider> {
   const { recordProvider } = await import("./cassette/record.ts");
   return await recordProvider(provider, options);
@@ -108,7 +101,7 @@ async function resolve(options: CreateOptions): Promise<KindOptions> {
   const [{ fetch, apiKey }, model] = await Promise.all([connect(entry, given), modelInfo(options)]);
   const level = model.effort?.level;
   const settled = withModelSettings(entry, options.model);
-  // Calls that are text, or none, go through nobody's server.
+  // Calls as text do not go through the model's server.
   const remote = (settled.tool_mode ?? "official") === "official" ? options.remote : undefined;
   return {
     entry: settled,

@@ -19,7 +19,7 @@ export class ProviderFailure extends Error {
   readonly error: ProviderError;
   /** True when the same request may succeed a moment later. */
   readonly retryable: boolean;
-  /** Attempts that are worth making, the first included, where more cannot help. */
+  /** Attempts in all, the first included, where more cannot help. */
   readonly maxAttempts: number;
 
   constructor(error: ProviderError, retryable: boolean, maxAttempts = Infinity) {
@@ -30,7 +30,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** A failure as the error that calls outside of conversations reject with. */
+/** The error of a request outside of a conversation. */
 export function errorOf(failure: ProviderFailure): ReasonixError {
   return new ReasonixError(messageOf(failure.error), { exit: "provider", cause: failure });
 }
@@ -48,35 +48,31 @@ export function messageOf({ message, localized }: ProviderError): Text {
   return localized ?? message;
 }
 
-/** Takes out what came up as a secret while the program ran, such as printed keys. */
+/** Redacts secrets that the program learned while it ran, such as printed keys. */
 const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;
 const KEY_SHAPES = /\b(?:sk|pk|gsk|xai|key|api)[-_][A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
 export interface ProxyOrigin {
-  /** The setting or variable that names it. */
   readonly name: string;
   readonly url: string;
 }
 
-/** The receiver of requests, as far as messages may tell. */
+/** The receiver of requests, as messages name it. */
 export interface Endpoint {
   readonly provider: string;
   readonly host: string;
   readonly model: string;
   /** Name of the key's environment variable; empty when the provider uses none. */
   readonly keyName: string;
-  /** True when a command prints the key. */
   readonly keyCommand?: boolean;
-  /** True when a key was sent. */
   readonly keyed: boolean;
-  /** The proxy that requests take, if there is one. */
   readonly proxy?: ProxyOrigin | undefined;
   /** Texts that must never appear in a message. */
   readonly secrets: readonly string[];
 }
 
-/** Returns what the server said, on one line, bounded, and without secrets. */
+/** The text of a server on one line, bounded, and without secrets. */
 export function quote(text: string, endpoint: Endpoint): string {
   let out = text;
   for (const secret of endpoint.secrets) out = out.replaceAll(secret, "[redacted]");
@@ -108,11 +104,11 @@ const CONTEXT_LENGTH = [
 const CONTENT_FILTER =
   /content[_ ]?filter|content[_ ]policy|responsible_?ai|content management policy|safety (?:system|filter)|data_inspection_failed|content exists risk/i;
 
-/** Answers that look like a rate limit but stay until somebody pays. */
+/** Answers that look like a rate limit but last until the account has credit. */
 const NO_CREDIT =
   /insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota|billing|credit balance|payment required/i;
 
-/** Ollama, vLLM, llama.cpp, OpenRouter and Gemini about models that only talk. */
+/** Ollama, vLLM, llama.cpp, OpenRouter and Gemini about models without tools. */
 const NO_TOOLS =
   /does(?: not|n't) support (?:tools|tool|function)|no endpoints found that support tool|tool[ _](?:use|choice|calling)[^.]{0,40} not supported|function calling is not (?:enabled|supported)/i;
 
@@ -129,14 +125,14 @@ const BAD_REQUEST = /invalid[_ ]request|bad[_ ]request|invalid_(?:argument|param
 export interface Reported {
   /** HTTP status, or the numeric code of an error object. */
   readonly status: number | undefined;
-  /** Everything the server said, codes included. */
+  /** The whole text of the error, codes included. */
   readonly text: string;
   readonly retryAfterMs?: number | undefined;
   /** The server's own advice, from `x-should-retry`. */
   readonly shouldRetry?: boolean | undefined;
-  /** The name under which the server's own people find the request. */
+  /** The id under which the operators of the server find the request. */
   readonly requestId?: string | undefined;
-  /** The kind, where a wire says more than words. */
+  /** The kind, where the wire gives it. */
   readonly kind?: ProviderErrorKind;
   readonly remedy?: LocalizedMessage;
 }
@@ -149,7 +145,6 @@ const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
   "protocol",
 ]);
 
-/** The failure for an error status or an error object. */
 export function reportedFailure(reported: Reported, endpoint: Endpoint): ProviderFailure {
   const kind = reported.kind ?? kindOf(reported);
   const { requestId } = reported;
@@ -180,7 +175,7 @@ function remedyOfText({ text }: Reported, endpoint: Endpoint): LocalizedMessage 
   return undefined;
 }
 
-/** The failure for a redirect to another server, which a repetition would not change. */
+/** The failure for a redirect to another server, which is not retried. */
 function redirectFailure({ to: target, status }: RedirectError, endpoint: Endpoint): ProviderFailure {
   const to = quote(target, endpoint);
   const remedy =
@@ -229,7 +224,6 @@ function proxyRemedy({ proxy, host }: Endpoint): LocalizedMessage | undefined {
   return proxy.name === "proxy" ? message`check proxy of this provider` : proxyHint(host);
 }
 
-/** Statuses by which a proxy says that it cannot reach the server. */
 const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 function remedyFor(
@@ -297,7 +291,7 @@ function errorText(value: unknown): string | undefined {
   return typeof raw === "string" && message ? `${message} (${raw})` : message;
 }
 
-/** The status an error object stands for, when one of its codes is a number. */
+/** The HTTP status in an error object, when one of its codes is a number. */
 export function statusIn(error: Readonly<Record<string, unknown>>): number | undefined {
   for (const code of [error.status, error.code, error.status_code, error.http_status]) {
     const number = typeof code === "string" && /^\d{3}$/.test(code) ? Number(code) : code;
@@ -334,7 +328,7 @@ const REFUSED = /connection refused|actively refused/i;
 /** A local server that does not listen is not started by waiting; one that restarts gets a second. */
 const REFUSED_ATTEMPTS = 2;
 
-/** Returns what to do when this machine has nothing that listens, as server or as proxy. */
+/** The remedies when nothing listens on this machine, as server or as proxy. */
 function refusedHere(
   detail: string,
   { provider, host, proxy }: Endpoint,
@@ -371,7 +365,7 @@ export function requestFailure(thrown: unknown, endpoint: Endpoint): ProviderFai
   return thrown instanceof ProviderFailure ? thrown : connectionFailure(thrown, endpoint, false);
 }
 
-/** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
+/** The failure for a host without an address: mostly the network or a proxy is missing. */
 function noAddress({ provider, host, proxy: by }: Endpoint): ProviderFailure {
   const advice = by
     ? message`check the network, the proxy and base_url`
@@ -385,7 +379,6 @@ export function askOtherwise(): LocalizedMessage {
   return message`ask in other words, or go back to before the message that led to it`;
 }
 
-/** The failure for a reply that is not what the protocol promises. */
 export function protocolFailure(what: Text, endpoint: Endpoint, retryable = true): ProviderFailure {
   return new ProviderFailure(providerError("protocol", message`${nameOf(endpoint)} ${what}`), retryable);
 }

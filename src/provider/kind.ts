@@ -5,17 +5,16 @@ import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
 import type { RemoteServers } from "./remote/remote_server.ts";
 
-/** Time as the room sees it; tests hand in their own. */
+/** The time of the package; tests pass their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Runs `task` once after `ms` milliseconds; the returned function calls it off. */
+  /** Runs `task` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, task: () => void): () => void;
   /** Waits; settles early, without an error, when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** The parts of the outside world that a provider uses. */
 export interface ProviderDeps {
   readonly fetch: Fetch;
   readonly clock: Clock;
@@ -23,27 +22,23 @@ export interface ProviderDeps {
   readonly random: () => number;
 }
 
-/** The way to the server of an entry. */
+/** The connection to the server of an entry. */
 export interface Connection {
   readonly fetch: Fetch;
-  /** The key to send; absent for servers that want none. */
   readonly apiKey?: string | undefined;
-  /** Milliseconds since 1970; for keys that get old. */
+  /** Milliseconds since 1970; for keys that expire. */
   readonly now?: () => number;
 }
 
-/** Everything a kind needs to build a provider. */
 export interface KindOptions {
-  /** As it counts for the model: its `model_settings` are in it. */
+  /** Includes the `model_settings` of the model. */
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;
-  /** Absent for servers that want none. */
   readonly apiKey?: string;
-  /** Version of the program, for the user agent. */
   readonly version: string;
-  /** The level to send, one that the model has; absent: none. `entry.effort` is only what was wanted. */
+  /** The level to send, one that the model has; absent: none. `entry.effort` is the requested one. */
   readonly effort?: string;
-  /** MCP servers that the model's server is to call, for kinds whose wire knows such a thing. */
+  /** MCP servers that the model's server is to call, for kinds whose wire supports them. */
   readonly remote?: RemoteServers;
   /**
    * Values that differ between runs, by name, such as the workspace path; cassettes keep their names instead.
@@ -57,9 +52,9 @@ export interface KindOptions {
 /** One wire format or source of replies: what a directory under kinds/ exports. */
 export interface ProviderKind {
   create(options: KindOptions): Provider | Promise<Provider>;
-  /** Its replies come as the agent gets them: calls are calls, whatever `tool_mode` says. */
+  /** Its replies have calls already, whatever `tool_mode` is. */
   readonly hasCalls?: true;
-  /** A field `stream` of the request decides whether a reply comes piece by piece. */
+  /** A field `stream` of the request decides whether a reply streams. */
   readonly streamField?: true;
   /** Limits of images; absent = those of nearly all servers. */
   readonly images?: ImageLimits;

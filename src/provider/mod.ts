@@ -1,4 +1,4 @@
-/** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
+/** Providers of models: the interface, the kinds, retries, and cassettes. */
 import { lazy } from "../util/lazy.ts";
 
 export { type CreateOptions, createProvider } from "./create_provider.ts";
@@ -13,7 +13,6 @@ export { effortsOf } from "./model/model_info.ts";
 export { APPROVED, type RemoteServer, type RemoteServers } from "./remote/remote_server.ts";
 export { factsOf, type FoundFacts, tableModels } from "./model/model_info.ts";
 export { modelInfo } from "./model/model_info.ts";
-/** Tables of models that users fetch. Loaded when somebody does. */
 export const loadModelList = lazy(() => import("./model/models_dev.ts"));
 export { endpointOf, endpointUrl, requestHeaders } from "./wire/endpoint.ts";
 export type { ReplyReader } from "./wire/http_stream.ts";
@@ -21,12 +20,9 @@ export { type MessageWriter, RequestBuffer } from "./wire/request_buffer.ts";
 export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { optionalMembers } from "./wrap.ts";
 export { otherVendorSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
-/** The head of a conversation whose tools are taught in the system prompt. */
+/** The prefix of a conversation whose tools are taught in the system prompt. */
 export const loadTaughtPrefix = lazy(() => import("./tool_modes/taught_form.ts"));
-/** Reads calls out of texts. */
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
-/** Asks a server for the context window of a model. */
 export const loadServerState = lazy(() => import("./managed/server_plan.ts"));
 export const loadWindow = lazy(() => import("./local/local_servers.ts"));
-/** Looks for model servers on this machine. */
 export const loadLocalServers = lazy(() => import("./local/local_servers.ts"));

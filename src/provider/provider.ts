@@ -2,23 +2,21 @@ import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { RemoteMode } from "./remote/remote_server.ts";
 
-/** The ways to ask a model for thinking. Nothing but `thinks`: it thinks as it likes. */
+/** The ways to request thinking from a model. Only `thinks`: the model decides. */
 export interface ReasoningFacts {
-  /** False: it does not think, and refuses to be asked for it. */
+  /** False: it does not think, and refuses requests for it. */
   readonly thinks: boolean;
-  /** Levels that it takes by name, least first; vendors may have words of their own. */
+  /** Levels that it takes by name, least first; vendors may have other names. */
   readonly levels?: readonly string[];
-  /** It takes a number of tokens to think with, within these bounds. */
+  /** It takes a number of tokens for thinking, within these bounds. */
   readonly budget?: { readonly min?: number; readonly max?: number };
-  /** Its thinking can be switched on and off. */
   readonly toggle?: boolean;
 }
 
-/** An effort as a model has it. */
 export interface ResolvedEffort {
   /** The level to send; absent: nothing is sent. */
   readonly level?: string;
-  /** The level that was wanted, where the model does not have it. */
+  /** The requested level, where the model does not have it. */
   readonly fellFrom?: string;
 }
 
@@ -28,18 +26,17 @@ export interface ModelInfo {
   readonly provider: string;
   /** Identifier sent on the wire. */
   readonly id: string;
-  /** Tokens that a request may have; 0 when compaction is off, absent when nobody knows. */
+  /** Tokens that a request may have; 0 when compaction is off, absent when unknown. */
   readonly contextWindow?: number;
-  /** Output limit that is to be sent with every request. */
+  /** Output limit that is sent with every request. */
   readonly maxOutputTokens?: number;
-  /** Tokens that a reply can have at most; absent when nobody knows. */
+  /** Most tokens of a reply; absent when unknown. */
   readonly outputLimit?: number;
   readonly price?: Price;
-  /** True when image parts may be sent. */
   readonly vision: boolean;
   /** Limits of images; absent = those of nearly all models. */
   readonly images?: ImageLimits;
-  /** The ways to ask it for thinking; absent when they are not known. */
+  /** Absent when unknown. */
   readonly reasoning?: ReasoningFacts;
   /** The requested effort as this model has it; absent without one. */
   readonly effort?: ResolvedEffort;
@@ -83,7 +80,7 @@ export interface ModelRequest {
 export interface Provider {
   readonly name: string;
   readonly model: ModelInfo;
-  /** The treatment of MCP servers that the model's server calls; absent without support. */
+  /** Support for MCP servers that the model's server calls. */
   readonly remoteMode?: RemoteMode | undefined;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /**
@@ -92,11 +89,11 @@ export interface Provider {
    */
   rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /**
-   * Waits for a server of its own and asks it how many tokens a request may have; undefined when it does not
-   * say. Rejects when there is no server.
+   * Waits for the server that the program manages and asks it for its context window; undefined without one.
+   * Rejects when there is no server.
    */
   askWindow?(): Promise<number | undefined>;
-  /** The head of a conversation as it is sent, where that is another one. */
+  /** The prefix of a conversation as it is sent, where that differs. */
   sentPrefix?(prefix: Prefix): Prefix;
   /**
    * Input tokens of a request as the server counts them beforehand, where it does that. Rejects with a

@@ -52,7 +52,7 @@ export class ToolCallCollector {
   /**
    * The calls in order of appearance with unique ids.
    * `taken` holds ids of earlier calls of the conversation; `prefix` makes ids for calls that have none;
-   * `repair` is off where the reply was cut, because then missing text cannot be told from a slip.
+   * `repair` is off where the reply was cut, because then missing text looks like a slip.
    */
   async finish(taken: ReadonlySet<string>, prefix: string, repair: boolean): Promise<CollectedCalls> {
     const used = new Set(taken);
@@ -84,7 +84,7 @@ export class ToolCallCollector {
     if (slot === undefined || name === "") return slot;
     if (id !== "" && slot.id !== "" && id !== slot.id) return undefined;
     const sameCall = id !== "" && id === slot.id && typeof delta.index === "number";
-    return sameCall || !startsAnew(slot, name, delta.function?.arguments) ? slot : undefined;
+    return sameCall || !startsNextCall(slot, name, delta.function?.arguments) ? slot : undefined;
   }
 }
 
@@ -92,7 +92,7 @@ export class ToolCallCollector {
  * Reports whether a named delta for a call with complete arguments is the next call of a server that numbers
  * nothing.
  */
-function startsAnew(slot: Slot, name: string, args: unknown): boolean {
+function startsNextCall(slot: Slot, name: string, args: unknown): boolean {
   const text = slot.parts.join("");
   if (!text.trimEnd().endsWith("}") || plainArguments(text) === undefined) return false;
   return name !== slot.name || (args !== undefined && args !== null && args !== "");

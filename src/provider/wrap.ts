@@ -2,7 +2,7 @@ import type { Provider } from "./provider.ts";
 
 type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
 
-/** All that a provider may lack: one that is added to the type has to be added here. */
+/** The optional members of a provider. */
 const OPTIONAL = {
   remoteMode: 0,
   rehearse: 0,
@@ -14,7 +14,7 @@ const OPTIONAL = {
   number
 >;
 
-/** What a provider has of all that it may lack, bound to it: it may be an object of a class. */
+/** The optional members that a provider has, bound to it: it may be an object of a class. */
 export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {
   const members: Record<string, unknown> = {};
   for (const name of Object.keys(OPTIONAL) as Optional[]) {
@@ -25,7 +25,7 @@ export function optionalMembers(provider: Provider): Partial<Pick<Provider, Opti
   return members;
 }
 
-/** A provider that does what `own` says in its own way and everything else like the one inside. */
+/** A provider with these members, and all others of the inner one. */
 export function wrapProvider(
   provider: Provider,
   own: Pick<Provider, "stream"> & Partial<Pick<Provider, Optional>>,

@@ -2,16 +2,16 @@ import type { JsonSchema } from "../core/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-/** Arguments in the schema's shape, or what is wrong with them in one line for the model. */
+/** Arguments in the shape of the schema, or the problem in one line for the model. */
 export type CheckedArguments = { readonly args: Record<string, unknown> } | { readonly problem: string };
 
 type Checked = { readonly value: unknown } | { readonly problem: string };
 
-/** How arguments are read beside their schema. */
+/** Rules for arguments in addition to their schema. */
 export interface ArgumentRules {
-  /** Names that are taken for others; null: passed over. */
+  /** Names that stand for others; null: dropped. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
-  /** Arguments that are understood but not named in a message. */
+  /** Arguments that are accepted but not named in messages. */
   readonly unoffered?: Readonly<Record<string, JsonSchema>> | undefined;
   /** A 0 where counting begins at 1 is an error, not an absent option. */
   readonly exact?: boolean;
@@ -126,7 +126,7 @@ function enumValue(allowed: readonly unknown[], value: unknown): unknown {
   return longer.length === 1 ? longer[0] : undefined;
 }
 
-/** Tells where the least is 1, a 0 asks for no offset or no limit of one's own. */
+/** A 0 where the minimum is 1 means that the model asks for no offset or limit. */
 function meansNone(schema: JsonSchema, value: unknown): boolean {
   return schema.type === "integer" && schema.minimum === 1 && (value === 0 || value === "0");
 }
@@ -155,7 +155,7 @@ function checkList(schema: JsonSchema, values: readonly unknown[], field: string
   return { value: out };
 }
 
-/** The value in the wanted type, or undefined when it has no single meaning there. */
+/** Returns the value in the wanted type; undefined when it has no single meaning there. */
 function coerced(schema: JsonSchema, type: string, given: unknown): unknown {
   switch (type) {
     case "string":

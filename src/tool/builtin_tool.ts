@@ -23,11 +23,10 @@ export interface BuiltinSpec extends Omit<Tool, "execute"> {
   readonly load: () => Promise<ToolRun>;
 }
 
-/** A tool that comes with the program. */
 export interface BuiltinTool extends Tool {
   readonly optional: boolean;
   readonly late: boolean;
-  /** Loads the implementation ahead of the first call. */
+  /** Loads the implementation before the first call. */
   warm(): Promise<void>;
 }
 
@@ -53,11 +52,11 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
   };
 }
 
-/** Above what every tool allows itself, so that only a list nobody thought of meets it. */
+/** Above what every tool allows itself; only an unexpected list reaches it. */
 const MAX_RESULT_BYTES = 40_000;
 const MAX_SUMMARY_CHARS = 500;
 
-/** The net below the caps of the tools: nothing of any length reaches the model or a front end. */
+/** Enforces a last limit below the caps of the tools: no long text reaches the model or a front end. */
 async function bounded(result: ToolResult): Promise<ToolResult> {
   const { content, summary } = result;
   const short = summary.length <= MAX_SUMMARY_CHARS

@@ -7,12 +7,12 @@ import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts
  * Contract: `execute` rejects only for an abort, and then soon; everything else is a result.
  */
 export interface ToolHost extends AsyncDisposable {
-  /** Gets ready while there is time, such as while the first reply streams. */
+  /** Warms up, for example while the first reply streams. */
   warm(): void;
   execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 
-/** Time that a tool may take to clean up after an abort before nobody waits for it any more. */
+/** Time for a tool to clean up after an abort before the wait for it ends. */
 export const ABORT_GRACE_MS = 180;
 
 /**

@@ -26,5 +26,5 @@ export const loadSymbolEdits = lazy(() => import("./edit/symbol_edits.ts"));
 /** Checks of values against JSON Schemas, within a limit of time. */
 export const loadSchemaCheck = lazy(() => import("./host/schema_check.ts"));
 
-/** Running tools in a process of their own. */
+/** Runs tools in their own process. */
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));

@@ -27,7 +27,7 @@ export class ToolRegistry {
   unknown: readonly string[] = [];
   /** Parameters of aliases that their tools do not have. */
   unknownParameters: readonly { readonly alias: string; readonly parameter: string }[] = [];
-  /** Finds tools that are never offered and have names that nobody knows beforehand. */
+  /** Finds tools that are never offered and whose names are not known beforehand. */
   strangers: (name: string) => Tool | undefined = () => undefined;
   readonly #own: readonly Tool[];
   readonly #builtins: readonly BuiltinTool[];
@@ -155,21 +155,23 @@ export class ToolRegistry {
     const tool = offer?.tool ?? this.#tools.get(call.name) ?? this.#stranger(call.name);
     if (!isRecord(value)) return tool ? resolve(call, tool, offer, value) : this.#unknownTool(call.name);
     if (tool?.redirect) return this.#redirected(call, tool, value);
-    const foreign = tool ? { tool: tool.name, args: value } : thirdPartyCall(call.name, value);
-    const meant = tool ?? (foreign && this.#tools.get(foreign.tool));
-    if (!foreign || !meant) return this.#unknownTool(call.name);
-    const patch = foreign.tool === "bash"
-      ? patchOfCommand(foreign.args.command ?? foreign.args.cmd)
+    const thirdParty = tool ? { tool: tool.name, args: value } : thirdPartyCall(call.name, value);
+    const meant = tool ?? (thirdParty && this.#tools.get(thirdParty.tool));
+    if (!thirdParty || !meant) return this.#unknownTool(call.name);
+    const patch = thirdParty.tool === "bash"
+      ? patchOfCommand(thirdParty.args.command ?? thirdParty.args.cmd)
       : undefined;
     const patcher = patch === undefined ? undefined : this.#tools.get("apply_patch");
-    return patcher ? resolve(call, patcher, undefined, { patch }) : resolve(call, meant, offer, foreign.args);
+    return patcher
+      ? resolve(call, patcher, undefined, { patch })
+      : resolve(call, meant, offer, thirdParty.args);
   }
 
   #stranger(name: string): Tool | undefined {
     return this.#selection.disabled?.includes(name) ? undefined : this.strangers(name);
   }
 
-  /** A call of a tool that stands for others is a call of the one it names. */
+  /** A call of a redirecting tool becomes a call of the tool that it names. */
   #redirected(call: ToolCall, tool: Tool, value: Record<string, unknown>): PreparedCall | string {
     const checked = checkArguments(tool.schema, value, tool.synonyms);
     if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
@@ -226,7 +228,7 @@ function hasMark(path: string): boolean {
   return [...path].some((char) => char <= "\x04");
 }
 
-/** A call that came as text may be no call that anybody could read. */
+/** Explains arguments that cannot be parsed, also of a call that came as text. */
 function unreadable({ name, arguments: text }: ToolCall, { message }: SyntaxError): string {
   return /^\s*[%<]/.test(text)
     ? `Not executed: the model wrote a call of ${name} that cannot be read; it is told how to write one`
@@ -247,7 +249,6 @@ async function repaired(text: string): Promise<unknown> {
   }
 }
 
-/** A name under which a tool is offered instead of its own. */
 export interface ToolAlias {
   readonly tool: string;
   /** The tool's argument name for each offered one. */
@@ -257,7 +258,6 @@ export interface ToolAlias {
    * then, and a 0 is a 0. Absent or empty: all of the tool's own.
    */
   readonly parameters?: readonly string[];
-  /** In place of the tool's own. */
   readonly description?: string;
 }
 
@@ -267,9 +267,9 @@ export class Offer {
   readonly name: string;
   readonly schema: JsonSchema;
   readonly description: string;
-  /** No argument is taken beside the declared ones. */
+  /** Only the declared arguments are accepted. */
   readonly exact: boolean;
-  /** Parameters that were asked for and that the tool does not have. */
+  /** Requested parameters that the tool does not have. */
   readonly unknown: readonly string[];
   readonly #names: Readonly<Record<string, string>>;
 
@@ -324,7 +324,7 @@ export class Offer {
   }
 }
 
-/** The schema with the wanted properties alone; what the tool cannot do without stays. */
+/** Returns the schema with the wanted properties alone; required ones stay. */
 function signature(
   schema: JsonSchema,
   known: Readonly<Record<string, unknown>>,
@@ -354,7 +354,7 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema.properties) ? schema.properties : {};
 }
 
-/** Fills in what a tool declares about one call; the only place where its declarations are read. */
+/** Fills in a tool's declarations about one call; nothing else reads them. */
 export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, unknown>): PreparedCall {
   const { family, delegates, runsIn = "main" } = tool;
   const limits = tool.limits?.(args);

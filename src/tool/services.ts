@@ -7,13 +7,11 @@ import { checklistLine } from "../view/mod.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
 
-/** The todo list of a session. */
 export interface TodoStore {
   get(): readonly TodoItem[];
   set(items: readonly TodoItem[]): void;
 }
 
-/** The state that commands of one session share. */
 interface ShellMemory {
   /** The place where the last command left off; absent: the working directory of the session. */
   cwd?: string;
@@ -24,27 +22,25 @@ interface ShellMemory {
 export interface Question {
   readonly question: string;
   readonly options: readonly { readonly label: string; readonly description?: string }[];
-  /** Says whether more than one option may be chosen. */
   readonly multiple: boolean;
-  /** Words of the person's own are what is asked for: a place for them comes before the options. */
+  /** The answer is free text: the field for it comes before the options. */
   readonly written?: boolean;
 }
 
 /** Puts questions to the user. Absent when nobody is there. */
 export interface Asker {
-  /** Chosen labels or own words, one list per question; undefined when the user declined. */
+  /** Chosen labels or free text, one list per question; undefined when the user declined. */
   ask(
     questions: readonly Question[],
     signal: AbortSignal,
   ): Promise<readonly (readonly string[])[] | undefined>;
 }
 
-/** State of a session that outlives a call. Each part is absent where it makes no sense. */
+/** State of a session that outlives a call. Each part is absent where it does not apply. */
 export interface ToolServices {
   readonly todos?: TodoStore;
   readonly shell?: ShellMemory;
   readonly jobs?: Jobs;
-  /** Absent: the operating system is asked. */
   readonly freeSpace?: FreeSpace;
   readonly asker?: Asker;
   readonly skills?: SkillPort;
@@ -56,37 +52,34 @@ export interface ToolServices {
   readonly goals?: () => Promise<GoalPort>;
 }
 
-/** A part of the task for another agent. */
 export interface AgentTask {
   readonly agent: string;
   readonly prompt: string;
-  /** What it is to do, in a few words, for people. */
+  /** A short description for people. */
   readonly description?: string;
   /** True: the call does not wait for its end. */
   readonly background?: boolean;
-  /** A working tree of its own, whose changes come back as a patch. */
+  /** A separate working tree, whose changes come back as a patch. */
   readonly isolation?: "worktree";
-  /** Identifier of an earlier task, whose conversation goes on. */
+  /** Identifier of an earlier task whose conversation continues. */
   readonly resume?: string;
-  /** Only what reads: an agent that may do more is held to that. */
+  /** Restricts the agent to tools that only read. */
   readonly readOnly: boolean;
-  /** The call that gives it; absent: the program itself does. */
+  /** The call that gives the task; absent: the program itself does. */
   readonly callId?: string;
 }
 
-/** What became of such a task so far. */
 export interface AgentReport {
   readonly id: string;
   readonly agent: string;
   readonly state: "running" | "ok" | "error" | "aborted";
-  /** What it answered, whole; its last words when it was cut short. */
+  /** The whole answer; the last text when it was cut short. */
   readonly answer: string;
-  /** Why it was cut short. */
   readonly problem?: string;
   readonly steps: number;
   readonly cost?: Cost;
   readonly durationMs: number;
-  /** What the model should know beside the answer, a line each. */
+  /** Notes for the model in addition to the answer, a line each. */
   readonly notes: readonly string[];
 }
 
@@ -102,7 +95,6 @@ export interface AgentPort {
   stop(id: string): Promise<AgentReport | string>;
 }
 
-/** What the model says of the goal it works towards. */
 export interface GoalReport {
   readonly status: "progress" | "blocked" | "complete";
   readonly note: string;
@@ -112,15 +104,14 @@ export interface GoalReport {
 
 export type ResearchEntryKind = "hypothesis" | "experiment" | "result" | "decision";
 
-/** The goal of a session, as the model sees it. */
+/** The goal of a session. */
 export interface GoalPort {
   /** Returns what the model reads. Rejects with a ReasonixError for what cannot be reported. */
   report(report: GoalReport, signal: AbortSignal): Promise<string>;
 }
 
-/** The place where the tools about skills, memory and earlier sessions get their data from. */
+/** Data sources of the tools about skills, memory and earlier sessions. */
 
-/** The instructions of a skill as the model reads them. */
 export interface ActivatedSkill {
   readonly content: string;
   readonly summary: string;
@@ -134,7 +125,6 @@ export interface SkillPort {
 export type MemoryScope = "project" | "global";
 export type MemoryKind = "user" | "project" | "reference" | "feedback";
 
-/** A saved fact without its text. */
 export interface MemoryEntry {
   readonly name: string;
   readonly description: string;
@@ -165,7 +155,7 @@ export interface NewMemory {
 export interface SavedMemory {
   readonly name: string;
   readonly path: string;
-  /** A fact of this name was there before. */
+  /** A fact of this name existed before. */
   readonly updated: boolean;
 }
 
@@ -174,11 +164,10 @@ export interface MemoryPort {
   search(query: string, limit?: number): Promise<readonly MemoryHit[]>;
   list(): Promise<readonly MemoryEntry[]>;
   read(name: string, scope?: MemoryScope): Promise<MemoryFact>;
-  /** Saves a fact, or changes the one of this name. */
   remember(fact: NewMemory): Promise<SavedMemory>;
-  /** Takes a fact out of use; its file is kept in an archive. */
+  /** Archives a fact; its file is kept. */
   forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }>;
-  /** Forgotten facts, the newest first; only people see them. */
+  /** Archived facts, newest first; for people only. */
   archive(): Promise<readonly (MemoryFact & { readonly archivedOn: string })[]>;
 }
 
@@ -222,14 +211,14 @@ export interface HistoryPort {
   around(place: HistoryAround): Promise<readonly HistoryPiece[]>;
 }
 
-/** Where a name stands in a file, as the model gives it: a line from 1, the name as it is written there. */
+/** Position of a symbol as the model gives it: a line from 1, and the name as written there. */
 export interface SymbolPosition {
   readonly path: string;
   readonly line: number;
   readonly symbol: string;
 }
 
-/** What language servers know of names. Methods reject with a ReasonixError that the model can act on. */
+/** Answers of language servers about symbols. Methods reject with a ReasonixError for the model. */
 export interface NamePort {
   definition(place: SymbolPosition, signal: AbortSignal): Promise<string>;
   references(place: SymbolPosition, signal: AbortSignal): Promise<string>;
@@ -237,18 +226,15 @@ export interface NamePort {
   symbols(path: string, query: string | undefined, signal: AbortSignal): Promise<string>;
 }
 
-/** What a tool about the plan answers; a part of a tool's result. */
 export interface PlanReply {
   /** Exactly what the model reads. */
   readonly content: string;
-  /** One line for people. */
   readonly summary: string;
   readonly isError?: true;
-  /** The turn is done; the answer stands in place of the model's last words. */
+  /** Ends the turn; `answer` replaces the model's last message. */
   readonly endsTurn?: { readonly answer?: string };
 }
 
-/** The plan of a session, as the tools about it see it. */
 export interface PlanPort {
   /**
    * Presents a plan to the user, where there is one, and waits for the decision; a person decides, whatever
@@ -266,22 +252,19 @@ export function checklist(items: readonly TodoItem[]): string {
   return items.map(checklistLine).join("\n");
 }
 
-/** Such as "2/5 done". */
 export function progressOf(items: readonly TodoItem[]): string {
   return `${items.filter((item) => item.status === "completed").length}/${items.length} done`;
 }
 
 export interface ServiceOptions {
-  /** The list an earlier part of the session left. */
   readonly todos?: readonly TodoItem[];
   readonly onTodos?: (items: readonly TodoItem[]) => void;
   readonly onJob?: (change: JobChange) => void;
   readonly asker?: Asker;
-  /** That of another session, which ends it; absent: one of its own. */
+  /** The guard of another session, which ends it; absent: a new one. */
   readonly guard?: ProcessGuard;
-  /** Absent: the operating system is asked. */
   readonly freeSpace?: FreeSpace;
-  /** The ports of the tools about skills, memory, earlier sessions, plans and other agents. */
+  /** Ports of the tools about skills, memory, earlier sessions, plans and other agents. */
   readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans" | "goals" | "agents">;
 }
 

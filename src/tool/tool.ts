@@ -22,7 +22,7 @@ export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number]
 export interface WorkspacePolicy {
   read(path: string): Promise<string>;
   write(path: string): Promise<string>;
-  /** Folders that can be written, as real paths. */
+  /** Directories that can be written, as real paths. */
   readonly roots?: readonly string[];
   /** Reports whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
   hidden(absolutePath: string): boolean;
@@ -97,7 +97,7 @@ export interface ToolContext {
   readonly jail: CommandJail;
   readonly seen: FileReadTracker;
   readonly settings: ToolSettings;
-  /** Folder for full texts of cut outputs; created on first use. */
+  /** Directory for full texts of cut outputs; created on first use. */
   readonly outputDir: string;
   readonly signal: AbortSignal;
   /** State of the session that outlives the call. */

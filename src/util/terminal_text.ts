@@ -1,6 +1,6 @@
 /** Control characters of ASCII and Latin-1, for character classes. */
 export const CONTROLS = "\\x00-\\x1f\\x7f-\\x9f";
-/** Characters that change the direction of text, and line ends besides the newline. */
+/** Characters that change the direction of text, and other line ends than the newline. */
 export const REORDERING = "\\u2028-\\u202e\\u2066-\\u2069";
 
 /** Sequences and controls that could move the cursor, recolor or retitle a terminal, or reorder text. */

@@ -14,7 +14,7 @@ export function checklistLine({ status, content }: TodoItem): string {
   return `[${MARKS[status]}] ${content}`;
 }
 
-/** The last lines of a command's output, without that about its exit code, and how many lie before them. */
+/** The last lines of a command's output, without the exit code, and the number of lines before them. */
 export function outputTail(
   content: string,
   maxLines: number,
@@ -27,7 +27,7 @@ export function outputTail(
 
 type Decision = EventOf<"approval.decision">;
 
-/** Says why a call was refused in the user's language: its result tells the model, in English. */
+/** Translates refusals of calls for the user; the result for the model is in English. */
 export class Refusals {
   readonly #decisions = new Map<string, Decision>();
 
@@ -35,7 +35,7 @@ export class Refusals {
     if (decision.decision === "deny") this.#decisions.set(decision.callId, decision);
   }
 
-  /** The end of a call as the user should read it; of one that ran, as it is. */
+  /** The end of a call with the translated refusal, if it was refused. */
   translated(
     end: EventOf<"tool.end">,
     refused: (decision: Decision, english: string) => string,
@@ -46,18 +46,16 @@ export class Refusals {
   }
 }
 
-/** Ways to say findings and notices in another language than English. */
+/** Translations of findings and notices. */
 interface Reasons {
   readonly confinement: (facts: Confinement | undefined, english: string) => string;
   readonly said: (said: readonly WrittenMessage[] | undefined, english: string) => string;
 }
 
-/** A notice in the language of the user. */
 export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {
   return texts.confinement(confinement, texts.said(said, text));
 }
 
-/** Words about what became of a plan. */
 interface PlanWords {
   readonly proposed: string;
   readonly saved: (file: string) => string;
@@ -68,7 +66,6 @@ interface PlanWords {
   readonly finished: string;
 }
 
-/** Says in one line what became of a plan. */
 export function planText({ state, file, note = "", by }: EventOf<"plan.change">, words: PlanWords): string {
   switch (state) {
     case "proposed":
@@ -82,7 +79,6 @@ export function planText({ state, file, note = "", by }: EventOf<"plan.change">,
   }
 }
 
-/** The words around calls, in the user's language. */
 interface CallTexts {
   readonly seconds: (seconds: string) => string;
   readonly callTitle: (english: string) => string;
@@ -95,36 +91,33 @@ interface CallTexts {
   readonly moreLines: (count: number) => string;
 }
 
-/** A terminal as something that lines have to fit in. */
+/** The width of a terminal, and functions to measure and cut text. */
 interface LineLayout {
   readonly columns: () => number;
-  /** Cuts a text to a number of columns. */
   readonly fit: (text: string, columns: number) => string;
   readonly width: MeasureWidth;
 }
 
-/** The detail in which calls are shown. */
+/** Options for showing calls. */
 export interface CallView {
   readonly palette: Palette;
   readonly texts: () => CallTexts;
-  /** The terminal, on which the diffs of edits and the ends of outputs are shown too; absent: a file. */
+  /** The terminal; absent for a file, which gets no diffs and no output. */
   readonly layout: LineLayout | undefined;
-  /** Shows all of them. */
   readonly verbose: boolean;
-  /** Marks within the lines of diffs; without them whole lines are coloured. */
+  /** Marks within the lines of diffs; without them whole lines are colored. */
   readonly marks?: DiffMarks | undefined;
 }
 
 type Started = Pick<EventOf<"tool.start">, "call" | "summary" | "title">;
 
-/** Room for what says what to do next: a reason that is cut loses its remedy. */
+/** Maximum length of a reason, long enough for its remedy. */
 const WHOLE = 1000;
 const DIFF_LINES = 24;
 const TAIL_LINES = 4;
 const FAILED_TAIL_LINES = 20;
 const SLOW_MS = 1000;
 
-/** Returns what a call does, in one line. */
 export function callTitle({ call, summary, title }: Started, texts: Pick<CallTexts, "callTitle">): string {
   return oneLine(title === undefined ? `${call.name} ${summary}` : texts.callTitle(title), WHOLE);
 }
@@ -143,18 +136,18 @@ function headline(title: string, end: EventOf<"tool.end">, view: CallView): stri
   switch (end.outcome) {
     case "ok": {
       const result = [...(summary === "" ? [] : [summary]), ...(time === "" ? [] : [time.slice(3)])];
-      return headlines({ mark: good("✓"), title, result: result.join(" · "), colour: dim }, layout);
+      return headlines({ mark: good("✓"), title, result: result.join(" · "), color: dim }, layout);
     }
     case "skipped":
-      return headlines({ mark: dim("–"), title, result: texts.skipped(summary), colour: dim }, layout);
+      return headlines({ mark: dim("–"), title, result: texts.skipped(summary), color: dim }, layout);
     default: {
-      const said = {
+      const results = {
         error: summary,
         blocked: end.denied ? texts.notExecuted : texts.blocked(summary),
         aborted: texts.stopped(summary),
       };
       const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
-      return headlines({ mark, title, result: said[end.outcome] + time, colour: bad }, layout);
+      return headlines({ mark, title, result: results[end.outcome] + time, color: bad }, layout);
     }
   }
 }
@@ -163,30 +156,30 @@ interface Headline {
   readonly mark: string;
   readonly title: string;
   readonly result: string;
-  readonly colour: (text: string) => string;
+  readonly color: (text: string) => string;
 }
 
-/** Columns of a title below which a short result would leave too little of it. */
+/** Columns that a title keeps when its result is on the same line. */
 const SHORTEST_TITLE = 30;
 
-/** A result goes behind its title where there is room for both, else below it, and is never cut. */
-function headlines({ mark, title, result, colour }: Headline, layout: LineLayout | undefined): string[] {
+/** Puts a result behind its title where both fit, else below it; it is never cut. */
+function headlines({ mark, title, result, color }: Headline, layout: LineLayout | undefined): string[] {
   if (result === "") return [`${mark} ${layout ? layout.fit(title, layout.columns() - 2) : title}`];
-  if (!layout) return [`${mark} ${title}${colour(` · ${result}`)}`];
+  if (!layout) return [`${mark} ${title}${color(` · ${result}`)}`];
   const columns = layout.columns();
-  const room = columns - layout.width(` · ${result}`) - 2;
-  if (room >= Math.min(layout.width(title), SHORTEST_TITLE)) {
-    return [`${mark} ${layout.fit(title, room)}${colour(` · ${result}`)}`];
+  const space = columns - layout.width(` · ${result}`) - 2;
+  if (space >= Math.min(layout.width(title), SHORTEST_TITLE)) {
+    return [`${mark} ${layout.fit(title, space)}${color(` · ${result}`)}`];
   }
   const below = wrapText(result, Math.max(10, columns - 2), layout.width);
-  return [`${mark} ${layout.fit(title, columns - 2)}`, ...below.map((line) => `  ${colour(line)}`)];
+  return [`${mark} ${layout.fit(title, columns - 2)}`, ...below.map((line) => `  ${color(line)}`)];
 }
 
 function details(end: EventOf<"tool.end">, view: CallView): string[] {
   const { palette, verbose, layout } = view;
   const detailed = layout !== undefined || verbose;
   const fit = (line: string) => layout ? layout.fit(line, Math.max(10, layout.columns() - 2)) : line;
-  // A dry run is asked for to see what it would change.
+  // The purpose of a dry run is to see its changes.
   const changes = (end.changes ?? []).filter((change) => detailed || change.written === false);
   const maxLines = verbose ? Infinity : Math.max(6, Math.floor(DIFF_LINES / Math.max(1, changes.length)));
   const diffs = changes.flatMap(({ diff }) =>

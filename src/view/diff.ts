@@ -2,37 +2,35 @@ import { terminalSafe } from "../util/terminal_text.ts";
 import type { CodeToken, codeTokens, Highlight } from "./highlight.ts";
 import type { Palette } from "./palette.ts";
 
-/** A piece of two texts: in both of them, or in the old or the new one alone. */
+/** A part of two texts: in both, or only in the old or the new one. */
 interface WordChange {
   readonly value: string;
   readonly added?: boolean;
   readonly removed?: boolean;
 }
 
-/** Marks within the lines of a diff. A diff can be shown without them. */
+/** Functions that mark words and syntax in a diff. */
 export interface DiffMarks {
-  /** Compares two lines word by word. */
   readonly words: (old: string, fresh: string) => readonly WordChange[];
-  /** Splits code into the tokens of its syntax; absent without colours. */
+  /** Splits code into tokens; absent without colors. */
   readonly syntax: typeof codeTokens | undefined;
-  /** Colours the lines of code; absent without colours. */
+  /** Highlights lines of code; absent without colors. */
   readonly highlight: Highlight | undefined;
 }
 
 export async function loadDiffMarks(palette: Palette): Promise<DiffMarks> {
-  const hasColours = palette.keyword("x") !== "x";
+  const hasColors = palette.keyword("x") !== "x";
   const [{ diffWordsWithSpace: words }, highlight] = await Promise.all([
     import("diff"),
-    hasColours ? import("./highlight.ts").catch(() => undefined) : undefined,
+    hasColors ? import("./highlight.ts").catch(() => undefined) : undefined,
   ]);
   return { words, syntax: highlight?.codeTokens, highlight: highlight?.highlighter(palette) };
 }
 
 export interface DiffView {
   readonly palette: Palette;
-  /** Lines shown; what is left out is counted in a last one. */
+  /** Maximum lines; a last one counts the rest. */
   readonly maxLines: number;
-  /** Says how many lines were left out. */
   readonly more: (lines: number) => string;
   /** Fits one line to the width of the terminal. */
   readonly fit: (line: string) => string;
@@ -41,7 +39,7 @@ export interface DiffView {
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
-/** A unified diff as numbered lines: removed ones with their old number, the others with their new one. */
+/** A unified diff as numbered lines: removed ones have their old number, others the new one. */
 export function diffLines(diff: string, { palette, maxLines, more, fit, marks }: DiffView): string[] {
   const rows = rowsOf(diff);
   const width = Math.max(...rows.map((row) => String(row.number ?? "").length), 1);
@@ -54,9 +52,9 @@ export function diffLines(diff: string, { palette, maxLines, more, fit, marks }:
     const head = `${String(row.number ?? "").padStart(width)} ${row.mark} `;
     const text = fit(head + row.text).slice(head.length);
     const tokens = code?.get(row);
-    const { gutter, line, word } = coloursOf(row, palette, tokens !== undefined);
+    const { gutter, line, word } = colorsOf(row, palette, tokens !== undefined);
     const piece = (from: number, to: number) =>
-      tokens ? coloured(tokens, { text, from, to, palette }) : text.slice(from, to);
+      tokens ? colored(tokens, { text, from, to, palette }) : text.slice(from, to);
     const pieces = cutAt(words?.get(row) ?? [], text.length).map(({ from, to, inside }) =>
       (inside ? word : line)(piece(from, to))
     );
@@ -66,8 +64,8 @@ export function diffLines(diff: string, { palette, maxLines, more, fit, marks }:
   return left > 0 ? [...lines, palette.dim(fit(`${" ".repeat(width)} ${more(left)}`))] : lines;
 }
 
-/** Colours of a row: code in the colours of its syntax has a background instead. */
-function coloursOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
+/** Colors of a row; code with syntax highlighting has a background instead. */
+function colorsOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
   switch (mark) {
     case "+":
       return { gutter: palette.added, line: hasSyntax ? palette.addedLine : String, word: palette.addedWord };
@@ -85,9 +83,8 @@ function coloursOf({ mark }: DiffRow, palette: Palette, hasSyntax: boolean) {
 interface DiffRow {
   readonly number: number | undefined;
   readonly mark: "+" | "-" | " " | "…";
-  /** Safe for a terminal. */
   readonly text: string;
-  /** Extension of the file, or its whole name where it has none. */
+  /** Extension of the file, or its name where it has none. */
   readonly language: string;
 }
 
@@ -120,15 +117,13 @@ function rowsOf(diff: string): DiffRow[] {
   return rows;
 }
 
-/** The path in a header line. */
 const HEADER = /^(?:---|\+\+\+) (?!\/dev\/null)([^\t]*?)"?(?:\t|$)/;
 
-/** Returns the name by which highlight.js may know the language of a file: the end of the path. */
+/** Returns the extension of a path, which highlight.js knows as a name of its language. */
 export function languageOf(path: string): string {
   return /[^./\\]*$/.exec(path)?.[0].toLowerCase() ?? "";
 }
 
-/** The rows between two gaps. */
 function hunksOf(rows: readonly DiffRow[]): DiffRow[][] {
   const hunks: DiffRow[][] = [[]];
   for (const row of rows) {
@@ -138,10 +133,10 @@ function hunksOf(rows: readonly DiffRow[]): DiffRow[][] {
   return hunks;
 }
 
-/** Characters of a hunk above which its syntax would take too long. */
+/** Maximum characters of a hunk with syntax highlighting. */
 const MAX_HUNK = 100_000;
 
-/** The tokens of each row: those of the old text for removed rows, else those of the new one. */
+/** The tokens of each row: of the old text for removed rows, else of the new one. */
 function tokensOf(hunk: readonly DiffRow[], syntax: DiffMarks["syntax"]): [DiffRow, readonly CodeToken[]][] {
   const size = hunk.reduce((sum, { text }) => sum + text.length, 0);
   if (size > MAX_HUNK || hunk.some(({ text }) => text.length > MAX_LINE)) return [];
@@ -154,13 +149,12 @@ function tokensOf(hunk: readonly DiffRow[], syntax: DiffMarks["syntax"]): [DiffR
   });
 }
 
-/** A part of a text, from the first character to the one behind the last. */
 type Range = readonly [from: number, to: number];
 
-/** Comparing the words of longer lines would take too long. */
+/** Maximum length of lines that are compared word by word. */
 const MAX_LINE = 2000;
 
-/** The words that changed, where a run of removed lines is followed by as many added ones. */
+/** The changed words, where removed lines are followed by as many added ones. */
 function changedWords(rows: readonly DiffRow[], words: DiffMarks["words"]): Map<DiffRow, Range[]> {
   const found = new Map<DiffRow, Range[]>();
   for (let at = 0; at < rows.length;) {
@@ -186,7 +180,7 @@ function runOf(rows: readonly DiffRow[], from: number, mark: DiffRow["mark"]): r
   return rows.slice(from, to);
 }
 
-/** Undefined where the lines have so little in common that marks would say nothing. */
+/** Undefined where the lines have too little in common. */
 function rangesOf(changes: readonly WordChange[]): { old: Range[]; fresh: Range[] } | undefined {
   const [old, fresh]: Range[][] = [[], []];
   let [oldAt, freshAt, same] = [0, 0, 0];
@@ -200,7 +194,7 @@ function rangesOf(changes: readonly WordChange[]): { old: Range[]; fresh: Range[
   return same * 3 < Math.max(oldAt, freshAt) ? undefined : { old: old ?? [], fresh: fresh ?? [] };
 }
 
-/** The parts of a text that ranges cover, and those between them. */
+/** Splits a text into the parts inside of ranges and between them. */
 function cutAt(ranges: readonly Range[], length: number): { from: number; to: number; inside: boolean }[] {
   let at = 0;
   const parts = ranges.flatMap(([from, to]) => {
@@ -211,8 +205,8 @@ function cutAt(ranges: readonly Range[], length: number): { from: number; to: nu
   return [...parts, { from: at, to: length, inside: false }];
 }
 
-/** A part of a line in the colours of its tokens. What `fit` cut off is not there. */
-function coloured(
+/** A part of a line in the colors of its tokens. */
+function colored(
   tokens: readonly CodeToken[],
   { text, from, to, palette }: { text: string; from: number; to: number; palette: Palette },
 ): string {

@@ -1,7 +1,7 @@
-/** Tokens and money, for people: every view of a session and of a run says them in the same form. */
+/** Formats of tokens and money, the same in every view. */
 import type { Spending, Usage } from "../core/mod.ts";
 
-/** A whole number with a mark at the thousands. */
+/** A whole number with separators of thousands. */
 export function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
@@ -13,7 +13,7 @@ export function lineFigures(
   return `+${grouped(added)} −${grouped(removed)}`;
 }
 
-/** "in 1,200 (900 cached, 75 %)" and "out 80", scripted ones marked; nothing where no server has counted. */
+/** "in 1,200 (900 cached, 75 %)" and "out 80", scripted ones marked; empty without a count. */
 export function tokenFigures(usage: Usage): string[] {
   const { inputTokens, cachedTokens, outputTokens, scripted } = usage;
   if (inputTokens + outputTokens === 0) return [];
@@ -24,12 +24,12 @@ export function tokenFigures(usage: Usage): string[] {
   ];
 }
 
-/** The part of the input that came from the cache. */
+/** Percentage of the input that came from the cache. */
 export function cacheShare({ inputTokens, cachedTokens }: Usage): string {
   return inputTokens === 0 ? "-" : `${Math.round(100 * cachedTokens / inputTokens)} %`;
 }
 
-/** Money as far as it is known, by currency; undefined when no price is. */
+/** Known costs by currency; undefined when no price is known. */
 export function moneyFigure({ costs, unpriced }: Pick<Spending, "costs" | "unpriced">): string | undefined {
   const known = Object.entries(costs).map(([currency, amount]) =>
     amount > 0 && amount < 0.0001 ? `<0.0001 ${currency}` : `${amount.toFixed(4)} ${currency}`

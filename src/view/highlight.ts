@@ -2,16 +2,16 @@
 import library from "highlight.js/lib/common";
 import type { Meaning, Palette } from "./palette.ts";
 
-/** The lines of a piece of code in colours; undefined when its language is not known. */
+/** Highlights the lines of code; undefined when the language is unknown. */
 export type Highlight = (code: string, language: string) => string[] | undefined;
 
-/** A part of a line of code; without a meaning it looks like plain text. */
+/** A part of a line of code; plain without a meaning. */
 export interface CodeToken {
   readonly text: string;
   readonly meaning: Meaning | undefined;
 }
 
-/** What a scope of highlight.js means; scopes that are not named here look like plain text. */
+/** Meanings of scopes of highlight.js; other scopes are plain. */
 const SCOPES: Readonly<Record<string, Meaning>> = {
   "keyword": "keyword",
   "literal": "number",
@@ -55,7 +55,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&#x27;": "'",
 };
 
-/** Colours the common languages of highlight.js. */
+/** Highlights the common languages of highlight.js. */
 export function highlighter(palette: Palette): Highlight {
   return (code, language) =>
     codeTokens(code, language)?.map((line) =>
@@ -63,14 +63,13 @@ export function highlighter(palette: Palette): Highlight {
     );
 }
 
-/** Splits code into the tokens of each line; undefined when the language is not known. */
+/** Splits code into the tokens of each line; undefined when the language is unknown. */
 export function codeTokens(code: string, language: string): CodeToken[][] | undefined {
   if (!library.getLanguage(language)) return undefined;
   const { value } = library.highlight(code, { language, ignoreIllegals: true });
   return tokensOf(value);
 }
 
-/** Reads the markup of highlight.js. */
 function tokensOf(markup: string): CodeToken[][] {
   const lines: CodeToken[][] = [[]];
   const scopes: (Meaning | undefined)[] = [];

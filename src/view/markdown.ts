@@ -3,13 +3,13 @@ import type { Highlight } from "./highlight.ts";
 import type { Palette } from "./palette.ts";
 import { wrapText } from "./wrap.ts";
 
-/** A part of a message that is rendered by itself. */
+/** A part of a message that is rendered separately. */
 export interface Block {
   /** Its Markdown, the fences of code included. */
   readonly source: string;
-  /** The block is fenced code: the line that opens it behind the fence, and its lines so far. */
+  /** Fenced code: the info string, and its lines so far. */
   readonly code?: { readonly info: string; readonly lines: readonly string[] };
-  /** It goes on a list whose first items were taken before: no blank line parts them. */
+  /** It continues a list whose first items were taken before, without a blank line. */
   readonly follows?: true;
 }
 
@@ -19,28 +19,25 @@ const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 
 interface Fence {
   readonly mark: string;
-  /** The block is nothing but this code. */
+  /** The block is only this code. */
   readonly alone: boolean;
 }
 
 /**
- * Cuts a stream of Markdown into blocks that can be rendered one by one: a heading, a paragraph, a list, a
- * table, fenced code. What is not complete yet is the open block.
+ * Splits a stream of Markdown into blocks that can be rendered separately: a heading, a paragraph, a list,
+ * a table, fenced code. The incomplete block is the open one.
  *
- * Contract: the blocks are the same whatever the pieces of the stream are.
+ * Contract: the blocks are the same for any pieces of the stream.
  */
 export class MarkdownBlocks {
-  /** Whole lines of the open block. */
   #lines: string[] = [];
-  /** The beginning of a line. */
   #last = "";
   #fence: Fence | undefined;
-  /** The last line was blank: the next one tells whether the block goes on. */
+  /** The last line was blank: the next one decides whether the block continues. */
   #gap = false;
-  /** The beginning of the open list was taken. */
+  /** The start of the open list was taken. */
   #follows = false;
 
-  /** The blocks that are complete now. */
   push(text: string): Block[] {
     const blocks: Block[] = [];
     const lines = (this.#last + text).split("\n");
@@ -50,13 +47,12 @@ export class MarkdownBlocks {
     return blocks;
   }
 
-  /** The block that is not complete; undefined when nothing of one is there. */
+  /** The incomplete block, if there is one. */
   get open(): Block | undefined {
     const lines = this.#last === "" ? this.#lines : [...this.#lines, this.#last];
     return lines.every((line) => line.trim() === "") ? undefined : this.#block(lines, this.#last);
   }
 
-  /** Returns what is left at the end of a message. */
   end(): Block | undefined {
     const { open } = this;
     [this.#lines, this.#last, this.#fence, this.#gap, this.#follows] = [[], "", undefined, false, false];
@@ -64,8 +60,8 @@ export class MarkdownBlocks {
   }
 
   /**
-   * Takes the items of an open list that can no longer change, all but the last one, when it has more lines
-   * than these. Undefined for other blocks: the last lines of a paragraph or a table may change all of it.
+   * Takes the items of an open list that can no longer change, all but the last one, when it has more than
+   * `most` lines. Undefined for other blocks: their last lines may change all of them.
    */
   takeItems(most: number): Block | undefined {
     const indent = ITEM.exec(this.#lines[0] ?? "")?.[1]?.length;
@@ -104,10 +100,10 @@ export class MarkdownBlocks {
     else if (HEADING.test(line)) this.#close(blocks);
   }
 
-  /** Whether a block is over when this line, or the beginning of one, follows a blank one. */
+  /** Reports whether a block ends before this line, or start of a line, after a blank one. */
   #endsBefore(line: string, whole: boolean): boolean {
     if (line === "" || /^\s/.test(line)) return false;
-    // A list goes on behind a blank line as long as its items, or lines that are indented, do.
+    // A list continues after a blank line with items or indented lines.
     if (!this.#lines.some((each) => ITEM.test(each))) return true;
     return !ITEM.test(line) && (whole || !/^(?:[-*+]|\d+[.)]?)$/.test(line));
   }
@@ -138,17 +134,17 @@ export class MarkdownBlocks {
 
 interface MarkdownOptions {
   readonly palette: Palette;
-  /** The terminal shows links (OSC 8); by default it is guessed from the environment. */
+  /** The terminal shows links (OSC 8); default: guessed from the environment. */
   readonly links?: boolean;
 }
 
 type Component = typeof import("@earendil-works/pi-tui/dist/components/markdown.js").Markdown;
 
-/** More signs of Markdown in a block, or characters in a line, are no text: parsing takes their square. */
+/** Limits of a block for the parser, whose time grows with their square. */
 const MAX_SIGNS = 4000;
 const MAX_LINE = 10_000;
 
-/** Reports whether a block is shown as it is; only one that begins with a fence is code. */
+/** Reports whether a block is too dense to parse; fenced code never is. */
 function isTooDense(text: string): boolean {
   if (text.length <= MAX_SIGNS || /^\s*(?:```|~~~)/.test(text)) return false;
   let signs = 0;
@@ -156,12 +152,11 @@ function isTooDense(text: string): boolean {
   return text.split("\n").some((line) => line.length > MAX_LINE);
 }
 
-/** Where a link may lead that can be clicked. */
+/** Allowed schemes of clickable links. */
 const LINK = /^(?:https?|file|mailto):/i;
 // deno-lint-ignore no-control-regex
 const LINKS = /\x1b\]8;[^;]*;([^\x07\x1b]*)(?:\x07|\x1b\\)([\s\S]*?)\x1b\]8;;(?:\x07|\x1b\\)/g;
 
-/** Renders Markdown to lines for a terminal. */
 export class MarkdownRenderer {
   readonly #palette: Palette;
   readonly #component: Component;
@@ -173,7 +168,7 @@ export class MarkdownRenderer {
     this.#component = component;
   }
 
-  /** Lines of code are left as long as they are, so that they can be copied. */
+  /** Renders Markdown. Lines of code are not wrapped, so that they can be copied. */
   render(text: string, columns: number): string[] {
     if (isTooDense(text)) return wrapText(text, columns, displayWidth);
     const code: string[] = [];
@@ -189,24 +184,24 @@ export class MarkdownRenderer {
     );
   }
 
-  /** The lines of code, coloured as its language is; `info` is what follows the fence. */
+  /** Highlights lines of code; `info` is the text behind the fence. */
   code(text: string, info: string): string[] {
     const lines = this.#highlight?.(text, languageOf(info));
     return lines ?? text.split("\n").map((line) => this.#palette.accent(line));
   }
 
-  /** Loads what colours code where the Markdown has some; undefined when there is nothing to wait for. */
+  /** Loads syntax highlighting where the Markdown has code; undefined when it is loaded. */
   prepare(source: string): Promise<void> | undefined {
     if (this.#highlight || !/^[ \t]*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
     return this.#loading ??= import("./highlight.ts").then(
       ({ highlighter }) => void (this.#highlight = highlighter(this.#palette)),
-      // Code can be read without colours.
+      // Code can be read without colors.
       () => void (this.#highlight = () => undefined),
     );
   }
 }
 
-/** Loads the renderer; it is not needed before the first paragraph has arrived. */
+/** Loads the renderer, which is not needed before the first paragraph. */
 export async function loadMarkdown({ palette, links }: MarkdownOptions): Promise<MarkdownRenderer> {
   const [{ Markdown }, { setCapabilityOverrides }] = await Promise.all([
     import("@earendil-works/pi-tui/dist/components/markdown.js"),
@@ -216,7 +211,7 @@ export async function loadMarkdown({ palette, links }: MarkdownOptions): Promise
   return new MarkdownRenderer(palette, Markdown);
 }
 
-/** The name of a language in the first line of a fence: `ts`, `ts title="x"`, `{.python}`. */
+/** The language in the info string of a fence: `ts`, `ts title="x"`, `{.python}`. */
 function languageOf(info: string): string {
   return /[\w+#-]+/.exec(info)?.[0].toLowerCase() ?? "";
 }
@@ -240,7 +235,7 @@ function themeOf(palette: Palette) {
   };
 }
 
-/** A character that no text has, since control characters have been taken out. */
+/** A character that no text has: control characters were removed. */
 const MARK = "\x11";
 // deno-lint-ignore no-control-regex
 const MARKED = /\x11(\d+)\x11/;

@@ -1,11 +1,11 @@
-/** The way things look on a terminal: colours by meaning, diffs, outputs and Markdown. */
+/** Formatting for terminals: colors by meaning, diffs, outputs and Markdown. */
 export { callLines, callTitle, type CallView } from "./call_lines.ts";
 export { checklistLine } from "./call_lines.ts";
 export { diffLines, type DiffMarks, languageOf, loadDiffMarks } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./figures.ts";
 export { loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, MarkdownBlocks } from "./markdown.ts";
-export { type Palette, palette, ThemedPalette, wantsColour, wantsLinks } from "./palette.ts";
+export { type Palette, palette, ThemedPalette, wantsColor, wantsLinks } from "./palette.ts";
 export { noticeText, planText, Refusals } from "./call_lines.ts";
 export type { Theme } from "./palette.ts";
 export { type MeasureWidth, roughWidth, StreamWrap, wrapText } from "./wrap.ts";

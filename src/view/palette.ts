@@ -1,7 +1,6 @@
-/** Themes by name; `none` has no colours. */
+/** Themes by name; `none` has no colors. */
 export type Theme = "dark" | "light" | "high-contrast" | "none";
 
-/** What a text can mean. */
 export type Meaning =
   | "dim"
   | "bold"
@@ -12,13 +11,13 @@ export type Meaning =
   | "accent"
   | "added"
   | "removed"
-  /** Code in the colours of its syntax in a line that was added or removed. */
+  /** Code in the colors of its syntax in a line that was added or removed. */
   | "addedLine"
   | "removedLine"
   /** A word that differs in a line that was added or removed. */
   | "addedWord"
   | "removedWord"
-  /** What the user has written. */
+  /** Messages of the user. */
   | "user"
   /** Parts of code. */
   | "keyword"
@@ -28,16 +27,16 @@ export type Meaning =
   | "title"
   | "type";
 
-/** Attributes and colours (SGR) that turn a style on, and those that turn it off again. */
+/** Attributes and colors (SGR) that turn a style on, and those that turn it off again. */
 type Style = readonly [on: string, off: string];
 
 const ATTRIBUTES = { bold: ["1", "22"], italic: ["3", "23"] } as const;
-const foreground = (colour: number | string): Style => [`${colour}`, "39"];
-const indexed = (colour: number): Style => foreground(`38;5;${colour}`);
-const background = (colour: number): Style => [`48;5;${colour}`, "49"];
-const strong = (colour: number): Style => [`1;${colour}`, "22;39"];
+const foreground = (color: number | string): Style => [`${color}`, "39"];
+const indexed = (color: number): Style => foreground(`38;5;${color}`);
+const background = (color: number): Style => [`48;5;${color}`, "49"];
+const strong = (color: number): Style => [`1;${color}`, "22;39"];
 
-/** The colours of the terminal itself, which the user has chosen; made for a dark background. */
+/** The colors of the terminal itself, which the user has chosen; made for a dark background. */
 const DARK: Readonly<Record<Meaning, Style>> = {
   ...ATTRIBUTES,
   dim: ["2", "22"],
@@ -60,7 +59,7 @@ const DARK: Readonly<Record<Meaning, Style>> = {
   type: foreground(36),
 };
 
-/** Colours that can be read on white. */
+/** Colors that can be read on white. */
 const LIGHT: Readonly<Record<Meaning, Style>> = {
   ...ATTRIBUTES,
   dim: indexed(241),
@@ -83,7 +82,7 @@ const LIGHT: Readonly<Record<Meaning, Style>> = {
   type: indexed(30),
 };
 
-/** Nothing is dim; what matters is bold and in a bright colour, or inverse. */
+/** Nothing is dim; what matters is bold and in a bright color, or inverse. */
 const HIGH_CONTRAST: Readonly<Record<Meaning, Style>> = {
   ...ATTRIBUTES,
   dim: ["", ""],
@@ -124,7 +123,7 @@ function styled(theme: Theme, meaning: Meaning, text: string): string {
   return text === "" || plain(style) ? text : `\x1b[${style[0]}m${text}\x1b[${style[1]}m`;
 }
 
-/** Colours by what they mean. Every function leaves the text as it is where there are no colours. */
+/** Colors by what they mean. Every function leaves the text as it is where there are no colors. */
 export type Palette = { readonly [M in Meaning]: (text: string) => string };
 
 function paletteOf(theme: () => Theme): Palette {
@@ -135,26 +134,26 @@ function paletteOf(theme: () => Theme): Palette {
 const COLOURED = paletteOf(() => "dark");
 const COLOURLESS = paletteOf(() => "none");
 
-/** The palette of what is written once: in the terminal's own colours, or without any. */
-export function palette(colours: boolean): Palette {
-  return colours ? COLOURED : COLOURLESS;
+/** The palette of what is written once: in the terminal's own colors, or without any. */
+export function palette(colors: boolean): Palette {
+  return colors ? COLOURED : COLOURLESS;
 }
 
-/** A palette whose theme can be changed: what is coloured from then on has its colours. */
+/** A palette whose theme can be changed: what is colored from then on has its colors. */
 export class ThemedPalette {
   readonly palette: Palette;
-  readonly #colours: boolean;
-  /** The theme wanted; without colours it is only remembered. */
+  readonly #colors: boolean;
+  /** The theme wanted; without colors it is only remembered. */
   theme: Theme;
 
-  constructor(colours: boolean, theme: Theme = "dark") {
-    this.#colours = colours;
+  constructor(colors: boolean, theme: Theme = "dark") {
+    this.#colors = colors;
     this.theme = theme;
-    this.palette = paletteOf(() => this.#colours ? this.theme : "none");
+    this.palette = paletteOf(() => this.#colors ? this.theme : "none");
   }
 }
 
-/** The settings of the environment that tell which terminal this is. */
+/** Environment variables that identify the terminal. */
 interface TerminalEnvironment {
   readonly TERM?: string | undefined;
   readonly TERM_PROGRAM?: string | undefined;
@@ -169,8 +168,8 @@ interface TerminalEnvironment {
 const LINKS = /^(?:iterm\.app|kitty|ghostty|wezterm|alacritty|vscode|zed|warpterminal|rio|tabby|contour)$/i;
 
 /**
- * Reports whether a terminal shows links (OSC 8). One that does not would hide where they lead, so only those
- * known to do count; tmux passes them on only where it is told to.
+ * Reports whether a terminal shows links (OSC 8). Only known terminals count: others would hide the
+ * addresses. tmux passes links on only if configured.
  */
 export function wantsLinks(env: TerminalEnvironment): boolean {
   if (env.TMUX || /^(?:tmux|screen|dumb|linux)/.test(env.TERM ?? "")) return false;
@@ -179,8 +178,8 @@ export function wantsLinks(env: TerminalEnvironment): boolean {
   return LINKS.test(env.TERM_PROGRAM ?? "") || /kitty|ghostty|foot|alacritty/.test(env.TERM ?? "");
 }
 
-/** The settings of the environment for colours, as far as they concern us. */
-interface ColourEnvironment {
+/** The settings of the environment for colors, as far as they concern us. */
+interface ColorEnvironment {
   readonly NO_COLOR?: string | undefined;
   readonly FORCE_COLOR?: string | undefined;
   readonly CLICOLOR_FORCE?: string | undefined;
@@ -188,11 +187,11 @@ interface ColourEnvironment {
 }
 
 /**
- * Reports whether to use colours on a stream (no-color.org, force-color.org, bixense.com/clicolors): a
- * non-empty NO_COLOR wins, then FORCE_COLOR, of which 0 and false mean none, then CLICOLOR_FORCE, of which 0
- * means nothing, else a terminal that is not dumb has them.
+ * Reports whether to use colors on a stream (no-color.org, force-color.org, bixense.com/clicolors): a
+ * non-empty NO_COLOR wins, then FORCE_COLOR (0 and false: none), then CLICOLOR_FORCE (0: ignored), else a
+ * terminal that is not dumb has colors.
  */
-export function wantsColour(env: ColourEnvironment, isTerminal: boolean): boolean {
+export function wantsColor(env: ColorEnvironment, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
   if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== "0") return true;

@@ -1,7 +1,7 @@
 /** Columns that a text takes on a terminal. */
 export type MeasureWidth = (text: string) => number;
 
-/** The width for texts that are shown before the tables of wide characters are loaded. */
+/** Width of texts that are shown before the tables of wide characters are loaded. */
 export const roughWidth: MeasureWidth = (text) =>
   text.length +
   (text.match(/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\uff60]/g)?.length ?? 0);
@@ -11,8 +11,8 @@ const TOKENS =
   /\n|[ \t]+|[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60][\u3001\u3002\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u201d]*|[^ \t\n\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]+/gu;
 
 /**
- * Breaks text at blanks as it streams, and between wide characters. A word that is wider than the terminal is
- * left to the terminal, so that it can be copied whole.
+ * Breaks text at blanks as it streams, and between wide characters. A word that is wider than the terminal
+ * is not broken, so that it can be copied.
  */
 export class StreamWrap {
   readonly #columns: () => number;
@@ -23,14 +23,14 @@ export class StreamWrap {
   /** The last word, of which more may come. */
   #pending = "";
 
-  /** Where a break was made, the line begins with `indent`. */
+  /** Lines after a break begin with `indent`. */
   constructor(columns: () => number, width: MeasureWidth, indent = "") {
     this.#columns = columns;
     this.#width = width;
     this.#indent = indent;
   }
 
-  /** What can be written now. */
+  /** Takes text; returns the part that can be written now. */
   push(text: string): string {
     const tokens = (this.#pending + text).match(TOKENS) ?? [];
     this.#pending = tokens.pop() ?? "";
@@ -64,10 +64,7 @@ export class StreamWrap {
   }
 }
 
-/**
- * The lines of a text that is there as a whole. A number keeps its per cent sign, and a list its dots at the
- * ends of lines.
- */
+/** Wraps a complete text. A number keeps its percent sign, and a list its dots at the ends of lines. */
 export function wrapText(text: string, columns: number, width: MeasureWidth, indent = ""): string[] {
   const wrap = new StreamWrap(() => columns, width, indent);
   const lines = wrap.push(text.replace(/(?<=\S) (?=%|·(?: |$))/g, "\u00a0")) + wrap.end();

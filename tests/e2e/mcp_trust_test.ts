@@ -97,10 +97,10 @@ Deno.test("a project's server takes the place of the user's only after trust, wh
   assertEquals((await world.run(["mcp", "call", "mine", "echo", '{"text": "mine"}'])).stdout, "mine\n");
   assertEquals(marks(world), []);
   const refused = await world.run(["run", "go"]);
-  assertStringIncludes(refused.stderr, "in place of your own server of this name");
+  assertStringIncludes(refused.stderr, "in place of your server of this name");
   const trust = await world.run(["trust", "--yes"]);
-  assertStringIncludes(trust.stdout, "takes the place of: your own server of this name");
-  assertStringIncludes(trust.stdout, "these run without a question, as tools that only read: echo");
+  assertStringIncludes(trust.stdout, "replaces: your server of this name");
+  assertStringIncludes(trust.stdout, "these run without approval, as read-only tools: echo");
   await world.run(["mcp", "test", "mine"]);
   assertEquals(marks(world), ["started-mine"]);
 });

@@ -7,7 +7,7 @@ import type { Locale } from "../../src/i18n/mod.ts";
 import { Chat } from "../../src/frontend/repl/chat.ts";
 import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
 import { Looks } from "../../src/frontend/repl/looks.ts";
-import type { Person } from "../../src/frontend/repl/person.ts";
+import type { Person } from "../../src/frontend/repl/session_host.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 
@@ -91,7 +91,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const chat = new Chat({
     terminal,
     gaveUp: (session) => gaveUp.push(session),
-    looks: new Looks({ colours: false, links: false, still: true }),
+    looks: new Looks({ colors: false, links: false, still: true }),
     texts,
     paths,
     open,

@@ -11,7 +11,7 @@ export interface StageOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly locale?: Locale;
-  readonly colours?: boolean;
+  readonly colors?: boolean;
   /** Colours of a theme. */
   readonly theme?: Theme;
 }
@@ -31,7 +31,7 @@ export interface Stage {
 }
 
 export function openStage(
-  { columns = 80, rows = 24, locale = "en", colours = false, theme }: StageOptions = {},
+  { columns = 80, rows = 24, locale = "en", colors = false, theme }: StageOptions = {},
 ): Stage {
   const terminal = new VirtualTerminal({ columns, rows });
   const themed = new ThemedPalette(true);
@@ -40,7 +40,7 @@ export function openStage(
   const composer = new Composer({ onSubmit: ({ text }) => sent.push(text) });
   let now = 0;
   const dialogs = new Dialogs({
-    palette: () => theme ? themed.palette : palette(colours),
+    palette: () => theme ? themed.palette : palette(colors),
     locale: () => locale,
     changed: () => screen.draw(),
     drafting: () => !composer.empty,

@@ -11,7 +11,7 @@ export interface TranscriptStageOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly locale?: Locale;
-  readonly colours?: boolean;
+  readonly colors?: boolean;
 }
 
 export interface TranscriptStage {
@@ -49,7 +49,7 @@ export async function transcriptStage(options: TranscriptStageOptions = {}): Pro
     loadTexts("reasons", locale),
   ]);
   const transcript: Transcript = new Transcript({
-    palette: palette(options.colours ?? false),
+    palette: palette(options.colors ?? false),
     texts: () => ({ ...run, ...turnView, ...reasons }),
     print: (lines) => screen.print(lines),
     changed: () => screen.draw(),

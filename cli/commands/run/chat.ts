@@ -67,7 +67,7 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
   const { env } = context.process;
   const code = await runChat({
     locale: languageOf(context).locale,
-    colours: displayOf(context, flags.noColor).outColor,
+    colors: displayOf(context, flags.noColor).outColor,
     links: wantsLinks(env),
     still: isOn(env.REASONIX_REDUCED_MOTION),
     paths: runPaths(context, flags.dir),

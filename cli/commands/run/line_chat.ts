@@ -20,7 +20,7 @@ import {
 } from "../../../src/frontend/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
-type Message = Parameters<Repl["carryOut"]>[0];
+type Message = Parameters<Repl["executeMessage"]>[0];
 type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
 
 export interface LineOptions {
@@ -147,13 +147,17 @@ class LineChat {
   }
 
   async #message(message: Message): Promise<void> {
-    const { repl: { carryOut }, texts } = this.#parts;
+    const { repl: { executeMessage }, texts } = this.#parts;
     const turn = this.#turn = new AbortController();
     this.#metrics = new Metrics();
     this.#printer = await this.#newPrinter();
     const session = () => this.#host.current();
     await this.#try(async () => {
-      const outcome = await carryOut(message, { commands: this.#commands(), session, texts }, turn.signal);
+      const outcome = await executeMessage(
+        message,
+        { commands: this.#commands(), session, texts },
+        turn.signal,
+      );
       if (!outcome) return;
       const assembly = await session();
       const result = await resultOf(outcome, assembly, { metrics: this.#metrics });

@@ -279,7 +279,7 @@ function planWorkspace(document: SourceDocument): void {
       document.set(path, "sandbox.network", value === true, { shown: value });
     } else if (key === "writable_roots") {
       document.items(path, { value, key: "sandbox.allow_write" });
-    } else document.leave(path, "commands have a /tmp of their own in the jail", value);
+    } else document.leave(path, "commands have their own /tmp in the jail", value);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   takeServer,
 } from "./plan.ts";
 import { JsonFile, lineAndColumn } from "../load/jsonc.ts";
-import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { type Layer, locationOf, parseToml } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { errorMessage, type SourceLocation } from "../../core/mod.ts";
@@ -220,7 +220,7 @@ function fromToml(file: string, text: string, problems: ConfigProblem[]): Conten
   );
   if (!table) return undefined;
   const layer: Layer = { source: "user", table, file, text };
-  return { table, place: (path) => placeOf(layer, path) ?? { file } };
+  return { table, place: (path) => locationOf(layer, path) ?? { file } };
 }
 
 async function fromJson(

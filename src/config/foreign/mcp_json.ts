@@ -3,7 +3,7 @@
  * that trust, variables and merging are those of our own files.
  */
 import { JsonFile, LayerBuilder } from "../load/jsonc.ts";
-import { type Layer, placeOf } from "../load/layer.ts";
+import { type Layer, locationOf } from "../load/layer.ts";
 import { type LeftOutServer, pluginsOf } from "../load/resolve.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
@@ -105,11 +105,11 @@ export async function readMcpJson(
 }
 
 /** Finds the locations of servers in our own files. */
-export function pluginPlaces(layers: readonly (Layer | undefined)[]): Map<string, SourceLocation> {
+export function pluginLocations(layers: readonly (Layer | undefined)[]): Map<string, SourceLocation> {
   const places = new Map<string, SourceLocation>();
   for (const layer of layers) {
     for (const [index, { name }] of (layer ? pluginsOf(layer) : []).entries()) {
-      const place = layer && placeOf(layer, ["plugins", index]);
+      const place = layer && locationOf(layer, ["plugins", index]);
       if (place) places.set(String(name), place);
     }
   }

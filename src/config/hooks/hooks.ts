@@ -1,6 +1,6 @@
 import type { EnvLookup } from "../config_paths.ts";
 import { SETTINGS_KEYS } from "../foreign/claude.ts";
-import { type Layer, placeOf } from "../load/layer.ts";
+import { type Layer, locationOf } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { hookEntry } from "../project/project_policy.ts";
 import type { HookEntry } from "../schema/config_types.ts";
@@ -32,7 +32,7 @@ export function configuredHooks(
   return config.hooks.map((hook, at): ConfiguredHook => {
     const { layer, entry, index } = places[at] ?? {};
     if (!layer || !entry) return { ...hook, source: "default", paths: [] };
-    const place = placeOf(layer, ["hooks", index ?? 0]);
+    const place = locationOf(layer, ["hooks", index ?? 0]);
     const { source } = layer;
     const trustEntry = hookEntry(entry, context);
     const { paths } = trustEntry;

@@ -12,7 +12,7 @@ import { type LocalizedMessage, message, withRemedy } from "../../core/mod.ts";
 const DASHSCOPE = /^https:\/\/dashscope(?:-[a-z]+)?\.aliyuncs\.com(?:[/:]|$)/;
 
 /**
- * The settings of `AGENT_BASE_URL`, `AGENT_MODEL` and `AGENT_API_KEY`. An address is a provider of its own:
+ * The settings of `AGENT_BASE_URL`, `AGENT_MODEL` and `AGENT_API_KEY`. An address is a separate provider:
  * it gets no key, header or other secret of the configuration, and no other provider gets `AGENT_API_KEY`.
  *
  * @param below the settings of files and presets

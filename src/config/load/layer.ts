@@ -67,14 +67,14 @@ function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
 
 export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
   const { path, at, ...problem } = finding;
-  const place = placeOf(layer, path, at);
+  const place = locationOf(layer, path, at);
   return { ...problem, ...(place ? { place } : {}) };
 }
 
 const positions = new WeakMap<Layer, Positions>();
 
 /** Returns the location of a value; only the file when the text does not show it. */
-export function placeOf(
+export function locationOf(
   layer: Layer,
   path: KeyPath,
   at: "key" | "value" = "key",
@@ -257,20 +257,54 @@ interface Span {
   readonly value: number;
 }
 
-const SEPARATOR = "\u0000";
-const BARE_KEY = /[A-Za-z0-9_-]/;
+interface Token {
+  readonly text: string;
+  readonly at: number;
+  readonly startsLine: boolean;
+}
 
-/** Locates keys and values in a TOML text that the parser has accepted. Only problems need this. */
+const SEPARATOR = "\u0000";
+
+/** Blanks, a comment, a string, a sign or a bare word: every character of a text belongs to one. */
+const TOKEN = new RegExp(
+  [
+    String.raw`[\s\uFEFF]+`,
+    String.raw`#[^\n]*`,
+    String.raw`"""(?:\\[^]|[^\\])*?"{3,5}|'''[^]*?'{3,5}`,
+    String.raw`"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?`,
+    String.raw`[[\]{}=,.]`,
+    String.raw`[^\s\uFEFF#"'[\]{}=,.]+`,
+  ].join("|"),
+  "g",
+);
+
+/**
+ * Locates keys and values in a TOML text that the parser has accepted. Only problems need this. The walk ends
+ * on any text.
+ */
 export class Positions {
   readonly #text: string;
+  readonly #tokens: Token[] = [];
   readonly #spans = new Map<string, Span>();
   /** Number of entries of each array of tables so far. */
   readonly #entries = new Map<string, number>();
-  #at = 0;
+  #next = 0;
 
   constructor(text: string) {
     this.#text = text;
-    this.#document();
+    let startsLine = true;
+    for (const { 0: token, index } of text.matchAll(TOKEN)) {
+      if (/^[\s\uFEFF#]/.test(token)) startsLine ||= token.includes("\n");
+      else {
+        this.#tokens.push({ text: token, at: index, startsLine });
+        startsLine = false;
+      }
+    }
+    let table: KeyPath = [];
+    while (this.#token()) {
+      if (this.#is("[")) table = this.#header();
+      else this.#pair(table);
+    }
   }
 
   /**
@@ -285,22 +319,26 @@ export class Positions {
     return undefined;
   }
 
-  #document(): void {
-    let table: KeyPath = [];
-    while (this.#skipSpace(), this.#at < this.#text.length) {
-      table = this.#peek() === "[" ? this.#header() : (this.#pair(table), table);
-    }
+  #token(): Token | undefined {
+    return this.#tokens[this.#next];
+  }
+
+  #is(text: string): boolean {
+    return this.#token()?.text === text;
+  }
+
+  #offset(): number {
+    return this.#token()?.at ?? this.#text.length;
   }
 
   #header(): KeyPath {
-    const start = this.#at;
-    const isArray = this.#text.startsWith("[[", this.#at);
-    this.#at += isArray ? 2 : 1;
+    const start = this.#offset();
+    const isArray = this.#text.startsWith("[[", start);
+    this.#next += isArray ? 2 : 1;
     const keys = this.#keys();
-    this.#at += isArray ? 2 : 1;
-    const parent = this.#resolve(keys.slice(0, -1));
-    const path = [...parent, ...keys.slice(-1)];
+    for (let closing = isArray ? 2 : 1; closing > 0 && this.#is("]"); closing--) this.#next++;
     if (!isArray) return this.#mark(this.#resolve(keys), start, start);
+    const path = [...this.#resolve(keys.slice(0, -1)), ...keys.slice(-1)];
     const count = this.#entries.get(path.join(SEPARATOR)) ?? 0;
     this.#entries.set(path.join(SEPARATOR), count + 1);
     if (count === 0) this.#mark(path, start, start);
@@ -319,99 +357,47 @@ export class Positions {
   }
 
   #pair(table: KeyPath): void {
-    const start = this.#at;
+    const start = this.#offset();
     const path = [...table, ...this.#keys()];
-    this.#at++;
-    this.#skipSpace();
-    this.#mark(path, start, this.#at);
+    if (this.#is("=")) this.#next++;
+    this.#mark(path, start, this.#offset());
     this.#value(path);
   }
 
   #value(path: KeyPath): void {
-    const first = this.#peek();
-    const start = this.#at;
-    if (first === '"' || first === "'") this.#string();
-    else if (first === "[") this.#array(path);
-    else if (first === "{") this.#inlineTable(path);
-    else this.#skipWhile((char) => !/[,\]}#\n\r]/.test(char));
-    // Only a text that the parser refuses has no value here; the walk must end all the same.
-    if (this.#at === start) this.#at++;
-  }
-
-  #array(path: KeyPath): void {
-    this.#at++;
-    for (let index = 0; this.#more("]"); index++) {
-      const item = [...path, index];
-      this.#mark(item, this.#at, this.#at);
-      this.#value(item);
+    const first = this.#token();
+    this.#next++;
+    if (first?.text === "[") {
+      for (let index = 0; this.#more("]"); index++) {
+        const item = [...path, index];
+        this.#mark(item, this.#offset(), this.#offset());
+        this.#value(item);
+      }
+    } else if (first?.text === "{") { while (this.#more("}")) this.#pair(path); }
+    else {
+      for (let token = this.#token(); token && !token.startsLine && !/^[,\]}]$/.test(token.text);) {
+        this.#next++;
+        token = this.#token();
+      }
     }
-  }
-
-  #inlineTable(path: KeyPath): void {
-    this.#at++;
-    while (this.#more("}")) this.#pair(path);
   }
 
   /** Reports whether another item follows; steps over commas, or over the closing bracket. */
   #more(close: string): boolean {
-    this.#skipSpace();
-    while (this.#peek() === ",") {
-      this.#at++;
-      this.#skipSpace();
-    }
-    if (this.#at >= this.#text.length) return false;
-    if (this.#peek() !== close) return true;
-    this.#at++;
+    while (this.#is(",")) this.#next++;
+    if (!this.#is(close)) return this.#token() !== undefined;
+    this.#next++;
     return false;
   }
 
   #keys(): string[] {
     const keys: string[] = [];
     do {
-      this.#skipWhile((char) => char === " " || char === "\t" || char === ".");
-      const start = this.#at;
-      const quote = this.#peek();
-      if (quote === '"' || quote === "'") {
-        this.#string();
-        const raw = this.#text.slice(start + 1, this.#at - 1);
-        keys.push(quote === '"' ? unescape(raw) : raw);
-      } else {
-        this.#skipWhile((char) => BARE_KEY.test(char));
-        if (this.#at === start) this.#at++;
-        keys.push(this.#text.slice(start, this.#at));
-      }
-      this.#skipWhile((char) => char === " " || char === "\t");
-    } while (this.#peek() === ".");
+      while (this.#is(".")) this.#next++;
+      keys.push(keyName(this.#token()?.text ?? ""));
+      this.#next++;
+    } while (this.#is("."));
     return keys;
-  }
-
-  #string(): void {
-    const quote = this.#text[this.#at] ?? "";
-    const long = this.#text.startsWith(quote.repeat(3), this.#at);
-    const end = long ? quote.repeat(3) : quote;
-    this.#at += end.length;
-    while (this.#at < this.#text.length && !this.#text.startsWith(end, this.#at)) {
-      this.#at += quote === '"' && this.#peek() === "\\" ? 2 : 1;
-    }
-    this.#at += end.length;
-    // A long string may end in up to two quotes of its own.
-    while (long && this.#peek() === quote) this.#at++;
-  }
-
-  #skipSpace(): void {
-    while (this.#at < this.#text.length) {
-      if (this.#peek() === "#") this.#skipWhile((char) => char !== "\n");
-      else if (/[\s\uFEFF]/.test(this.#peek())) this.#at++;
-      else return;
-    }
-  }
-
-  #skipWhile(test: (char: string) => boolean): void {
-    while (this.#at < this.#text.length && test(this.#peek())) this.#at++;
-  }
-
-  #peek(): string {
-    return this.#text[this.#at] ?? "";
   }
 
   #mark(path: KeyPath, key: number, value: number): KeyPath {
@@ -426,19 +412,21 @@ export class Positions {
   }
 }
 
-function unescape(raw: string): string {
+function keyName(token: string): string {
+  if (token.startsWith("'")) return token.slice(1, -1);
+  if (!token.startsWith('"')) return token;
   try {
-    return String(JSON.parse(`"${raw}"`));
+    return String(JSON.parse(token));
   } catch {
     // An escape that JSON does not know: such a key is not one of ours.
-    return raw;
+    return token.slice(1, -1);
   }
 }
 
 function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf("\n") + 1;
-  // A byte order mark is no column that anybody sees.
+  // A byte order mark is no visible column.
   const shift = lineStart === 0 && text.startsWith("\uFEFF") ? 0 : 1;
   return { line: before.split("\n").length, column: offset - lineStart + shift };
 }

@@ -203,8 +203,8 @@ async function mcpLayers(
   const files = { user: mcpJsonFile(home), project: mcpJsonFile(cwd) };
   const present = (["user", "project"] as const).filter((source) => exists(files[source]));
   if (present.length === 0) return { servers: {}, leftOut: [] };
-  const { pluginPlaces, readMcpJson } = await import("../foreign/mcp_json.ts");
-  const stronger = pluginPlaces(toml);
+  const { pluginLocations, readMcpJson } = await import("../foreign/mcp_json.ts");
+  const stronger = pluginLocations(toml);
   const servers: { user?: Layer; project?: Layer } = {};
   const leftOut: LeftOutServer[] = [];
   for (const source of present) {

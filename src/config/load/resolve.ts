@@ -1,11 +1,11 @@
-import { type EnvLookup, resolvePath, userConfigFile } from "../config_paths.ts";
+import { type EnvLookup, resolvePath } from "../config_paths.ts";
 import { DEFAULT_LAYER, fillDefaults } from "./defaults.ts";
 import {
   type Layer,
   lazyDotenv,
   locateFinding,
+  locationOf,
   mergeTables,
-  placeOf,
   readProjectText,
   readText,
 } from "./layer.ts";
@@ -62,13 +62,13 @@ export interface ResolveOptions {
   readonly trust?: (item: TrustItem) => boolean | Promise<boolean>;
 }
 
-interface ProjectSources {
+interface ProjectContext {
+  /** The settings below the layer. */
   readonly base: TomlTable;
-  /** The layers of the user, as written. */
+  /** The layers of the user, and those of the project, as written. */
   readonly written: readonly Layer[];
-  readonly keyNames: ReadonlySet<string>;
-  /** All layers of the project, as written. */
   readonly project: readonly Layer[];
+  readonly keyNames: ReadonlySet<string>;
   readonly offline: string | undefined;
 }
 
@@ -127,15 +127,15 @@ export class LayerResolver {
     const resolved: Layer[] = [];
     for (const layer of layers) {
       const base = mergeLayers([...users, ...resolved]);
-      const sources = { base, written, keyNames, project: layers, offline };
-      resolved.push(await this.#resolveProjectLayer(layer, sources));
+      const context = { base, written, project: layers, keyNames, offline };
+      resolved.push(await this.#resolveProjectLayer(layer, context));
     }
     return resolved;
   }
 
   async #resolveProjectLayer(
     layer: Layer,
-    { base, written, keyNames, project, offline }: ProjectSources,
+    { base, written, project, keyNames, offline }: ProjectContext,
   ): Promise<Layer> {
     const { cwd, env, trust = () => false } = this.#options;
     const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
@@ -154,8 +154,8 @@ export class LayerResolver {
       directory: cwd,
       cwd,
     });
-    const { findGrants, restrictProjectConfig } = await import("../project/project_policy.ts");
-    const restricted = restrictProjectConfig({
+    const { restrictProjectConfig } = await import("../project/project_policy.ts");
+    const { table, warnings, withholdable, endpoints } = restrictProjectConfig({
       layer,
       expanded: moveAliases(expanded),
       base: fillDefaults(base),
@@ -167,22 +167,21 @@ export class LayerResolver {
       },
       cwd,
       env,
-      userFile: userConfigFile({ home: this.#home, env }),
+      home: this.#home,
+      project,
+      offline,
       fromDotenv,
     });
-    const { table, warnings, withholdable } = restricted;
-    const grants = findGrants(restricted, { layer, cwd, env, home: this.#home, project, offline });
-    const waiting = [...withholdable, ...grants ? [grants] : []];
     this.#problems.push(...warnings);
     this.#remember(used);
     this.#reportSwitchedOff(layer, base);
-    for (const { item, withhold } of waiting) {
+    for (const { item, withhold } of withholdable) {
       const isTrusted = await trust(item);
       if (!isTrusted) withhold();
       (isTrusted ? this.trusted : this.needsTrust).push(item);
     }
     for (const entry of providersOf({ table })) {
-      this.projectProviders.push({ name: String(entry.name), own: restricted.endpoints.get(entry) });
+      this.projectProviders.push({ name: String(entry.name), own: endpoints.get(entry) });
     }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };
@@ -198,7 +197,7 @@ export class LayerResolver {
         why: "switched off",
         message: "this project switches your own server off",
         remedy: "remove the entry from the project's file if you want your server here",
-        place: placeOf(layer, ["plugins", index]) ?? { file: layer.file ?? "" },
+        place: locationOf(layer, ["plugins", index]) ?? { file: layer.file ?? "" },
       });
     }
   }

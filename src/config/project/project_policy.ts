@@ -1,5 +1,5 @@
-import { type EnvLookup, isInside, resolvePath } from "../config_paths.ts";
-import { type Layer, placeOf } from "../load/layer.ts";
+import { type EnvLookup, isInside, resolvePath, userConfigFile } from "../config_paths.ts";
+import { type Layer, locationOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
 import { commandLine, hideSecrets } from "../query/hide_secrets.ts";
@@ -12,7 +12,7 @@ import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/m
 import { entryItem, type PermissionGrant, type TrustEntry, type TrustItem } from "../../trust/mod.ts";
 import { canonicalJson } from "../../util/json.ts";
 
-export interface ProjectInput {
+interface ProjectInput {
   readonly layer: Layer;
   /** Its table with variables and paths expanded; becomes the result. */
   readonly expanded: TomlTable;
@@ -20,18 +20,22 @@ export interface ProjectInput {
   readonly keys: KnownKeys;
   readonly cwd: string;
   readonly env: EnvLookup;
-  readonly userFile: string;
+  readonly home: string;
+  /** All layers of the project, as written. */
+  readonly project: readonly Layer[];
+  /** The preset that closes the network, such as "preset offline": no project opens it again. */
+  readonly offline: string | undefined;
   /** Values that entries of `[[plugins]]` take from the project's `.env`, by index. */
   readonly fromDotenv: ReadonlyMap<number, TomlTable>;
 }
 
 /** A setting that requires trust; `withhold` removes it from the table. */
-export interface Restrictable {
+interface Restrictable {
   readonly item: TrustItem;
   withhold(): void;
 }
 
-export interface ProjectResult {
+interface ProjectResult {
   /** The settings that count. Removed entries of lists of tables are `undefined`, so that indexes stay. */
   readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
@@ -39,12 +43,10 @@ export interface ProjectResult {
   readonly withholdable: Restrictable[];
   /** The name of the user's provider entry whose key and address a project's entry has, by that entry. */
   readonly endpoints: Map<TomlTable, string>;
-  /** Lists that are still in the table and may grant something. */
-  readonly grantLists: GrantList[];
 }
 
 /** A list that a project may extend with trust. */
-export interface GrantList {
+interface GrantList {
   readonly path: KeyPath;
   /** The table of the list, which has the last name of its path. */
   readonly table: TomlTable;
@@ -59,16 +61,19 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
     table: input.expanded,
     warnings: [],
     withholdable: [],
-    grantLists: [],
     endpoints: new Map(),
   };
+  const grantLists: GrantList[] = [];
   restrictTable(result.table, CONFIG_SCHEMA, {
     path: [],
     table: result.table,
     base: input.base as TomlTable,
     input,
     result,
+    grantLists,
   });
+  const grants = findGrants(grantLists, input);
+  if (grants) result.withholdable.push(grants);
   return result;
 }
 
@@ -79,6 +84,7 @@ interface Scope {
   readonly base: TomlTable;
   readonly input: ProjectInput;
   readonly result: ProjectResult;
+  readonly grantLists: GrantList[];
 }
 
 function restrictTable(table: TomlTable, schema: JsonSchema, scope: Scope): void {
@@ -145,9 +151,9 @@ function mayGrant(value: unknown, base: unknown, scope: Scope): unknown {
   if (!Array.isArray(value) || value.every((item) => Array.isArray(base) && base.includes(item))) {
     return value;
   }
-  const { path, table, result } = scope;
+  const { path, table, grantLists } = scope;
   const refuse = (index: number, message: string) => warn({ ...scope, path: [...path, index] }, message);
-  result.grantLists.push({ path, table, values: value.map(String), refuse });
+  grantLists.push({ path, table, values: value.map(String), refuse });
   return value;
 }
 
@@ -157,11 +163,11 @@ function refused(scope: Scope, base: unknown, value: unknown): undefined {
 }
 
 function warn({ input, path, result }: Scope, message: string): void {
-  const place = placeOf(input.layer, path);
+  const place = locationOf(input.layer, path);
   result.warnings.push({
     level: "warning",
     message: `${message}; it is ignored`,
-    remedy: `move it to ${input.userFile} if you want it`,
+    remedy: `move it to ${userConfigFile(input)} if you want it`,
     ...(place ? { place } : {}),
   });
 }
@@ -242,26 +248,15 @@ function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: Entry
 
 function mark(entry: TrustEntry, { input, path, result }: Scope, withhold: () => void): void {
   const { layer, cwd } = input;
-  const place = () => placeOf(layer, path) ?? { file: layer.file ?? "" };
+  const place = () => locationOf(layer, path) ?? { file: layer.file ?? "" };
   result.withholdable.push({ item: entryItem(entry, { cwd, place }), withhold });
-}
-
-export interface GrantInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
-  readonly home: string;
-  /** All layers of the project, as written. */
-  readonly project: readonly Layer[];
-  /** The preset that closes the network, such as "preset offline": no project opens it again. */
-  readonly offline?: string | undefined;
 }
 
 /**
  * Finds the grants in the lists of a project's file: one decision for the file, keyed by all grants and all
  * restrictions. Warns about grants that no project can have.
  */
-export function findGrants(
-  { grantLists }: Pick<ProjectResult, "grantLists">,
-  input: GrantInput,
-): Restrictable | undefined {
+function findGrants(grantLists: readonly GrantList[], input: ProjectInput): Restrictable | undefined {
   const grants: PermissionGrant[] = [];
   // The decision is about the file, and the same with every preset.
   const decided: [string, string][] = [];
@@ -287,7 +282,7 @@ export function findGrants(
           key,
           ...found,
           get place() {
-            return placeOf(input.layer, [...path, index]) ?? { file: "" };
+            return locationOf(input.layer, [...path, index]) ?? { file: "" };
           },
         });
       }
@@ -315,7 +310,7 @@ export function findGrants(
 function effectOf(
   key: string,
   value: string,
-  context: GrantInput,
+  context: ProjectInput,
 ): "nothing" | "inside" | "never" | Pick<PermissionGrant, "value" | "words"> {
   if (key === "permissions.allow") {
     return isFault(readRule(value)) ? "nothing" : { value, words: ruleWords(value) };
@@ -336,7 +331,7 @@ function resolved(path: string): string | undefined {
 }
 
 /** System directories, parents of the user's home, and the Reasonix home. */
-function isTooWide(real: string, { home, env }: GrantInput): boolean {
+function isTooWide(real: string, { home, env }: ProjectInput): boolean {
   const userHome = env("HOME") || env("USERPROFILE");
   const keptIn = resolved(home) ?? home;
   return isSystemDirectory(real, userHome && (resolved(userHome) ?? userHome)) ||
@@ -430,7 +425,7 @@ function pluginEntry(
       get hidden() {
         return (["env", "headers"] as const).flatMap((key) =>
           Object.keys(tableOf(written[key])).flatMap((name) =>
-            placeOf(layer, [...path, key, name], "value") ?? []
+            locationOf(layer, [...path, key, name], "value") ?? []
           )
         );
       },
@@ -456,7 +451,7 @@ function describePlugin(
     isText(helper) ? ` and run ${JSON.stringify(cut(helper))} for its headers` : "",
     env.length > 0 ? `, with ${env.join(", ")} in its environment` : "",
     passed.length > 0 ? `, and pass on your ${passed.join(", ")}` : "",
-    replaces ? ", in place of your own server of this name" : "",
+    replaces ? ", in place of your server of this name" : "",
   ];
   const rows: readonly (readonly [string, unknown])[] = [
     [isRemote(written) ? "connects to" : "runs", what],
@@ -467,8 +462,8 @@ function describePlugin(
     ["headers", Object.keys(tableOf(written.headers))],
     ["passes on your variables", passed],
     ["offers only", written.enabled_tools],
-    ["these run without a question, as tools that only read", written.trusted_read_only_tools],
-    ["takes the place of", replaces ? "your own server of this name" : undefined],
+    ["these run without approval, as read-only tools", written.trusted_read_only_tools],
+    ["replaces", replaces ? "your server of this name" : undefined],
   ];
   return {
     reason: `it would ${parts.join("")}`,
@@ -548,7 +543,7 @@ export function hookEntry(
       lines: [
         `runs: ${line}`,
         `at: ${event}${about === "" ? "" : `, of ${about}`}`,
-        "it can refuse and change calls, answer for you what no rule speaks of, and tell the model things",
+        "it can refuse and change calls, decide calls without a matching rule, and send text to the model",
         ...(written.failure === "closed" ? ["if it fails, it refuses"] : []),
       ],
     }),

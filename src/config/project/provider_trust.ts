@@ -68,7 +68,7 @@ function reasonToWait(written: TomlTable, expanded: TomlTable, known: KnownKeys)
   }
   // A header can name another account of the same vendor, which then holds the conversation, or another host
   // behind it.
-  if (hasEntries(expanded.headers)) return `it would send headers of its own to ${target}`;
+  if (hasEntries(expanded.headers)) return `it would send its own headers to ${target}`;
   const way = WAYS.find(([name]) => (expanded[name] ?? "") !== "")?.[1];
   if (way !== undefined) return `it would send the conversation to ${target} ${way}`;
   const address = addressOf(expanded);
@@ -221,8 +221,8 @@ function tableOf(value: unknown): TomlTable {
 
 /** Settings by which others could listen, or by which a server gets to know who the user is. */
 const WAYS: readonly (readonly [setting: string, words: string])[] = [
-  ["proxy", "by a proxy setting of its own"],
-  ["ca_file", "with a certificate authority of its own"],
+  ["proxy", "through its own proxy"],
+  ["ca_file", "with its own certificate authority"],
   ["client_cert_file", "with your client certificate"],
   ["client_key_file", "with your client certificate"],
 ];

@@ -1,4 +1,4 @@
-import { type Layer, placeOf, type SourceName } from "../load/layer.ts";
+import { type Layer, locationOf, type SourceName } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "./hide_secrets.ts";
@@ -95,7 +95,7 @@ function collect(
 export function unusedSettings(loaded: LoadedConfig): ConfigProblem[] {
   return loaded.layers.filter((layer) => layer.source !== "default").flatMap((layer) =>
     keysWithoutEffect(layer.table, CONFIG_SCHEMA, []).map(({ path, obsolete }): ConfigProblem => {
-      const place = placeOf(layer, path);
+      const place = locationOf(layer, path);
       return {
         level: "warning",
         message: `${formatKey(path)} has no effect${obsolete ? "" : " yet"}`,
@@ -125,7 +125,7 @@ function keysWithoutEffect(
 function originAt(loaded: LoadedConfig, path: KeyPath): ConfigSource {
   for (const layer of loaded.layers) {
     const located = locate(layer.table, inLayer(loaded, layer, path));
-    if (located) return { source: layer.source, ...placeOf(layer, located) };
+    if (located) return { source: layer.source, ...locationOf(layer, located) };
   }
   return { source: "default" };
 }

@@ -1,18 +1,19 @@
 import type { Assembly, RunPaths } from "../../assembly/mod.ts";
-import type { OpenRequest } from "../../command/mod.ts";
-import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
+import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
+import { type ApprovalAnswer, errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
+import { loadTexts } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
-import { ChatCommands } from "./command_host.ts";
 import { type Composer, createComposer } from "./composer/composer.ts";
 import { LiveRegion } from "./live_region.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
-import { ChatLeft, ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
-import { type OpenSession, SessionHost } from "./session_host.ts";
+import { ChatLeft, type OpenSession, type Person, SessionHost } from "./session_host.ts";
 import { Submissions } from "./submissions.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import { Transcript } from "./transcript/transcript.ts";
+import { keyHelp } from "./composer/keymap.ts";
+import type { ApprovalRequest } from "../../permission/mod.ts";
 import { baseName, contains } from "../../path/lexical.ts";
 import { fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
@@ -24,17 +25,16 @@ export interface ChatOptions {
   readonly looks: Looks;
   readonly texts: ChatTexts;
   readonly paths: RunPaths;
-  /** Opens a session; the person of the chat answers its questions. */
+  /** Opens a session; the user answers its questions. */
   readonly open: (request: OpenRequest, person: Person) => ReturnType<OpenSession>;
-  /** The session to begin with. */
   readonly start: OpenRequest;
-  /** What to begin with, as if it had been typed. */
+  /** Messages to begin with, as if they had been typed. */
   readonly first?: readonly string[];
-  /** The chat ends since nothing can be drawn; told with the session to go on with, if there is one. */
+  /** Called with the session, if any, when the chat ends because nothing can be drawn. */
   readonly gaveUp?: (session: string | undefined) => void;
 }
 
-/** The chat: a reader of events and a sender of submissions, with a person at its keyboard. */
+/** The chat: shows events, sends submissions, and asks the user at its keyboard. */
 export class Chat {
   readonly #options: ChatOptions;
   readonly #screen: Screen;
@@ -43,17 +43,15 @@ export class Chat {
   readonly #live: LiveRegion;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
-  readonly #commands: ChatCommands;
+  readonly #commands: CommandHost;
   readonly #submissions: Submissions;
-  /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
+  /** Ctrl-C was pressed with nothing to clear or stop; the next one leaves. */
   #leaving = false;
-  /** The session that was opened last. */
   #assembly: Assembly | undefined;
-  /** The failure that was told last. */
-  #told: unknown;
-  /** What could not be drawn last, as it was told. */
+  /** The failure that was reported last. */
+  #reported: unknown;
+  /** The drawing failure that was reported last. */
   #undrawn: string | undefined;
-  /** The first line was printed. */
   #headed = false;
   #end: (code: number) => void = () => {};
 
@@ -72,36 +70,30 @@ export class Chat {
       still: () => looks.still,
       links: looks.links,
     });
-    const person = new ChatPerson({
-      dialogs: this.#dialogs,
-      texts,
-      say: (text) => this.#transcript.say(text),
+    const dialogs = this.#dialogs;
+    const person: Person = {
+      approver: { ask: (request, signal) => this.#approve(request, signal) },
+      asker: { ask: (questions, signal) => dialogs.ask(questions, signal) },
+      planReviewer: { review: (proposal, signal) => dialogs.plan(proposal, signal) },
+      trust: (lines, details) => dialogs.trust(lines, details),
+      copy: ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy }, false),
       lend: (run) => this.#screen.lend(run),
-      stop: () => this.#submissions.stop(),
-    });
+      say: (text) => this.#transcript.say(text),
+      speak: (locale) => texts.use(locale),
+    };
     this.#host = new SessionHost(
       (request) => options.open(request, person),
       (event) => this.#event(event),
       (assembly) => this.#opened(assembly),
     );
-    this.#commands = new ChatCommands({
-      host: this.#host,
-      dialogs: this.#dialogs,
-      texts,
-      say: (text, form) => this.#transcript.say(text, form),
-      settingSaved: (key, value) => this.#follow(key, value),
-      send: (text, rest) => this.#submissions.send(text, rest),
-      draft: (text) => this.#composer.putBack([{ text }]),
-      control: (sequence) => void terminal.write(sequence),
-      quit: () => this.#end(EXIT.done),
-    });
+    this.#commands = this.#createCommands();
     this.#composer = this.#createComposer();
     this.#submissions = new Submissions({
       host: this.#host,
       commands: this.#commands,
       texts,
       giveBack: (drafts) => this.#composer.putBack(drafts),
-      rehearsal: () => this.#transcript.rehearsal(),
+      warmUpSink: () => this.#transcript.warmUpSink(),
       fail: (error) => this.#fail(error),
       headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
       changed: () => this.#screen.refresh(),
@@ -130,6 +122,40 @@ export class Chat {
     });
   }
 
+  #createCommands(): CommandHost {
+    const { texts, terminal } = this.#options;
+    const [host, dialogs] = [this.#host, this.#dialogs];
+    return {
+      showsEvents: true,
+      get locale() {
+        return texts.locale;
+      },
+      get opening() {
+        return host.opening;
+      },
+      session: () => host.current(),
+      commands: () => allCommands({ locale: texts.locale, session: () => host.ifOpen() }),
+      keys: () =>
+        keyHelp(texts.composer)
+          .map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join("\n"),
+      say: (text, form) => this.#transcript.say(text, form),
+      settingSaved: (key, value) => this.#applySetting(key, value),
+      send: (text, rest) => this.#submissions.send(text, rest),
+      draft: (text) => this.#composer.putBack([{ text }]),
+      control: (sequence) => void terminal.write(sequence),
+      quit: () => this.#end(EXIT.done),
+      choose: (title, choices, options) => dialogs.choose(title, choices, options),
+      confirm: (question, options) => dialogs.confirm(question, options),
+      prompt: (question, initial) => dialogs.prompt(question, initial),
+      show: (title, text) => dialogs.show(title, text),
+      lookAt: (title, files) => dialogs.changes(title, files),
+      reopen: async (request) => {
+        await this.#beforeLeaving(request);
+        await host.replace(request);
+      },
+    };
+  }
+
   #createComposer(): Composer {
     const { texts, paths, looks } = this.#options;
     return createComposer({
@@ -148,7 +174,6 @@ export class Chat {
     });
   }
 
-  /** Runs until the user leaves; resolves with the exit code. */
   async run(): Promise<number> {
     const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
@@ -156,7 +181,7 @@ export class Chat {
     terminal.start({
       input: (event) => this.#input(event),
       resize: () => this.#screen.resized(),
-      learnt: () => {
+      learned: () => {
         this.#options.looks.background = terminal.background;
         this.#screen.draw();
       },
@@ -182,13 +207,13 @@ export class Chat {
     }
   }
 
-  /** What is kept, and how to go on with it. */
+  /** Names the saved session and the command that resumes it. */
   #sayGoodbye(): void {
     const session = this.#kept();
     if (session) this.#transcript.say(this.#options.texts.chat.kept(session.id));
   }
 
-  /** The session, once something was said in it. */
+  /** The session, once it has a turn. */
   #kept(): Assembly["session"] | undefined {
     const { session } = this.#assembly ?? {};
     return session?.state.turns.length ? session : undefined;
@@ -205,8 +230,8 @@ export class Chat {
     if (event.type === "turn.end") this.#live.status.refresh();
   }
 
-  /** A setting has another value from now on. */
-  async #follow(key: string, value: unknown): Promise<void> {
+  /** Applies a changed setting. */
+  async #applySetting(key: string, value: unknown): Promise<void> {
     const { texts, looks } = this.#options;
     await texts.change(key, value);
     looks.change(key, value);
@@ -214,7 +239,7 @@ export class Chat {
   }
 
   #opened(assembly: Assembly): void {
-    // What went on with another model is on the screen already.
+    // A session that continues with another model is shown already.
     const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
@@ -231,7 +256,7 @@ export class Chat {
     this.#transcript.head((columns) => this.#header(columns));
   }
 
-  /** Version, model, directory and what was loaded; before the session is open, as far as it is known. */
+  /** Version, model, directory and loaded files; before the session is open, as far as known. */
   #header(columns: number): string {
     const { texts: { chat: { loaded } }, paths: { cwd, env }, looks: { palette } } = this.#options;
     const { provider, inputs, servers } = this.#assembly ?? {};
@@ -252,7 +277,7 @@ export class Chat {
 
   #input(event: InputEvent): void {
     const key = event.kind === "key" ? event.key : undefined;
-    // The second key: one may be a slip, and a chat that nobody writes in stays small.
+    // With the second key: one may be a slip, and an unused chat needs little memory.
     if (!this.#composer.empty) this.#submissions.warm();
     if (key !== "ctrl+c") this.#leaving = false;
     try {
@@ -263,14 +288,13 @@ export class Chat {
     this.#screen.draw();
   }
 
-  /** Gives what was typed to whom it is meant for. */
   #give(event: InputEvent): void {
     for (const left of this.#dialogs.overlays.input(event)) {
       if (left.kind === "paste" || !this.#key(left.key)) this.#composer.input(left);
     }
   }
 
-  /** Takes the keys of the chat itself; false for all others. */
+  /** Handles the keys of the chat itself; false for all others. */
   #key(key: string): boolean {
     const { empty } = this.#composer;
     // An open menu or search is left before anything else is.
@@ -288,14 +312,14 @@ export class Chat {
     return true;
   }
 
-  /** Shows what the transcript shows only a part of. */
+  /** Shows collapsed items of the transcript in full. */
   async #expand(): Promise<void> {
     this.#dialogs.overlays.called();
     const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
-    const { folded } = this.#transcript;
+    const { collapsed } = this.#transcript;
     const marks = await loadDiffMarks(palette).catch(() => undefined);
-    const panel = new ExpandPanel({ palette, marks, texts: texts.transcript, folded: [...folded] });
+    const panel = new ExpandPanel({ palette, marks, texts: texts.transcript, collapsed: [...collapsed] });
     await this.#dialogs.overlays.show(panel, undefined, true);
   }
 
@@ -306,7 +330,7 @@ export class Chat {
     else this.#leaving = true;
   }
 
-  /** Ask, auto, yolo; the last one is not a matter of one key press. */
+  /** Cycles ask, auto, yolo; yolo needs a confirmation. */
   async #nextMode(): Promise<void> {
     this.#dialogs.overlays.called();
     const { chat } = this.#options.texts;
@@ -318,12 +342,30 @@ export class Chat {
     this.#transcript.say(chat.modes[modes.approval]);
   }
 
+  async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const answer = await this.#dialogs.approve(request, signal);
+    if (!answer) this.#submissions.stop();
+    signal.throwIfAborted();
+    return answer ?? { allow: false, scope: "once" };
+  }
+
+  /** Asks before a session is left that could not be saved. */
+  async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
+    if (!this.#host.opening) return;
+    const { session } = await this.#host.current().catch(() => ({ session: undefined }));
+    if (session?.problem === undefined) return;
+    const texts = await loadTexts("session_commands", this.#options.texts.locale);
+    const [question = "", text = ""] = texts.reallyLose(session.problem).split("\n");
+    const leaves = resume !== session.id && await this.#dialogs.confirm(question, { text, danger: true });
+    if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
+  }
+
   #giveUp(): void {
     this.#options.gaveUp?.(this.#kept()?.id);
     this.#end(EXIT.failed);
   }
 
-  /** Something cannot be shown: it is told once, and what can be shown goes on. */
+  /** Reports once what cannot be shown; the rest is shown. */
   #notDrawn(error: unknown): void {
     const [line = ""] = errorMessage(error).split("\n");
     if (line === this.#undrawn) return;
@@ -334,8 +376,8 @@ export class Chat {
   #fail(error: unknown): void {
     if (error instanceof ChatLeft) return this.#end(EXIT.done);
     // A session that cannot be opened fails for everybody who waits for it.
-    if (error === this.#told) return;
-    this.#told = error;
+    if (error === this.#reported) return;
+    this.#reported = error;
     this.#printHeader();
     this.#transcript.fail(this.#options.texts.problem(error));
   }

@@ -8,10 +8,10 @@ import {
   type Translator,
 } from "../../i18n/mod.ts";
 
-/** The words of the transcript: those that every run has, and those of the chat. */
+/** Texts of the transcript: those of every run, and those of the chat. */
 export type TranscriptTexts = Texts["run"] & Texts["turn_view"] & Texts["reasons"];
 
-/** A duration for people: "4 s", "1.2 s" below ten seconds where it matters, "2 min 5 s". */
+/** Formats a duration: "4 s", "2 min 5 s". */
 export function timeText(ms: number, texts: TranscriptTexts): string {
   const seconds = Math.floor(ms / 1000);
   return seconds < 60
@@ -19,7 +19,6 @@ export function timeText(ms: number, texts: TranscriptTexts): string {
     : texts.minutes(Math.floor(seconds / 60), seconds % 60);
 }
 
-/** The areas that the chat needs before it draws for the first time. */
 interface Areas {
   readonly chat: Texts["chat"];
   readonly composer: Texts["composer"];
@@ -27,7 +26,7 @@ interface Areas {
   readonly translator: Translator;
 }
 
-/** The texts of the chat, in a language that the configuration may still change. */
+/** The texts of the chat; the configuration may change the language. */
 export class ChatTexts {
   #locale: Locale;
   #areas: Areas;
@@ -61,7 +60,7 @@ export class ChatTexts {
     return this.#areas.chat.statusLine;
   }
 
-  /** What went wrong, for the person in front of the chat: place, message, and what to do next. */
+  /** Formats an error for the user: location, message, remedy. */
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
     const { translator } = this.#areas;
@@ -70,13 +69,11 @@ export class ChatTexts {
     return `${place}${translator.text(message)}${remedy ? `\n  ${translator.text(remedy)}` : ""}`;
   }
 
-  /** Takes one setting, if it is the language. */
   async change(key: string, value: unknown): Promise<void> {
     const locale = LOCALES.find((each) => each === value);
     if (key === "language" && locale) await this.use(locale);
   }
 
-  /** Goes on in another language. */
   async use(locale: Locale): Promise<void> {
     if (locale === this.#locale) return;
     this.#areas = await loadAreas(locale);

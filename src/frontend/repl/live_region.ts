@@ -11,18 +11,18 @@ import { displayWidth, fitDisplay } from "../../util/display_width.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { cacheShare, grouped, moneyFigure, type Palette } from "../../view/mod.ts";
 
-/** A part of the line; those with the highest number go first where there is no room. */
+/** A part of the status line; the highest ranks are left out first. */
 interface Part {
   readonly text: string;
-  readonly colour?: (text: string) => string;
+  readonly color?: (text: string) => string;
   readonly rank: number;
 }
 
 const GAP = " · ";
-/** A context that is fuller than this is worth a warning. */
+/** A fuller context is shown as a warning. */
 const FULL_PERCENT = 80;
 
-/** One line that says where the session stands: never wrapped, the least important parts left out first. */
+/** The status of the session in one line, without its least important parts where it is narrow. */
 class StatusLine {
   readonly #palette: Palette;
   readonly #texts: () => Texts["chat"]["statusLine"];
@@ -31,14 +31,14 @@ class StatusLine {
   #branch: string | undefined;
   #changed: () => void = () => {};
 
-  /** `opening`: as long as there is no session, one is being opened. */
+  /** `opening` reports whether a session is being opened while there is none. */
   constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"], opening: () => boolean) {
     this.#palette = palette;
     this.#texts = texts;
     this.#opening = opening;
   }
 
-  /** Shows a session from now on; `changed` is called when a figure came later. */
+  /** Shows a session; `changed` is called when the branch is known. */
   show(assembly: Assembly, changed: () => void): void {
     this.#assembly = assembly;
     this.#changed = changed;
@@ -46,7 +46,7 @@ class StatusLine {
     this.refresh();
   }
 
-  /** Looks at what changes outside of the session: the branch. */
+  /** Reads the Git branch again. */
   refresh(): void {
     const assembly = this.#assembly;
     if (!assembly) return;
@@ -66,7 +66,7 @@ class StatusLine {
       const least = Math.max(...parts.map(({ rank }) => rank));
       parts = parts.filter(({ rank }) => rank !== least);
     }
-    return parts.map(({ text, colour = dim }) => colour(fitDisplay(text, columns))).join(dim(GAP));
+    return parts.map(({ text, color = dim }) => color(fitDisplay(text, columns))).join(dim(GAP));
   }
 
   #parts(assembly: Assembly): Part[] {
@@ -74,14 +74,14 @@ class StatusLine {
     const { warning } = this.#palette;
     const { state } = assembly.controller.recorder;
     const { approval, approvedPlan, permission } = assembly.modes;
-    const place = baseName(assembly.cwd) || assembly.cwd;
+    const directory = baseName(assembly.cwd) || assembly.cwd;
     const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
     return [
       { text: oneLine(assembly.provider.model.id, 40), rank: 0 },
       {
         text: permission === "plan" ? "" : texts.modes[approval],
         rank: 1,
-        ...(approval === "yolo" ? { colour: warning } : {}),
+        ...(approval === "yolo" ? { color: warning } : {}),
       },
       {
         text: permission === "workspace-write"
@@ -90,18 +90,18 @@ class StatusLine {
           ? texts.planThen(texts.modes[approval])
           : texts.permissions[permission],
         rank: 1,
-        ...(permission === "danger-full-access" ? { colour: warning } : {}),
+        ...(permission === "danger-full-access" ? { color: warning } : {}),
       },
       { text: approvedPlan ? texts.planApproved : "", rank: 1 },
       ...this.#goal(state.goal, texts),
-      { text: oneLine(place, 40) + branch, rank: 4 },
+      { text: oneLine(directory, 40) + branch, rank: 4 },
       ...this.#context(assembly),
       { text: moneyFigure(state) ?? "", rank: 3 },
       { text: this.#cache(state.usage, texts), rank: 6 },
       {
         text: assembly.confined ? texts.jail.on : texts.jail.off,
         rank: 5,
-        ...(assembly.confined ? {} : { colour: warning }),
+        ...(assembly.confined ? {} : { color: warning }),
       },
       ...this.#servers(assembly),
     ];
@@ -116,7 +116,7 @@ class StatusLine {
   #goal(goal: Assembly["session"]["state"]["goal"], texts: Texts["chat"]["statusLine"]): Part[] {
     if (!goal || goal.state === "complete" || goal.state === "cleared") return [];
     if (goal.state === "active") return [{ text: texts.goal.active(goal.turns + 1), rank: 1 }];
-    return [{ text: texts.goal[goal.state], rank: 1, colour: this.#palette.warning }];
+    return [{ text: texts.goal[goal.state], rank: 1, color: this.#palette.warning }];
   }
 
   #servers({ servers }: Assembly): Part[] {
@@ -125,7 +125,7 @@ class StatusLine {
     const ready = states.filter((state) => state === "ready" || state === "provider").length;
     const failed = states.filter((state) => state === "failed" || state === "needs-auth").length;
     const text = this.#texts().mcp(ready, states.length, failed);
-    return [{ text, rank: 7, ...(failed > 0 ? { colour: this.#palette.warning } : {}) }];
+    return [{ text, rank: 7, ...(failed > 0 ? { color: this.#palette.warning } : {}) }];
   }
 
   #context({ controller: { recorder: { state } }, window }: Assembly): Part[] {
@@ -135,7 +135,7 @@ class StatusLine {
     if (!window) return [{ text: texts.tokens(grouped(tokens)), rank: 2 }];
     const percent = 100 * tokens / window;
     const text = texts.context(`${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`);
-    return [{ text, rank: 2, ...(percent > FULL_PERCENT ? { colour: this.#palette.warning } : {}) }];
+    return [{ text, rank: 2, ...(percent > FULL_PERCENT ? { color: this.#palette.warning } : {}) }];
   }
 }
 
@@ -152,85 +152,82 @@ interface LiveRegionDeps {
   readonly composer: View;
   /** The first line of the chat, until the session is open and it is printed. */
   readonly header: (columns: number) => string | undefined;
-  /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
-  /** Hears why something could not be drawn. */
   readonly failed: (error: unknown) => void;
-  /** Nothing can be drawn. */
   readonly hopeless: () => void;
 }
 
-/** Messages that wait are shown up to this number of lines. */
+/** Maximum number of queued messages shown. */
 const WAITING_LINES = 3;
 
-/** A screen with fewer rows belongs to the overlay that is open. */
+/** On a screen with fewer rows an open overlay hides queued messages. */
 const ROOMY = 16;
 
-/** The live region: what is going on, what waits, the composer or the overlay in its place, the status. */
+/** The live region: current activity, queued messages, the composer or an overlay, the status line. */
 export class LiveRegion implements View {
   readonly status: StatusLine;
-  readonly #parts: LiveRegionDeps;
+  readonly #deps: LiveRegionDeps;
 
-  constructor(parts: LiveRegionDeps) {
-    this.#parts = parts;
-    this.status = new StatusLine(parts.palette, () => parts.texts.status, () => parts.submissions.opening);
+  constructor(deps: LiveRegionDeps) {
+    this.#deps = deps;
+    this.status = new StatusLine(deps.palette, () => deps.texts.status, () => deps.submissions.opening);
   }
 
-  /** A failure does not end the program: what somebody writes or answers in is shown without the rest. */
+  /** When a part cannot be drawn, the composer or overlay is shown alone. */
   frame(columns: number, rows: number): Frame {
     try {
       return this.#whole(columns, rows);
     } catch (error) {
-      this.#parts.failed(error);
+      this.#deps.failed(error);
     }
     try {
       return this.#plain(columns, rows);
     } catch {
-      this.#parts.hopeless();
+      this.#deps.hopeless();
       return { lines: [] };
     }
   }
 
   #whole(columns: number, rows: number): Frame {
-    const { palette, transcript, overlays, composer, header } = this.#parts;
+    const { palette, transcript, overlays, composer, header } = this.#deps;
     const hint = this.#hint();
     const status = { lines: [hint === "" ? this.status.line(columns) : palette.dim(hint)] };
     const { top } = overlays;
     const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
     const head = top || rows < ROOMY / 2 ? [] : [header(columns)].filter((line) => line !== undefined);
     const taken = waiting.lines.length + status.lines.length + head.length + 1;
-    const room = Math.max(1, rows - taken);
-    const bottom = overlays.aside ? this.#beside(columns, room) : (top ?? composer).frame(columns, room);
+    const space = Math.max(1, rows - taken);
+    const bottom = overlays.aside ? this.#withDraft(columns, space) : (top ?? composer).frame(columns, space);
     const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
     return stack([{ lines: [...head, ...live, ""] }, waiting, bottom, status]);
   }
 
   #plain(columns: number, rows: number): Frame {
-    const { overlays, composer } = this.#parts;
+    const { overlays, composer } = this.#deps;
     return stack([{ lines: [""] }, (overlays.top ?? composer).frame(columns, Math.max(1, rows - 1))]);
   }
 
-  /** A question that has come up while a message is being written, and below it the message. */
-  #beside(columns: number, rows: number): Frame {
-    const { palette, texts: { chat }, overlays, composer } = this.#parts;
+  /** An overlay that opened while the user was typing, and the composer below it. */
+  #withDraft(columns: number, rows: number): Frame {
+    const { palette, texts: { chat }, overlays, composer } = this.#deps;
     const draft = composer.frame(columns, Math.max(1, Math.floor(rows / 3)));
     const hint = hintRows([chat.asideAnswer, chat.asideWrite], columns).map(palette.warning);
     const left = Math.max(0, rows - draft.lines.length - hint.length);
     return stack([overlays.top?.frame(columns, left) ?? { lines: [] }, { lines: hint }, draft]);
   }
 
-  /** What the user has to know now, in the place of the status. */
+  /** A hint that replaces the status line. */
   #hint(): string {
-    const { texts: { chat }, submissions: { queue }, transcript, overlays, leaving } = this.#parts;
+    const { texts: { chat }, submissions: { queue }, transcript, overlays, leaving } = this.#deps;
     if (leaving()) return chat.leaveHint;
     if (queue.stopping) return chat.stopping;
-    // A command that has a question waits for its user.
+    // A command with a question waits for the user.
     return queue.busy && !transcript.busy && !overlays.top ? chat.working : "";
   }
 
-  /** What was sent and has not been taken yet. */
+  /** Steering and queued messages. */
   #waiting(): string[] {
-    const { texts: { chat }, submissions: { queue, steering }, palette } = this.#parts;
+    const { texts: { chat }, submissions: { queue, steering }, palette } = this.#deps;
     const lines = [
       ...steering.map((text) => chat.steering(oneLine(text, 200))),
       ...queue.waiting.map(({ text }) => chat.queued(oneLine(text, 200))),

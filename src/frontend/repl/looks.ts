@@ -5,14 +5,13 @@ import type { Terminal } from "./terminal/terminal.ts";
 const THEMES: readonly (Theme | "auto")[] = ["auto", "dark", "light", "high-contrast", "none"];
 
 export interface LooksOptions {
-  readonly colours: boolean;
-  /** The terminal shows links (OSC 8). */
+  readonly colors: boolean;
   readonly links: boolean;
-  /** The user's system asks for it: nothing moves by itself. */
+  /** Disables animation, as the user's system asks for. */
   readonly still: boolean;
 }
 
-/** How the chat looks: its theme, and whether anything moves. */
+/** The theme of the chat, and whether anything is animated. */
 export class Looks {
   readonly links: boolean;
   readonly #themed: ThemedPalette;
@@ -21,30 +20,28 @@ export class Looks {
   #background: Terminal["background"];
   #reduced = false;
 
-  constructor({ colours, links, still }: LooksOptions) {
+  constructor({ colors, links, still }: LooksOptions) {
     this.links = links;
-    this.#themed = new ThemedPalette(colours);
+    this.#themed = new ThemedPalette(colors);
     this.#still = still;
   }
 
-  /** The palette, whose colours follow the theme. */
   get palette(): Palette {
     return this.#themed.palette;
   }
 
-  /** Nothing on the screen may move by itself. */
   get still(): boolean {
     return this.#still || this.#reduced;
   }
 
-  /** Takes the settings; what is on the screen keeps its colours. */
+  /** Applies the settings to what is drawn from now on. */
   use({ theme, reduced_motion }: Pick<Config["ui"], "theme" | "reduced_motion">): void {
     this.#wanted = theme;
     this.#reduced = reduced_motion;
     this.#choose();
   }
 
-  /** Takes one setting, if it is one that this follows. */
+  /** Applies a changed setting; others are ignored. */
   change(key: string, value: unknown): void {
     const theme = THEMES.find((each) => each === value);
     if (key === "ui.theme" && theme) this.#wanted = theme;
@@ -52,7 +49,7 @@ export class Looks {
     this.#choose();
   }
 
-  /** What the terminal has said of its background. */
+  /** The background that the terminal has reported. */
   set background(background: Terminal["background"]) {
     this.#background = background;
     this.#choose();

@@ -1,4 +1,4 @@
-/** The chat: a terminal front end that one lives in. */
+/** The chat: the interactive front end in the terminal. */
 import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
 import { palette } from "../../view/mod.ts";
@@ -9,14 +9,13 @@ import type { PlanAnswer } from "../../assembly/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
-export { carryOut } from "./submissions.ts";
+export { executeMessage } from "./submissions.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { ServerUpdates } from "../server_updates.ts";
-export { SessionHost } from "./session_host.ts";
+export { ChatLeft, type Person, SessionHost } from "./session_host.ts";
 export type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
-export { ChatLeft, type Person } from "./person.ts";
 
-/** An approval in plain lines, without colours; `columns` is their width. */
+/** Formats an approval request as plain lines of at most `columns` cells. */
 export async function approvalLines(
   request: ApprovalRequest,
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
@@ -31,7 +30,6 @@ export async function approvalLines(
   return await approvalInLines(request, style, columns);
 }
 
-/** The question about a plan in plain lines. */
 export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
   const { planEntries, planTitle } = await import("./overlay/questions.ts");
   const { plan } = await loadTexts("overlay", locale);
@@ -39,7 +37,6 @@ export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAns
 }
 
 export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {
-  /** The language to begin with. */
   readonly locale: Locale;
 }
 

@@ -1,26 +1,47 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly, PlanReviewer } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
+import type { Locale } from "../../i18n/mod.ts";
+import type { Approver } from "../../permission/mod.ts";
+import type { Asker } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 
-/** Time for a session that is being opened when the chat ends, in ms. */
+/** Thrown instead of opening a session when the chat ends and the program continues in another way. */
+export class ChatLeft extends Error {}
+
+/** Asks and informs the user of a front end. */
+export interface Person {
+  /** Absent: no user can be asked. */
+  readonly approver?: Approver;
+  readonly asker?: Asker;
+  readonly planReviewer?: PlanReviewer;
+  /** Asks whether repository content may be used; `lines` summarize `details`. */
+  readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
+  /** Asks whether to continue in a copy of a session that another process has open. */
+  readonly copy?: (busy: { readonly pid: number | undefined }) => Promise<boolean>;
+  /** Lends the terminal to a program that asks the user itself. */
+  readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
+  say(text: string): void;
+  /** Switches to the configured language. */
+  speak(locale: Locale): Promise<void>;
+}
+
+/** Maximum wait, in ms, for a session that is being opened when the chat ends. */
 const OPENING_MS = 1000;
 
-/** Opens an assembly, with the person of the chat as approver and asker. */
 export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
 
-/** The session of a chat: one at a time, replaced when the user goes to another or changes its model. */
+/** The session of a chat: one at a time, replaced when the user switches session or model. */
 export class SessionHost {
   readonly #open: OpenSession;
   readonly #sink: (event: Event) => void;
   readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
-  /** The session to begin with. */
   #first: OpenRequest = {};
-  /** What the user chose in the chat; it stays when the session changes. */
+  /** The user's choices in the chat; they stay when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
 
-  /** `opened` is told of each session before its first event. */
+  /** `opened` is called with each session before its first event. */
   constructor(
     open: OpenSession,
     sink: (event: Event) => void,
@@ -31,10 +52,7 @@ export class SessionHost {
     this.#sink = sink;
   }
 
-  /**
-   * The session that is open; it is opened with the first question for it, and tried again with the next one
-   * when it cannot be opened.
-   */
+  /** The open session; the first call opens it, and a call after a failure tries again. */
   current(request: OpenRequest = this.#first): Promise<Assembly> {
     this.#first = request;
     return this.#current ??= this.#start(request).catch((error) => {
@@ -43,18 +61,17 @@ export class SessionHost {
     });
   }
 
-  /** The session for what may do without one: none is opened for it. */
+  /** The session, if it is open or being opened; rejects otherwise. */
   async ifOpen(): Promise<Assembly> {
     if (this.#current) return await this.#current;
     throw new ReasonixError("Cannot look into the session: none is open");
   }
 
-  /** A session is open, or will be. */
   get opening(): boolean {
     return this.#current !== undefined;
   }
 
-  /** Closes the session and opens another one; the old one stays when that fails. */
+  /** Replaces the session; the old one stays when the new one cannot be opened. */
   async replace(request: OpenRequest): Promise<Assembly> {
     const old = await this.#current?.catch(() => undefined);
     const { model, offered, effort } = { ...this.#chosen, ...request };
@@ -66,7 +83,7 @@ export class SessionHost {
       if (same) this.#reopenLater(old.session.id);
       throw error;
     });
-    // How far the user let the agent go does not end with a session; one with a plan goes on with that.
+    // The permission mode outlives a session; one in plan mode stays in it.
     if (old && next.modes.collaboration !== "plan") await next.modes.setPermission(old.modes.permission);
     this.#chosen = {
       ...(model === undefined ? {} : { model }),
@@ -78,7 +95,7 @@ export class SessionHost {
     return next;
   }
 
-  /** One that is still being opened may wait for somebody whose terminal is gone: that would never end. */
+  /** Opening may wait for an answer that never comes when the terminal is gone, so the wait has a limit. */
   async close(): Promise<void> {
     const limit = Promise.withResolvers<undefined>();
     const cancel = after(OPENING_MS, () => limit.resolve(undefined));
@@ -87,7 +104,7 @@ export class SessionHost {
     await assembly?.[Symbol.asyncDispose]();
   }
 
-  /** A session that was closed for what could not be opened instead goes on as it was. */
+  /** The session that was closed for a failed replacement is opened again when needed. */
   #reopenLater(resume: string): void {
     this.#current = undefined;
     this.#first = { resume };

@@ -11,16 +11,15 @@ interface ExecuteDeps {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
   readonly texts: ChatTexts;
-  /** Runs a command below its line. */
   readonly headed?: <T>(line: string, run: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 }
 
 /**
- * Does what a message asks for: `/name` is a command, `!line` a line of the shell, `# fact` something to
- * remember; all else is for the model, with `//` as a slash that begins a text. A blank before it makes any
- * of them a text. Returns how the turn ended, where it was one.
+ * Executes a message: `/name` is a command, `!line` a shell command, `# fact` something to remember; the
+ * rest is for the model, with `//` as a slash that begins a text. A leading blank makes any of them a text.
+ * Returns how the turn ended, if it was one.
  */
-export async function carryOut(
+export async function executeMessage(
   { text, images, input, pasted }: Pick<Sent, "text" | "images" | "input" | "pasted">,
   { commands, session, texts, headed = (_, run) => run() }: ExecuteDeps,
   signal: AbortSignal,
@@ -51,29 +50,28 @@ export async function carryOut(
   return await (await session()).run({ text, ...seen }, signal);
 }
 
-/** Characters of a fact; a longer line is a message. */
 const MAX_FACT = 200;
 
-/** The fact of a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
+/** The fact in a typed line `# fact`. Pasted headings, `#word`, `#123` and long lines are text. */
 function factOf({ text, pasted = false }: Pick<Sent, "text" | "pasted">): string | undefined {
   const fact = pasted ? undefined : /^# +(\S.*)$/u.exec(text.trimEnd())?.[1];
   return fact === undefined || fact.length > MAX_FACT ? undefined : fact;
 }
 
-/** A draft of the user, or a text that a command sends in their place. */
+/** A draft of the user, or a text that a command sends. */
 interface Sent extends Draft {
-  /** What goes to the model as it is; absent: the text is read first. */
+  /** Sent to the model as it is; absent: the text is interpreted first. */
   readonly input?: TurnInput;
 }
 
 interface TurnQueueOptions {
-  /** Does what a draft asks for, until the signal stops it. Never rejects. */
+  /** Executes a draft until the signal stops it. Never rejects. */
   readonly work: (draft: Sent, signal: AbortSignal) => Promise<void>;
-  /** Another draft waits, or none is worked on any more. */
+  /** Called when the queue or its state changes. */
   readonly changed: () => void;
 }
 
-/** What the user sent: one draft is worked on, the others wait in order. */
+/** The sent drafts: one is executed, the others wait in order. */
 class TurnQueue {
   readonly #options: TurnQueueOptions;
   readonly #waiting: Sent[] = [];
@@ -87,7 +85,7 @@ class TurnQueue {
     return this.#turn !== undefined;
   }
 
-  /** It was asked to stop and has not yet. */
+  /** The running draft was asked to stop and has not yet. */
   get stopping(): boolean {
     return this.#turn?.signal.aborted === true;
   }
@@ -96,33 +94,33 @@ class TurnQueue {
     return this.#waiting;
   }
 
-  /** Takes a draft; it is worked on at once when nothing else is. */
+  /** Adds a draft; it runs at once when no other does. */
   add(draft: Sent): void {
     this.#waiting.push(draft);
     if (!this.#turn) void this.#run();
     else this.#options.changed();
   }
 
-  /** Takes a draft that goes before those that wait. */
+  /** Adds a draft before the waiting ones. */
   addFirst(draft: Sent): void {
     this.#waiting.unshift(draft);
     if (!this.#turn) void this.#run();
     else this.#options.changed();
   }
 
-  /** The last one of those that wait, which waits no longer. */
+  /** Removes the last waiting draft. */
   takeBack(): Sent | undefined {
     const draft = this.#waiting.pop();
     if (draft) this.#options.changed();
     return draft;
   }
 
-  /** All of those that wait, which wait no longer. */
+  /** Removes all waiting drafts. */
   takeAll(): readonly Sent[] {
     return this.#waiting.splice(0);
   }
 
-  /** Stops what is being worked on; what waited is the user's again. */
+  /** Stops the running draft; returns the waiting ones. */
   stop(reason: "interrupted" | "terminated"): readonly Sent[] {
     this.#turn?.abort(reason);
     return this.takeAll();
@@ -139,28 +137,28 @@ class TurnQueue {
   }
 }
 
-/** A key is on the screen by then. */
+/** By then the effect of the key has been drawn. */
 const WARM_AFTER_MS = 10;
-/** Messages that are read at once, in 1 to 3 ms. */
+/** Messages that are read at once; takes 1 to 3 ms. */
 const READ_AHEAD = 200;
 
 interface SubmissionsOptions {
   readonly host: SessionHost;
   readonly commands: CommandHost;
   readonly texts: ChatTexts;
-  /** What came to nothing is the user's again, in this order. */
+  /** Returns drafts that were not executed to the composer, in this order. */
   readonly giveBack: (drafts: readonly Sent[]) => void;
-  /** Takes the events of a turn of which nothing is shown. */
-  readonly rehearsal: () => EventSink;
+  /** A sink for the events of a warm-up, which are not shown. */
+  readonly warmUpSink: () => EventSink;
   readonly fail: (error: unknown) => void;
   readonly headed: NonNullable<ExecuteDeps["headed"]>;
   readonly changed: () => void;
 }
 
 /**
- * What the user sends, on its way into the session.
+ * Sends drafts of the user to the session.
  *
- * Contract: nothing that was sent is lost: it is recorded in the session, waits, or is given back.
+ * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
  */
 export class Submissions {
   readonly queue: TurnQueue;
@@ -176,17 +174,17 @@ export class Submissions {
     });
   }
 
-  /** Said into the running turn, and not taken by it yet. */
+  /** Steering messages that the running turn has not taken yet. */
   get steering(): readonly string[] {
     return this.#steering;
   }
 
-  /** There is a session to send to, or will be. */
+  /** A session is open or being opened. */
   get opening(): boolean {
     return this.#options.host.opening;
   }
 
-  /** Takes a draft: into the running turn, or as the next one. */
+  /** Sends a draft into the running turn, or as the next one. */
   async submit(draft: Sent): Promise<void> {
     if (this.queue.busy && await this.#meanwhile(draft.text)) return;
     if (!this.queue.busy || !draft.steer || !isPlainText(draft)) return this.queue.add(draft);
@@ -196,34 +194,34 @@ export class Submissions {
     this.#options.changed();
   }
 
-  /** A session goes on: a plan that waits in it is asked about, unless something else was said first. */
+  /** Asks about the pending plan of a resumed session, unless a message was sent first. */
   opened({ modes }: Assembly): void {
     if (modes.planWaits && !this.queue.busy && this.queue.waiting.length === 0) {
       this.queue.add({ text: "/plan", steer: false });
     }
   }
 
-  /** A message is being written: what it will need is made ready, once. */
+  /** Warms up the session for the message that is being typed; once. */
   warm(): void {
     if (this.#warm) return;
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
-      const { host, rehearsal } = this.#options;
-      // One that could not be opened is tried again with a message, whose keys its questions must not take.
+      const { host, warmUpSink } = this.#options;
+      // A session that could not be opened is opened with a message: its questions must not take typed keys.
       if (this.queue.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
-        await session.warmUp(rehearsal());
+        await session.warmUp(warmUpSink());
       }).catch(() => {});
     });
   }
 
-  /** Sends a text in place of the user, before what waits. */
+  /** Sends a text before the waiting ones. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
     this.queue.addFirst({ text, steer: false, input: { ...rest, text } });
   }
 
-  /** Stops what is being done; what waits is given back. */
+  /** Stops the running draft; returns the waiting ones to the composer. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
     this.#options.giveBack(this.queue.stop(reason));
   }
@@ -234,7 +232,7 @@ export class Submissions {
     if (at >= 0) this.#steering.splice(at, 1);
   }
 
-  /** Carries out a command that does not wait for the end of a turn; false for everything else. */
+  /** Runs a command that does not wait for the end of a turn; false for everything else. */
   async #meanwhile(text: string): Promise<boolean> {
     if (!/^\/[^/]/.test(text)) return false;
     const { commands, fail, headed, host } = this.#options;
@@ -255,7 +253,7 @@ export class Submissions {
     const { commands, texts, fail, headed, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
-      const outcome = await carryOut(draft, { commands, texts, session, headed }, signal);
+      const outcome = await executeMessage(draft, { commands, texts, session, headed }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
     } catch (error) {
       if (!signal.aborted) fail(error);
@@ -263,12 +261,12 @@ export class Submissions {
     }
   }
 
-  /** The session, unless the user stops before it is there. */
+  /** The session, unless the user stops before it is open. */
   #opened(signal: AbortSignal): Promise<Assembly> {
     return unlessAborted(this.#options.host.current(), signal);
   }
 
-  /** What no step has taken is sent next, or given back when the turn did not come to its end. */
+  /** Sends unused steering messages next, or returns them when the turn did not complete. */
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
     const left = controller.takeSteering().map((text): Sent => ({ text, steer: false }));
@@ -278,14 +276,14 @@ export class Submissions {
   }
 }
 
-/** Reads the messages of a long session bit by bit, so that keys come in between. */
+/** Reads the messages of a long session in small parts, so that keys are handled in between. */
 function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageList">): void {
   try {
     if (messageList.readAhead(READ_AHEAD)) after(WARM_AFTER_MS, () => readAhead({ messageList }));
-  } catch { /* the turn that needs them tells it */ }
+  } catch { /* the turn that needs them reports it */ }
 }
 
-/** Only words can be said in between: commands, lines of the shell, facts and images wait for their turn. */
+/** Only plain text can steer: commands, shell lines, facts and images wait for their turn. */
 function isPlainText({ text, images = [], pasted }: Sent): boolean {
   return images.length === 0 && !/^[/!]/.test(text) && factOf({ text, pasted }) === undefined;
 }

@@ -172,7 +172,7 @@ const NO_HEADERS = () => Promise.resolve({});
 export function httpAccess(spec: McpServerSpec, options: AccessOptions): HttpAccess {
   if (spec.type !== "http") return { headers: NO_HEADERS };
   for (const [name, value] of Object.entries(spec.headers)) learnHeader(name, value);
-  if (spec.headersHelper !== "") return helperAccess(spec, options.spawn);
+  if (spec.headers_helper !== "") return helperAccess(spec, options.spawn);
   return hasOwnAuthorization(spec.headers) ? { headers: NO_HEADERS } : new SignedInAccess(spec, options);
 }
 
@@ -207,7 +207,7 @@ function helperAccess(spec: McpServerSpec, spawn: SpawnContext): HttpAccess {
  * are never part of it.
  */
 async function printedHeaders(spec: McpServerSpec, context: SpawnContext): Promise<HeaderValues> {
-  const [command, ...args] = shellCommand(spec.headersHelper);
+  const [command, ...args] = shellCommand(spec.headers_helper);
   const env = {
     ...spec.env,
     REASONIX_MCP_SERVER_NAME: spec.name,

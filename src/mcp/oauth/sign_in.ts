@@ -88,9 +88,11 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
   }
 }
 
-function knowsNoSignIn({ type, headers, headersHelper }: McpServerSpec): LocalizedMessage | undefined {
+function knowsNoSignIn(
+  { type, headers, headers_helper: helper }: McpServerSpec,
+): LocalizedMessage | undefined {
   if (type === "stdio") return message`it is a program on this machine`;
-  if (headersHelper !== "") return message`its headers_helper authenticates`;
+  if (helper !== "") return message`its headers_helper authenticates`;
   return hasOwnAuthorization(headers)
     ? message`the Authorization header of its configuration authenticates`
     : undefined;

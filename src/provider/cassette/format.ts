@@ -19,13 +19,12 @@ export interface CassetteHeader {
   readonly cassette: typeof CASSETTE_VERSION;
   readonly provider?: string;
   readonly model?: string;
-  /** Names that stand as `{{name}}` in the texts. */
+  /** Names of values that are `{{name}}` in the texts. */
   readonly values?: readonly string[];
   readonly loose?: readonly Looseness[];
   readonly ignore?: readonly IgnoreRule[];
 }
 
-/** A message as far as it is compared. */
 export interface RecordedMessage {
   readonly role: string;
   readonly content: string;
@@ -123,7 +122,7 @@ function broken(file: string, line: number, what: string): ReasonixError {
 /** A value shorter than this (such as "/") would be found everywhere. */
 const SHORTEST_VALUE = 3;
 
-/** Puts names in place of values that differ between runs, and back. */
+/** Replaces values that differ between runs by their names, and back. */
 export class Template {
   /** Longest value first, so that a path inside another one is found. */
   readonly #values: readonly (readonly [name: string, value: string])[];

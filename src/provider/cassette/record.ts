@@ -101,15 +101,15 @@ class Recorder {
     return this.#options.delays ? this.#options.clock?.now() ?? Date.now() : 0;
   }
 
-  /** Returns what is new in the request since the last one of its conversation. */
+  /** The part of the request that its conversation did not have before. */
   #request({ messages, prefix }: ModelRequest): { conversation: number; recorded: RecordedRequest } {
     let progress = this.#progress.get(messages);
     if (progress === undefined) {
       progress = { conversation: this.#conversations++, count: 0, last: undefined, prefix: undefined };
       this.#progress.set(messages, progress);
     }
-    const goesOn = progress.count <= messages.length && messages[progress.count - 1] === progress.last;
-    const from = goesOn ? progress.count : 0;
+    const continues = progress.count <= messages.length && messages[progress.count - 1] === progress.last;
+    const from = continues ? progress.count : 0;
     const recorded: RecordedRequest = {
       from,
       ...(progress.prefix === prefix

@@ -10,13 +10,14 @@ import { boundedText } from "../wire/bounded_text.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 
-/** One that answers now. */
+/** A model server that answers. */
 export interface LocalServer extends LocalVendor {
   readonly baseUrl: string;
   /** Models to talk to, as far as it lists them. */
   readonly models: readonly ServedModel[];
 }
 
+/** Limit of looking for servers on this machine. */
 const LIMIT_MS = 300;
 const LONGEST_LOCAL_PAGE = 2 * 1024 * 1024;
 /** Lists of vendors with many models have a few megabytes. */
@@ -25,8 +26,8 @@ const LONGEST_PAGE = 16 * 1024 * 1024;
 const MOST_SHOWN = 12;
 
 /**
- * Finds model servers on this machine and what they say of their models. Nothing else is asked, no longer
- * than the limit, and no redirect is followed; what has not come by then is left out.
+ * Finds model servers on this machine and the facts they give of their models. Nothing else is asked, no
+ * longer than the limit, and no redirect is followed; answers that are late are left out.
  */
 export async function findLocalServers(
   known: readonly LocalVendor[] = LOCAL_VENDORS,
@@ -51,93 +52,95 @@ export function proposedEntry({ name, baseUrl, models }: LocalServer): ProviderT
 
 async function look(server: LocalVendor, signal: AbortSignal): Promise<LocalServer | undefined> {
   if (!await listens(server.port)) return undefined;
-  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
+  const origin = `http://127.0.0.1:${server.port}`;
+  const baseUrl = `${origin}/v1`;
   // A proxy of the environment is not asked for it.
   const { fetch } = await connect(parseProvider({ name: server.name, base_url: baseUrl }), {
     fetch: programFetch,
   });
-  const pages = new Pages(server.port, fetch, signal);
-  const [listed, described] = await Promise.all([pages.ask("/v1/models"), describer(server.name)(pages)]);
+  const headers = { "content-type": "application/json" };
+  const ask: Ask = (path, body) =>
+    askPage(fetch, origin + path, { signal, body, headers, longest: LONGEST_LOCAL_PAGE });
+  const describe = DESCRIBERS[server.name] ?? (() => Promise.resolve(() => ({})));
+  const [listed, described] = await Promise.all([ask("/v1/models"), describe(ask)]);
   const models = readModelList(listed.body);
   // One that wants a key is there all the same.
   if (models === undefined) return listed.status === 401 ? { ...server, baseUrl, models: [] } : undefined;
-  const full = await Promise.all(models.map(async ({ id, ...listed }, index) => ({
+  const full = await Promise.all(models.map(async ({ id, ...facts }, index) => ({
     id,
-    ...withoutGaps(listed),
+    ...withoutGaps(facts),
     ...withoutGaps(await described(id, index)),
   })));
   return { ...server, baseUrl, models: full.filter(({ chat }) => chat !== false) };
 }
 
-/** A page that says nothing of a thing does not take back what another one says. */
-function withoutGaps(facts: Omit<ServedModel, "id">): Omit<ServedModel, "id"> {
+type ModelDetails = Omit<ServedModel, "id">;
+
+/** A page without a fact does not take it back from another page. */
+function withoutGaps(facts: ModelDetails): ModelDetails {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }
 
-/** Says more of a model of the list than the list does. */
-type Describe = (model: string, index: number) => Promise<Omit<ServedModel, "id">>;
+/** Returns more facts of a model of the list than the list has. */
+type Describe = (model: string, index: number) => ModelDetails | Promise<ModelDetails>;
 
 /** Pages of single servers, in addition to the list that all have. */
-const DESCRIBERS: Readonly<Record<string, (pages: Pages) => Promise<Describe>>> = {
-  async ollama(pages) {
-    const { body: running } = await pages.ask("/api/ps");
+const DESCRIBERS: Readonly<Record<string, (ask: Ask) => Promise<Describe>>> = {
+  async ollama(ask) {
+    const { body: running } = await ask("/api/ps");
     return async (model, index) => {
       if (index >= MOST_SHOWN) return {};
-      const shown = readShown((await pages.ask("/api/show", { model })).body);
+      const shown = readShown((await ask("/api/show", { model })).body);
       return { ...shown, window: readLoadedWindow(running, model) ?? shown.window };
     };
   },
-  async llamacpp(pages) {
-    const props = readProps((await pages.ask("/props")).body);
-    return () => Promise.resolve(props);
+  async llamacpp(ask) {
+    const props = readProps((await ask("/props")).body);
+    return () => props;
   },
-  async lmstudio(pages) {
-    const rows = readModelList((await pages.ask("/api/v0/models")).body) ?? [];
+  async lmstudio(ask) {
+    const rows = readModelList((await ask("/api/v0/models")).body) ?? [];
     return (model) => {
       const { id: _, ...facts } = rows.find(({ id }) => id === model) ?? { id: model };
-      return Promise.resolve(facts);
+      return facts;
     };
   },
 };
 
-function describer(name: string): (pages: Pages) => Promise<Describe> {
-  return DESCRIBERS[name] ?? (() => Promise.resolve(() => Promise.resolve({})));
-}
-
 interface Page {
+  /** 0: no answer in time. */
   readonly status: number;
   /** Parsed JSON of a success; undefined for anything else. */
   readonly body: unknown;
 }
 
-/** The pages of one server on this machine. */
-class Pages {
-  readonly #origin: string;
-  readonly #fetch: Fetch;
-  readonly #signal: AbortSignal;
+type Ask = (path: string, body?: unknown) => Promise<Page>;
 
-  constructor(port: number, fetch: Fetch, signal: AbortSignal) {
-    this.#origin = `http://127.0.0.1:${port}`;
-    this.#fetch = fetch;
-    this.#signal = signal;
-  }
-
-  /** Status 0 stands for no answer in time. */
-  async ask(path: string, body?: unknown): Promise<Page> {
-    try {
-      const response = await this.#fetch(`${this.#origin}${path}`, {
-        headers: { accept: "application/json", "content-type": "application/json" },
-        signal: this.#signal,
-        ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-      });
-      const text = await boundedText(response, LONGEST_LOCAL_PAGE);
-      return {
-        status: response.status,
-        body: response.ok && text !== undefined ? parseJson(text) : undefined,
-      };
-    } catch {
-      return { status: 0, body: undefined };
-    }
+/** Asks a server for a page, with POST where there is a body. Never rejects. */
+async function askPage(
+  fetch: Fetch,
+  url: string,
+  { signal, body, headers, longest }: {
+    readonly signal: AbortSignal;
+    readonly body?: unknown;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly longest: number;
+  },
+): Promise<Page> {
+  try {
+    const response = await fetch(url, {
+      headers: {
+        ...headers,
+        accept: "application/json",
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      signal,
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+    });
+    const text = await boundedText(response, longest);
+    return { status: response.status, body: response.ok && text !== undefined ? parseJson(text) : undefined };
+  } catch {
+    return { status: 0, body: undefined };
   }
 }
 
@@ -161,79 +164,46 @@ export interface WindowOptions {
   readonly timeoutMs?: number;
 }
 
-/** Tokens a server really accepts, and where that is known from. */
+/** Tokens that a server really accepts, and the source of the number. */
 export interface WindowFound {
   readonly tokens: number;
   readonly source: "declared" | "models" | "props" | "ollama";
 }
 
 /**
- * The context window of a model: as declared, else as the server tells. A server's own pages beside the API
+ * The context window of a model: the declared one, else the one that the server reports. A server's own pages
  * (llama.cpp `/props`, Ollama `/api`) are asked only on this machine or in its network.
  *
- * Contract: never rejects; undefined when nobody knows.
+ * Contract: never rejects; undefined when the window is not known.
  */
 export async function discoverWindow(options: WindowOptions): Promise<WindowFound | undefined> {
-  const declared = options.entry.context_window ?? 0;
+  const { entry, model, signal, timeoutMs = 3_000 } = options;
+  const declared = entry.context_window ?? 0;
   if (declared > 0) return { tokens: declared, source: "declared" };
-  if (options.entry.base_url === "") return undefined;
   try {
-    return await askServer({ ...options, ...await connect(options.entry, options) });
+    const base = new URL(entry.base_url);
+    const { fetch, apiKey } = await connect(entry, options);
+    const headers = {
+      ...entry.headers,
+      ...(apiKey !== undefined ? { authorization: `Bearer ${apiKey}` } : {}),
+    };
+    const ask = async (url: string, body?: unknown) => {
+      const limit = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]);
+      return (await askPage(fetch, url, { signal: limit, body, headers, longest: LONGEST_PAGE })).body;
+    };
+    const listed = readModelList(await ask(`${entry.base_url.replace(/\/+$/, "")}/models`)) ?? [];
+    const mine = listed.find(({ id }) => id === model) ?? (listed.length === 1 ? listed[0] : undefined);
+    if (mine?.window !== undefined) return { tokens: mine.window, source: "models" };
+    if (!isNear(entry.base_url)) return undefined;
+    const props = readProps(await ask(`${base.origin}/props`)).window;
+    if (props !== undefined) return { tokens: props, source: "props" };
+    // Ollama cuts silently at the size that the model was loaded with, which may be below its own.
+    const ollama = readLoadedWindow(await ask(`${base.origin}/api/ps`), model) ??
+      readShown(await ask(`${base.origin}/api/show`, { model })).window;
+    return ollama === undefined ? undefined : { tokens: ollama, source: "ollama" };
   } catch {
     return undefined;
   }
-}
-
-async function askServer(options: WindowOptions): Promise<WindowFound | undefined> {
-  const listed = await fromModelList(options);
-  if (listed !== undefined) return { tokens: listed, source: "models" };
-  if (!isNear(options.entry.base_url)) return undefined;
-  const props = await fromProps(options);
-  if (props !== undefined) return { tokens: props, source: "props" };
-  const ollama = await fromOllama(options);
-  return ollama === undefined ? undefined : { tokens: ollama, source: "ollama" };
-}
-
-async function fromModelList(options: WindowOptions): Promise<number | undefined> {
-  const all = readModelList(await ask(options, `${options.entry.base_url.replace(/\/+$/, "")}/models`)) ?? [];
-  const mine = all.find(({ id }) => id === options.model) ?? (all.length === 1 ? all[0] : undefined);
-  return mine?.window;
-}
-
-async function fromProps(options: WindowOptions): Promise<number | undefined> {
-  return readProps(await ask(options, `${root(options)}/props`)).window;
-}
-
-/** Ollama cuts silently at what the model was loaded with, so that counts before what it could take. */
-async function fromOllama(options: WindowOptions): Promise<number | undefined> {
-  const { model } = options;
-  const loaded = readLoadedWindow(await ask(options, `${root(options)}/api/ps`), model);
-  if (loaded !== undefined) return loaded;
-  return readShown(await ask(options, `${root(options)}/api/show`, JSON.stringify({ model }))).window;
-}
-
-/** The parsed answer, or undefined for anything but a JSON answer in time. */
-async function ask(options: WindowOptions, url: string, body?: string): Promise<unknown> {
-  const { entry, apiKey, fetch, signal, timeoutMs = 3_000 } = options;
-  const limits = [AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])];
-  const headers = {
-    ...entry.headers,
-    accept: "application/json",
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    ...(body === undefined ? {} : { "content-type": "application/json" }),
-  };
-  try {
-    const request = body === undefined ? { headers } : { headers, method: "POST", body };
-    const response = await fetch(url, { ...request, signal: AbortSignal.any(limits) });
-    const text = await boundedText(response, LONGEST_PAGE);
-    return response.ok && text !== undefined ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function root({ entry }: WindowOptions): string {
-  return new URL(entry.base_url).origin;
 }
 
 /** This machine, or a private network. */
@@ -246,11 +216,9 @@ function isNear(url: string): boolean {
   return /^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^\[f[cd]/.test(host);
 }
 
-/** Everything in the pages of model servers may be missing or of another form. */
-
 type Json = Readonly<Record<string, unknown>>;
 
-/** Field names of model lists (vLLM, OpenRouter, Groq, LM Studio, Mistral and others), surest first. */
+/** Fields of model lists (vLLM, OpenRouter, Groq, LM Studio, Mistral and others), the surest first. */
 const LIST_FIELDS = [
   "max_model_len",
   "loaded_context_length",
@@ -260,7 +228,7 @@ const LIST_FIELDS = [
   "max_input_tokens",
 ];
 
-/** A model as a server describes it; what it does not say is undefined. */
+/** A model as a server describes it. */
 export interface ServedModel {
   readonly id: string;
   /** Tokens. */
@@ -291,21 +259,16 @@ export function readModelList(body: unknown): readonly ServedModel[] | undefined
 }
 
 function windowOf(row: Json): number | undefined {
-  const places = [row, record(row.top_provider), record(row.limits)];
-  for (const field of LIST_FIELDS) {
-    for (const place of places) {
-      const tokens = positive(place[field]);
-      if (tokens !== undefined) return tokens;
-    }
-  }
-  return undefined;
+  const tables = [row, record(row.top_provider), record(row.limits)];
+  return LIST_FIELDS.flatMap((field) => tables.map((table) => positive(table[field])))
+    .find((tokens) => tokens !== undefined);
 }
 
 /**
  * llama.cpp's `/props`: the window that one slot was started with (the model's training length says nothing
  * about that), and what the loaded model can do.
  */
-export function readProps(body: unknown): Omit<ServedModel, "id"> {
+export function readProps(body: unknown): ModelDetails {
   const props = record(body);
   const { vision } = record(props.modalities);
   const { supports_tools: tools } = record(props.chat_template_caps);
@@ -325,7 +288,7 @@ export function readLoadedWindow(body: unknown, model: string): number | undefin
 }
 
 /** Ollama's `/api/show`: the window that is set for a model or that it was made for, and what it can do. */
-export function readShown(body: unknown): Omit<ServedModel, "id"> {
+export function readShown(body: unknown): ModelDetails {
   const shown = record(body);
   const set = /^num_ctx\s+(\d+)/m.exec(typeof shown.parameters === "string" ? shown.parameters : "");
   const length = Object.entries(record(shown.model_info)).find(([key]) => key.endsWith(".context_length"));

@@ -22,14 +22,13 @@ import type { Fetch } from "../../util/network/fetch.ts";
 import { processStart } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
 
-/** A server that takes requests. */
 export interface ReadyServer extends ServerAddress {
   readonly lease: ServerLease;
   /** Tokens that a conversation can have; absent when the server does not say. */
   readonly window?: number;
 }
 
-/** A hold on a server: while it is open the server lives. */
+/** A lease on a server: it runs while the pipe is open. */
 interface Held {
   readonly lease: ServerLease;
   readonly pipe: Deno.FsFile;
@@ -38,9 +37,9 @@ interface Held {
 
 const FIRST_POLL_MS = 20;
 const LONGEST_POLL_MS = 400;
-/** Time that a server which nobody may join any more takes to be gone. */
+/** Longest wait for the end of a server that cannot be shared any more. */
 const GONE_MS = 5000;
-/** Servers of others that were faster to get a port. */
+/** Limit of ports that other servers took first. */
 const MOST_LOST_PORTS = 20;
 
 const servers = new Map<string, ManagedServer>();
@@ -62,14 +61,14 @@ export class ManagedServer {
     this.#plan = plan;
   }
 
-  /** The server, when it takes requests as far as this process knows. */
+  /** The server, when it took requests the last time. */
   get current(): ReadyServer | undefined {
     return this.#ready && isRunning(this.#ready.lease) ? this.#ready : undefined;
   }
 
   /**
    * Joins the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure. It
-   * goes on when nobody waits any more: the next request will want it.
+   * continues when no request waits any more: the next one will need it.
    */
   async ready(fetch: Fetch): Promise<ReadyServer> {
     boundLog(this.#plan.log);
@@ -131,7 +130,7 @@ export class ManagedServer {
     }
   }
 
-  /** Holds the server that runs already, or a new one. */
+  /** Attaches to the running server, or starts one. */
   async #join(lost: ReadonlySet<number>): Promise<Held> {
     const { files } = this.#plan;
     await files.prepare();
@@ -180,7 +179,7 @@ export class ManagedServer {
     }
   }
 
-  /** Lets go of a server that cannot be used by anybody, and waits until it is gone. */
+  /** Ends a server that cannot be used, and waits until it is gone. */
   async #end(held: Held): Promise<void> {
     this.#release();
     endGroup(held.lease.keeper.pid);
@@ -200,7 +199,7 @@ async function gone(lease: ServerLease): Promise<void> {
 }
 
 /**
- * A port that nobody listens on just now. Each server begins at another one of its range: servers that start
+ * A port that is free now. Each server begins at another one of its range: servers that start
  * at the same moment would take it from each other otherwise.
  */
 function freePort(plan: ServerPlan, lost: ReadonlySet<number>): number {
@@ -224,7 +223,7 @@ function isFree(plan: ServerPlan, port: number): boolean {
   }
 }
 
-/** The way from this machine to a server that listens on `host`. */
+/** The address, on this machine, of a server that listens on `host`. */
 function originOf(host: string, port: number): string {
   const near = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${near.includes(":") ? `[${near}]` : near}:${port}`;
@@ -234,7 +233,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** The way to a server that may still be loading. */
+/** The address and key of a server that may still be loading. */
 export interface ServerAddress {
   /** Such as `http://127.0.0.1:18400`. */
   readonly origin: string;
@@ -246,13 +245,13 @@ const LIMIT_MS = 3000;
 const LONGEST_REPLY = 1024 * 1024;
 
 /**
- * - "silent": nobody answers, or not in time.
+ * - "silent": no answer in time.
  * - "loading": it reads the model.
  * - "ready": it takes requests.
  */
 export type Health = "silent" | "loading" | "ready";
 
-/** Asks a server how far it is; very old ones have no page for that, but list their models. */
+/** Asks a server for its state; very old ones have no page for that, but list their models. */
 export async function askHealth(address: ServerAddress): Promise<Health> {
   const status = (await get(address, "/health"))?.status;
   if (status === 404) return (await get(address, "/v1/models"))?.status === 200 ? "ready" : "loading";
@@ -299,7 +298,6 @@ async function get(
   }
 }
 
-/** The server ended, while it loaded its model or later. */
 function endedFailure(
   plan: ServerPlan,
   lease: ServerLease,
@@ -340,7 +338,7 @@ function notStartedFailure(plan: ServerPlan, address: string, error: unknown): P
   );
 }
 
-/** In one line: what happened, the end of the log, and where the rest of it is. */
+/** A failure in one line: the event, the end of the log, and its path. */
 function failed(
   kind: ProviderErrorKind,
   { provider }: ServerPlan,

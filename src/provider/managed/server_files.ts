@@ -7,7 +7,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { processStart } from "../../util/process.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 
-/** A process at a moment: numbers are given again, moments are not. */
+/** A process: its number may be reused, its start time is not. */
 export interface ProcessName {
   readonly pid: number;
   readonly start: string;
@@ -15,7 +15,7 @@ export interface ProcessName {
 
 /** The facts of a server that its users share. */
 export interface ServerLease {
-  /** The keeper, whose process group the server is in. */
+  /** The supervisor process, whose process group the server is in. */
   readonly keeper: ProcessName;
   readonly port: number;
   readonly pipe: string;
@@ -30,7 +30,6 @@ export interface ServerLease {
   readonly users: readonly ProcessName[];
 }
 
-/** Directory of all servers below the Reasonix home. */
 export function serversDirectory(home: string): string {
   return join(home, "llamacpp");
 }
@@ -51,7 +50,7 @@ export class ServerFiles {
     this.#lease = join(directory, "server.json");
   }
 
-  /** Makes the directory, or throws a ReasonixError when what is there belongs to somebody else. */
+  /** Makes the directory. Throws a ReasonixError when the existing one belongs to another user. */
   async prepare(): Promise<void> {
     try {
       await Deno.mkdir(this.directory, { recursive: true, mode: 0o700 });
@@ -70,7 +69,7 @@ export class ServerFiles {
     return join(this.directory, `pipe-${crypto.randomUUID().slice(0, 8)}`);
   }
 
-  /** The server that is written down, undefined when none is or the file cannot be understood. */
+  /** The recorded server; undefined when there is none or the file is not readable. */
   lease(): ServerLease | undefined {
     const value = parseJson(readOwnText(this.#lease) ?? "");
     return isLease(value) && value.pipe.startsWith(join(this.directory, "pipe-")) ? value : undefined;
@@ -95,7 +94,7 @@ export class ServerFiles {
     return readOwnText(this.key)?.trim() ?? "";
   }
 
-  /** Takes away what servers of the past left. */
+  /** Removes the pipes of earlier servers. */
   async clear(): Promise<void> {
     for (const { name } of sortedEntries(this.directory)) {
       if (name.startsWith("pipe-")) await Deno.remove(join(this.directory, name)).catch(() => {});
@@ -108,28 +107,26 @@ export function isRunning({ keeper, pipe }: ServerLease): boolean {
   return !exists(`${pipe}.exit`) && groupRuns(keeper.pid);
 }
 
-/** The same of a lease from a file, whose process number may belong to another program by now. */
+/** The same for a lease from a file, whose process number may belong to another program now. */
 export function isSameRunning(lease: ServerLease): boolean {
   return isRunning(lease) && processStart(lease.keeper.pid) === lease.keeper.start;
 }
 
-/** Exit code of the server of a lease once it has ended by itself. */
+/** Exit code of a server that has ended on its own. */
 export function exitCode({ pipe }: ServerLease): number | undefined {
   const text = readSmallText(`${pipe}.exit`, 100)?.trim();
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** This process, for the list of users. */
 export function ownName(): ProcessName {
   return { pid: Deno.pid, start: processStart(Deno.pid) ?? "" };
 }
 
-/** Those users that still run. */
 export function running(users: readonly ProcessName[]): readonly ProcessName[] {
   return users.filter(({ pid, start }) => processStart(pid) === start);
 }
 
-/** A link in place of a file would send what is written elsewhere. */
+/** Removes a link in place of a file, which would redirect the writes. */
 async function replaceLinks(path: string): Promise<void> {
   if (exists(path) && !Deno.lstatSync(path).isFile) await Deno.remove(path, { recursive: true });
 }
@@ -161,14 +158,13 @@ function unusable(directory: string, why: Text): ReasonixError {
   });
 }
 
-/** A log that has grown beyond this keeps only its end. */
+/** A larger log keeps only its end. */
 const LARGEST = 16 * 1024 * 1024;
 const KEPT = 1024 * 1024;
 const TAIL = 8 * 1024;
 const LAST_LINES = 3;
 const LONGEST_LINE = 200;
 
-/** Size of a log; 0 when there is none. */
 export function logSize(path: string): number {
   try {
     return Deno.statSync(path).size;
@@ -177,7 +173,7 @@ export function logSize(path: string): number {
   }
 }
 
-/** Cuts a log that has become too large. Who writes to it appends, so the rest of it goes on at the end. */
+/** Truncates a large log. Its writers append, so they continue at the new end. */
 export function boundLog(path: string): void {
   if (logSize(path) <= LARGEST) return;
   try {
@@ -198,7 +194,7 @@ export function lastLines(path: string, start: number): string {
   return lines.slice(-LAST_LINES).join(" | ");
 }
 
-/** Reports whether the server said that it did not get its port. */
+/** Reports whether the log says that the port was taken. */
 export function saysPortTaken(path: string, start: number): boolean {
   return /couldn't bind|could ?n[o']t bind|failed to bind|address already in use/i.test(
     textSince(path, start),

@@ -7,19 +7,19 @@ import type { KindOptions } from "../kind.ts";
 import { isSameRunning, running, ServerFiles, serversDirectory } from "./server_files.ts";
 import { findProgram, systemText } from "../../util/process.ts";
 
-/** A server that can be started: everything that could be looked at beforehand is in order. */
+/** A server that can be started; its settings are validated. */
 export interface ServerPlan {
   readonly provider: string;
   readonly model: string;
   readonly binary: string;
-  /** Arguments but for port and key file. */
+  /** Arguments without port and key file. */
   readonly args: readonly string[];
   readonly host: string;
   readonly ports: readonly [first: number, last: number];
   readonly startupMs: number;
   readonly log: string;
   readonly files: ServerFiles;
-  /** The model file as people know it. */
+  /** The file name of the model. */
   readonly modelName: string;
   readonly modelBytes: number;
 }
@@ -175,7 +175,7 @@ const GB = 1e9;
 /** Name of one of several files that are a model together. */
 const PART = /-(\d{5})-of-(\d{5})\.gguf$/;
 
-/** Reports a model file that is missing or none. Throws a ReasonixError of exit "config". */
+/** Throws a ReasonixError of exit "config" for a file that is missing or no model. */
 export function checkModelFile(provider: string, setting: string, path: string): void {
   const problem = problemOf(path);
   if (problem === undefined) return;
@@ -217,7 +217,6 @@ function problemOf(path: string): Problem | undefined {
   };
 }
 
-/** All files of a model. */
 function partsOf(path: string): string[] {
   const [match, , count = ""] = PART.exec(path) ?? [];
   if (match === undefined || Number(count) > 1000) return [path];
@@ -255,13 +254,13 @@ export function checkMemory(provider: string, paths: readonly string[], availabl
   throw noStart(provider, "server.model_path", what, remedy);
 }
 
-/** A size as people know sizes of models. */
+/** A size as model pages show it. */
 export function modelSize(bytes: number): string {
   if (bytes < GB) return `${Math.ceil(bytes / 1e6)} MB`;
   return `${(bytes / GB).toFixed(bytes < 10 * GB ? 1 : 0)} GB`;
 }
 
-/** Bytes that programs can still get, also where a container has less than the machine. */
+/** Available memory in bytes, also where a container has less than the machine. */
 function availableMemory(): number | undefined {
   try {
     const { available } = Deno.systemMemoryInfo();
@@ -271,7 +270,7 @@ function availableMemory(): number | undefined {
   }
 }
 
-/** The memory that a container has left. Pages of files count as used there, and are given back. */
+/** The free memory of a container; cached file pages count as free. */
 function containerMemory(): number {
   const directory = "/sys/fs/cgroup";
   const [limit, used] = systemText([`${directory}/memory.max`, `${directory}/memory.current`]).split("\n");
@@ -288,22 +287,20 @@ function noStart(provider: string, setting: string, what: Text, remedy: Text): R
   });
 }
 
-/** The server of an entry as its files tell; nothing is started or asked for that. */
+/** The server of an entry, read from its files; nothing is started. */
 export interface ServerState {
   readonly log: string;
-  /** Absent when it does not run. */
   readonly running?: {
-    /** Of the process that keeps it, whose group it is in. */
+    /** The supervisor process. */
     readonly pid: number;
     readonly port: number;
     /** RFC 3339. */
     readonly since: string;
-    /** Processes that use it. */
     readonly users: readonly number[];
   };
 }
 
-/** Looks for the server of an entry. Rejects with a ReasonixError when its settings keep it from starting. */
+/** Finds the server of an entry. Rejects with a ReasonixError for settings that cannot start one. */
 export async function serverState(
   entry: ProviderEntry,
   { model, home }: { readonly model: string; readonly home: string },

@@ -2,10 +2,10 @@ import { processEnvironment } from "../../path/read_env.ts";
 import { outputOf, runProgram } from "../../util/process.ts";
 
 /**
- * A server and the small shell that keeps it are one process group. Whoever uses the server holds the pipe
- * open for writing, and the kernel closes it with the process, however that ends: when the last one is gone
- * the shell reads the end of the pipe, takes the pipe away, so that nobody joins any more, and ends the
- * group. When the server ends by itself, its exit code is left in a file, and the shell ends, too.
+ * A server and its supervisor, a small shell, are one process group. Each user of the server holds the pipe
+ * open for writing, and the kernel closes it with the process, however that ends. When the last user is gone,
+ * the shell reads the end of the pipe, removes the pipe and ends the group. When the server ends on its own,
+ * its exit code is left in a file, and the shell ends, too.
  *
  * The pipe is opened in both directions first: a starter that was killed in between would keep the shell
  * waiting for ever otherwise.
@@ -27,18 +27,16 @@ rm -f "$pipe"
 kill -KILL "-$$"`;
 
 export interface SupervisedCommand {
-  /** The program and its arguments. */
   readonly command: readonly string[];
-  /** Named pipe that the users of the server hold. */
+  /** Named pipe that the users of the server hold open. */
   readonly pipe: string;
-  /** File that the output of the server is appended to. */
   readonly log: string;
 }
 
-/** Starts the keeper with its server, away from the terminal; returns its process, which is the group. */
+/** Starts the supervisor and its server, detached from the terminal; returns its pid, which is the group. */
 export function startSupervisor({ command, pipe, log }: SupervisedCommand): number {
   const child = new Deno.Command("/bin/sh", {
-    args: ["-c", SCRIPT, "keeper", pipe, log, ...command],
+    args: ["-c", SCRIPT, "supervisor", pipe, log, ...command],
     clearEnv: true,
     env: serverEnvironment(),
     cwd: "/",
@@ -53,7 +51,6 @@ export function startSupervisor({ command, pipe, log }: SupervisedCommand): numb
   return child.pid;
 }
 
-/** Makes a named pipe that only the user can open. */
 export async function makePipe(path: string): Promise<void> {
   const { code, errors } = await runProgram(["mkfifo", "-m", "600", path]);
   if (code !== 0) throw new Error(errors.trim());
@@ -86,7 +83,7 @@ function serverEnvironment(): Record<string, string> {
 }
 
 /**
- * Ends what is left of a server whose keeper was killed. Its group is only ended when one of its processes
+ * Ends the rest of a server whose supervisor was killed. Its group is only ended when one of its processes
  * was started with this key file: numbers of groups are given again.
  */
 export function endOrphan(pid: number, keyFile: string): void {
@@ -98,7 +95,7 @@ export function endGroup(pid: number): void {
   signalGroup(pid, "SIGKILL");
 }
 
-/** Reports whether anything of a group is left. The signal does nothing to processes that run. */
+/** Reports whether a process of the group runs. The signal has no effect on running processes. */
 export function groupRuns(pid: number): boolean {
   return signalGroup(pid, "SIGCONT");
 }

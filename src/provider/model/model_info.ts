@@ -6,15 +6,14 @@ import { isRecord } from "../../util/json.ts";
 export interface ModelInfoOptions {
   readonly entry: ProviderEntry;
   readonly model: string;
-  /** Overrides the effort of the entry. */
   readonly effort?: string | undefined;
-  /** Reasonix home, where fetched tables lie; absent: only those that come with the program count. */
+  /** Reasonix home, which holds fetched tables; absent: only the built-in ones are used. */
   readonly home?: string | undefined;
 }
 
 /**
  * Returns what is known of a model of an entry: what `model_settings` says, else the entry, else the tables
- * of facts. What nobody says is absent. Rejects like {@linkcode factsOf}.
+ * of facts. Unknown facts are absent. Rejects like {@linkcode factsOf}.
  */
 export async function modelInfo(
   { entry: whole, model, effort, home }: ModelInfoOptions,
@@ -40,7 +39,7 @@ export async function modelInfo(
   };
 }
 
-/** Reports whether the user said everything that the tables could. */
+/** Reports whether the settings make the tables unnecessary. */
 function isDeclared(entry: ProviderEntry, effort: string | undefined): boolean {
   const { context_window, max_output_tokens, price, vision, efforts } = entry;
   const thinks = effort === undefined || effort === "" || efforts !== undefined;
@@ -61,7 +60,7 @@ function priceOf(facts: FoundFacts | undefined, { cache_ttl }: ProviderEntry): P
 
 type FactsOwner = Pick<ProviderEntry, "name" | "base_url" | "facts">;
 
-/** The facts of one model, and from when and where they are. */
+/** The facts of one model, with their date and source. */
 export interface FoundFacts extends ModelFacts {
   readonly date: string;
   readonly source: string;
@@ -98,7 +97,7 @@ async function tableOf(entry: FactsOwner, home: string | undefined): Promise<Fac
   return table;
 }
 
-/** Vendors put a day behind the name of a model that stays the same. */
+/** Date that vendors append to the name of an unchanged model. */
 const DAY = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/;
 
 function findIn({ date, source, models }: FactsTable, model: string): FoundFacts | undefined {
@@ -138,7 +137,6 @@ export interface FactPrice extends FactRates {
   readonly tiers?: readonly (FactRates & { readonly above: number })[];
 }
 
-/** The known facts of a model at a vendor. */
 export interface ModelFacts {
   /** Tokens that a request may have. */
   readonly window?: number;
@@ -154,7 +152,7 @@ export interface ModelFacts {
 export interface FactsTable {
   /** `YYYY-MM-DD`. */
   readonly date: string;
-  /** Page or file that they come from. */
+  /** Page or file of origin. */
   readonly source: string;
   readonly models: Readonly<Record<string, ModelFacts>>;
 }
@@ -189,7 +187,7 @@ export interface FetchedHeader {
 }
 
 /**
- * Returns the fetched table of a vendor, or of whoever has this address. Undefined: there is none, or the
+ * Returns the fetched table of a vendor, or of the vendor at this address. Undefined: there is none, or the
  * file is damaged, so that the built-in tables count.
  */
 function readFetched(file: string, vendor: string | undefined, url: string): FactsTable | undefined {
@@ -211,7 +209,6 @@ function readFetched(file: string, vendor: string | undefined, url: string): Fac
 type Declared = NonNullable<ProviderEntry["price"]>;
 type DeclaredTier = NonNullable<Declared["tiers"]>[number];
 
-/** Returns a price as the configuration has it. */
 function declaredPrice({ currency, date, tiers, cache_hit, ...rest }: Declared): Price {
   return {
     ...declaredRates({ ...rest, cached_input: rest.cached_input ?? cache_hit }),
@@ -234,7 +231,7 @@ function declaredRates(
   };
 }
 
-/** Returns a price as a table of facts has it, for a cache that is kept so long. */
+/** Returns the price of a table for this lifetime of the cache. */
 function knownPrice(
   { currency = "USD", tiers, ...rates }: FactPrice,
   { ttl, date }: { readonly ttl: ProviderEntry["cache_ttl"]; readonly date: string },

@@ -20,13 +20,12 @@ interface ListedProvider {
 }
 
 interface ModelList {
-  /** By the names that the program has for vendors; those of the list where it has none. */
+  /** By the program's names of vendors, else those of the list. */
   readonly providers: ReadonlyMap<string, ListedProvider>;
-  /** Models that could not be read. */
   readonly skipped: number;
 }
 
-/** Vendors that models.dev calls otherwise than this program. */
+/** Vendors with another name at models.dev. */
 const NAMES: Readonly<Record<string, string>> = {
   "alibaba-cn": "dashscope",
   moonshotai: "moonshot",
@@ -35,12 +34,10 @@ const NAMES: Readonly<Record<string, string>> = {
   zhipuai: "zhipu",
 };
 
-/** The counts of a list, and the file that it is kept in. */
 export interface CachedList {
   readonly file: string;
   readonly providers: number;
   readonly models: number;
-  /** Models that could not be read. */
   readonly skipped: number;
 }
 
@@ -133,14 +130,14 @@ function readModel(model: Json, provider: string): ModelFacts | undefined {
   };
 }
 
-/** A limit of 0 tokens stands for one that nobody wrote down. */
+/** A limit of 0 tokens means an unknown one. */
 function tokens(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : undefined;
 }
 
 function readPrice(cost: Json, provider: string): FactPrice | undefined {
   const rates = readRates(cost, provider);
-  // Two zeros are plans and free offers as well as prices that nobody wrote down.
+  // Two zeros are plans and free offers as well as unknown prices.
   if (!rates || rates.input + rates.output === 0) return undefined;
   const tiers = (Array.isArray(cost.tiers) ? cost.tiers : []).flatMap((tier) => {
     const above = isRecord(tier) && isRecord(tier.tier) ? tokens(tier.tier.size) : undefined;

@@ -25,14 +25,14 @@ const LONGEST_LINE = 80;
  */
 const STAND_IN = `key-${crypto.randomUUID()}`;
 
-/** Refusals that another key may change. */
+/** Statuses after which another key may help. */
 const REFUSED: readonly number[] = [401, 403];
 
 type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "api_key_ttl_seconds">;
 
 /**
- * The same connection with the key that the command prints. A refused key is asked for once more: where the
- * command prints another one, a POST fails in a way that is repeated, and anything else is sent again.
+ * The same connection with the key that the command prints. The command runs again for a refused key: when it
+ * prints another one, a POST fails with an error that is retried, and other requests are sent again.
  */
 export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Connection): Connection {
   const keys = keysOf(entry);
@@ -78,7 +78,7 @@ function failure(text: LocalizedMessage, facts: Pick<ProviderError, "status" | "
 
 const known = new Map<string, CommandKeys>();
 
-/** One command is asked for one key, however many providers of this process use it. */
+/** All providers of this process with the same command share its key. */
 function keysOf(entry: KeyOwner): CommandKeys {
   const id = JSON.stringify([entry.name, entry.api_key_command, entry.api_key_ttl_seconds]);
   const keys = known.get(id) ?? new CommandKeys(entry);
@@ -91,14 +91,14 @@ class CommandKeys {
   readonly #owner: KeyOwner;
   #key: { readonly value: string; readonly until: number } | undefined;
   #run: SharedRun | undefined;
-  /** The last key was one that the command printed in place of a refused one. */
+  /** The current key replaced a refused one. */
   #isRenewed = false;
 
   constructor(owner: KeyOwner) {
     this.#owner = owner;
   }
 
-  /** The key of the moment. Throws a ProviderFailure when the command prints none. */
+  /** The current key. Throws a ProviderFailure when the command prints none. */
   async current(now: () => number, signal: AbortSignal | undefined): Promise<string> {
     if (this.#key && now() < this.#key.until) return this.#key.value;
     const value = await (this.#run ??= this.#begin()).wait(signal);
@@ -107,7 +107,7 @@ class CommandKeys {
     return value;
   }
 
-  /** Reports whether there is another key than the refused one; the command is asked once in a row. */
+  /** Runs the command again after a refusal, once in a row; reports whether the key changed. */
   async renew(refused: string, now: () => number, signal: AbortSignal | undefined): Promise<boolean> {
     if (this.#key && this.#key.value !== refused) return true;
     this.#key = undefined;
@@ -128,14 +128,14 @@ class CommandKeys {
   }
 }
 
-/** One run of the command for all that wait for it; it ends when nobody waits any more. */
+/** One run of the command for all requests that wait for it; it ends with the last of them. */
 class SharedRun {
   readonly #stop = new AbortController();
   readonly #result: Promise<string>;
   readonly #over: () => void;
   #waiting = 0;
 
-  /** `over` is told when nobody may join in any more. */
+  /** `over` is called when no further request may share the run. */
   constructor(owner: KeyOwner, over: () => void) {
     this.#over = over;
     this.#result = printedKey(owner, this.#stop.signal).finally(over);
@@ -205,7 +205,6 @@ function fromHome(word: string, index: number): string {
   return index === 0 && HOME !== undefined ? word.replace(/^~(?=\/)/, HOME) : word;
 }
 
-/** The command on one line, cut short. */
 function shown(command: string | readonly string[]): string {
   const line = oneLine(typeof command === "string" ? command : command.join(" "));
   return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;

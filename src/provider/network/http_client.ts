@@ -6,10 +6,9 @@ import { type Fetch, proxyVariable } from "../../util/network/fetch.ts";
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
 type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;
 
-/** The options of a client of the runtime. */
 type ClientOptions = Deno.CreateHttpClientOptions & Partial<Deno.TlsCertifiedKeyPem>;
 
-/** Clients of this process: a new provider for the same server goes on with its connections. */
+/** Clients of this process: a new provider for the same server reuses its connections. */
 const clients = new Map<string, Deno.HttpClient>();
 
 /**
@@ -38,7 +37,7 @@ const EXEMPTIONS = ["NO_PROXY", "no_proxy"] as const;
 
 /**
  * Makes a client. The runtime takes the hosts that need no proxy from the environment while it makes one, and
- * lets them go before a proxy that it is given; so `exempt` stands there for that moment, in which nothing
+ * lets them go before a proxy that it is given; so `exempt` is set for that moment, in which nothing
  * else runs.
  */
 function createClient(entry: Network, options: ClientOptions, exempt: string | undefined): Deno.HttpClient {
@@ -82,7 +81,7 @@ function tryClient(entry: Network, options: ClientOptions): Deno.HttpClient {
   }
 }
 
-/** Tells which of the files is the broken one. */
+/** Reports whether these options work, to find the broken file. */
 function isUsable(options: ClientOptions): boolean {
   try {
     Deno.createHttpClient(options).close();

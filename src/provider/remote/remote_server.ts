@@ -5,17 +5,17 @@ import { isRecord } from "../../util/json.ts";
 export interface RemoteServer {
   readonly name: string;
   readonly url: string;
-  /** Headers to send, a token among them. */
+  /** Headers to send, including a token. */
   readonly headers: Readonly<Record<string, string>>;
   /** The only tools that the model may have, by their raw names; empty: all but the next. */
   readonly enabledTools: readonly string[];
   readonly disabledTools: readonly string[];
-  /** Tools that may run without anybody being asked: all of them, or those of these raw names. */
+  /** Tools that run without approval: all of them, or those of these raw names. */
   readonly unasked: "all" | readonly string[];
 }
 
 export interface RemoteServers {
-  /** Another array whenever one of them, or what may run unasked, has changed. */
+  /** Another array whenever a server or its approved tools have changed. */
   servers(): readonly RemoteServer[];
   /** The name under which the user's rules and people know a tool. */
   toolName(server: string, tool: string): string;
@@ -24,8 +24,8 @@ export interface RemoteServers {
 /**
  * The treatment of remote servers by a wire.
  *
- * - "asks": their calls wait for an answer, unless all of a server may run unasked.
- * - "runs": nobody is asked, so only what may run unasked is declared.
+ * - "asks": their calls wait for approval, unless all tools of a server are approved.
+ * - "runs": calls need no approval, so only approved tools are declared.
  */
 export type RemoteMode = "asks" | "runs";
 

@@ -74,16 +74,16 @@ export function requiredNames(parameters: ToolSchema["parameters"]): readonly st
 }
 
 /**
- * The head of a conversation with a model that is told in the system prompt how to call its tools.
+ * The prefix of a conversation whose system prompt teaches the model how to call its tools.
  *
  * Contract: the same prefix gives the same bytes.
  */
 export function taughtPrefix({ system, tools }: Prefix): Prefix {
   if (tools.length === 0) return { system, tools };
   const [first] = tools;
-  const telling = tools.find(({ parameters }) => requiredNames(parameters).length > 1) ?? first;
+  const sample = tools.find(({ parameters }) => requiredNames(parameters).length > 1) ?? first;
   const addendum = template.trimEnd()
-    .replace("{{example}}", () => telling ? exampleCall(telling) : "")
+    .replace("{{example}}", () => sample ? exampleCall(sample) : "")
     .replace("{{tools}}", () => tools.map(toolText).join("\n\n"));
   return { system: `${system}${system === "" ? "" : "\n"}${addendum}\n`, tools: [] };
 }
@@ -305,7 +305,7 @@ class TaughtReader {
     else this.#args.set(key, value);
   }
 
-  /** All arguments; `arguments={…}` stands for those in it, unless the tool has an argument of that name. */
+  /** All arguments; `arguments={…}` is replaced by its entries, unless the tool has such an argument. */
   #arguments(): Record<string, unknown> {
     const { arguments: whole, ...others } = Object.fromEntries(this.#args);
     const properties = this.#tools.get(this.#name)?.parameters.properties;
@@ -356,7 +356,7 @@ function quoteEnd(text: string, start: number): number {
   return -1;
 }
 
-/** A quoted text with the escapes of JSON; a backslash that begins none stands for itself. */
+/** A quoted text with the escapes of JSON; a backslash that begins none is kept. */
 function unquoted(inner: string): string {
   return inner.replace(/\\(u[0-9a-fA-F]{4}|[\s\S])/g, (whole, escape: string) => {
     const value = parseJson(`"${whole}"`);

@@ -227,8 +227,8 @@ class TextHistory {
 
 /**
  * The text of a reply as the model wrote it; undefined where text and calls are no longer those that it had.
- * Earlier versions kept a layout in place of the text: how much of what was shown comes next, the place of a
- * call in the taught form, or a text for itself.
+ * Earlier versions stored a layout instead of the text: the length of the shown text that comes next, the
+ * index of a call in the taught form, or a text.
  */
 function restored(data: unknown, content: string, calls: readonly ToolCall[]): string | undefined {
   if (!isRecord(data)) return undefined;

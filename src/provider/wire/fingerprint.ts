@@ -36,7 +36,7 @@ function mixed(one: number, other: number): number {
   return Math.imul(one ^ (one >>> 16), 0x85ebca6b) ^ Math.imul(other ^ (other >>> 13), 0xc2b2ae35);
 }
 
-/** Name of a JSON value: tells whether it was changed since, as by the redaction of a secret. */
+/** Digest of a JSON value, which shows whether it was changed since, as by the redaction of a secret. */
 export function digestOf(value: unknown): string {
   return new Fingerprint().add(JSON.stringify(value)).value;
 }

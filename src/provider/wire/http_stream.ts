@@ -14,8 +14,7 @@ import { requestBody } from "./request_buffer.ts";
 
 const READ_SIZE = 64 * 1024;
 /**
- * Text in the hands of the reader when the collector comes by is moved, and makes it keep more room: little
- * at a time is kept small.
+ * Text that is held during a garbage collection is moved and enlarges the heap, so pieces are small.
  */
 const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
@@ -76,7 +75,7 @@ export async function* streamReply(
   });
   const { endpoint, reply } = attempt;
   let phase: "connecting" | "reading" | "complete" = "connecting";
-  const stopLooking = lookLater(attempt, deps, (failure) => {
+  const stopChecking = checkConnectionLater(attempt, deps, (failure) => {
     if (phase === "connecting") controller.abort(failure);
   });
   signal.addEventListener("abort", stop);
@@ -85,7 +84,7 @@ export async function* streamReply(
     watch.start({ name: "first_byte_timeout_seconds", ms: attempt.firstByteMs });
     const response = await send(attempt, deps, controller.signal);
     phase = "reading";
-    stopLooking();
+    stopChecking();
     const read = byteReader(response.body);
     const decoder = new TextDecoder();
     let over = reply.over;
@@ -112,7 +111,7 @@ export async function* streamReply(
     if (expired) throw timeoutFailure(expired, endpoint);
     throw connectionFailure(error, endpoint, phase === "reading");
   } finally {
-    stopLooking();
+    stopChecking();
     watch.stop();
     signal.removeEventListener("abort", stop);
     if (phase !== "complete") controller.abort();
@@ -128,16 +127,16 @@ async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): 
   return response;
 }
 
-/** Looks at the connection after a while, unless it is called off; tells what keeps it from being made. */
-function lookLater(
+/** Checks the connection after a while, unless it is cancelled; reports why it cannot be made. */
+function checkConnectionLater(
   { url, endpoint }: Attempt,
   { clock }: ProviderDeps,
-  tell: (failure: ProviderFailure) => void,
+  report: (failure: ProviderFailure) => void,
 ): () => void {
   return clock.after(LOOK_AFTER_MS, async () => {
     const { connectionSilence } = await import("./silent_host.ts");
     const failure = await connectionSilence(url, endpoint, clock);
-    if (failure) tell(failure);
+    if (failure) report(failure);
   });
 }
 
@@ -215,7 +214,6 @@ function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {
   return new ProviderFailure(providerError("timeout", text), true);
 }
 
-/** A limit that is running. */
 interface Limit {
   readonly name: string;
   readonly ms: number;
@@ -237,7 +235,7 @@ class IdleTimeout {
     this.#onExpire = onExpire;
   }
 
-  /** Starts a limit in place of the one before; 0 ms = none. */
+  /** Replaces the running limit; 0 ms = none. */
   start(limit: Limit): void {
     this.stop();
     if (limit.ms <= 0) return;
@@ -246,7 +244,7 @@ class IdleTimeout {
     this.#arm(limit.ms);
   }
 
-  /** Something came: the limit counts from now. */
+  /** Restarts the limit. */
   touch(): void {
     if (this.#limit !== undefined) this.#deadline = this.#clock.now() + this.#limit.ms;
   }

@@ -70,10 +70,8 @@ function noteOf(key: string, value: unknown): string {
   return `${key}: ${JSON.stringify(value)}`;
 }
 
-/** Formats of texts that strict schemas may ask for. */
 const STRICT_FORMATS = new Set(words("date-time time date duration email hostname ipv4 ipv6 uuid"));
 
-/** Keywords that strict schemas may hold. */
 const STRICT_KEYWORDS = new Set(words(
   "type description title enum $ref $defs definitions properties required additionalProperties items anyOf " +
     "pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems",
@@ -89,7 +87,6 @@ const STRICT_SILENT = new Set(words("$schema $id $comment $anchor examples depre
 
 const LIMITS = { depth: 10, properties: 5000, choices: 1000 };
 
-/** Thrown inside: a construct that has no strict form. */
 class NoStrictForm extends Error {}
 
 /**
@@ -149,7 +146,7 @@ function isRefused(key: string, value: unknown): boolean {
   return key === "pattern" && /\(\?/.test(String(value));
 }
 
-/** A reference stands alone: what it means is said where it leads. */
+/** A reference has no other keywords: its target has them. */
 function reference(given: Schema, to: string, root: JsonSchema): Schema {
   if (!isRecord(schemaAt(root, to))) throw new NoStrictForm();
   const definitions = Object.entries(given).filter(([key]) => key === "$defs" || key === "definitions");
@@ -235,7 +232,7 @@ function acceptsNull(schema: unknown): boolean {
 }
 
 /**
- * The arguments of a strict call without the nulls that stand for optional keys, as the declared schema
+ * The arguments of a strict call without the nulls of optional keys, as the declared schema
  * takes them. The given text when there are none.
  */
 export function withoutNulls(text: string, schema: JsonSchema): string {
@@ -247,12 +244,12 @@ export function withoutNulls(text: string, schema: JsonSchema): string {
     if (!isRecord(value)) return value;
     const keys = record(one?.properties);
     const required = list(one?.required);
-    const kept = Object.entries(value).filter(([key, inner]) => {
+    const left = Object.entries(value).filter(([key, inner]) => {
       const unset = inner === null && key in keys && !required.includes(key) && !acceptsNull(keys[key]);
       found ||= unset;
       return !unset;
     });
-    return Object.fromEntries(kept.map(([key, inner]) => [key, clean(inner, keys[key])]));
+    return Object.fromEntries(left.map(([key, inner]) => [key, clean(inner, keys[key])]));
   };
   const value: unknown = JSON.parse(text);
   const cleaned = clean(value, schema);
@@ -327,7 +324,6 @@ export function subsetSchema(schema: JsonSchema): JsonSchema {
   return { ...(isRecord(subset) ? subset : {}), type: "object" };
 }
 
-/** Replaces the references of a schema by their targets. */
 function withoutReferences(schema: Schema, root: JsonSchema): unknown {
   let left = MOST_REFERENCES;
   /** `open` names the references that are being followed. */
@@ -350,8 +346,8 @@ function subsetOne(given: Schema): Schema {
   for (const [key, value] of Object.entries(schema)) {
     const values = key === "const" ? [value] : key === "enum" && Array.isArray(value) ? value : undefined;
     if (values) {
-      const kept = values.filter((one) => typeof one === "string" || typeof one === "number");
-      if (kept.length === values.filter((one) => one !== null).length && kept.length > 0) own.enum = kept;
+      const left = values.filter((one) => typeof one === "string" || typeof one === "number");
+      if (left.length === values.filter((one) => one !== null).length && left.length > 0) own.enum = left;
       else notes.push(noteOf(key, value));
     } else if (key === "items" && Array.isArray(value)) own.prefixItems = value;
     else if (key === "properties" && isRecord(value)) own.properties = mapValues(value, anyIfTrue);
@@ -364,7 +360,7 @@ function subsetOne(given: Schema): Schema {
   return own;
 }
 
-/** A schema that is no more than `true` or `false`, which the server does not know, allows anything. */
+/** Replaces `true` and `false`, which the server does not support, by a schema that allows anything. */
 function anyIfTrue(schema: unknown): unknown {
   return typeof schema === "boolean" ? {} : schema;
 }

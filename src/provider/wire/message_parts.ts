@@ -3,10 +3,8 @@ import type { ProviderEntry } from "../../config/mod.ts";
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
 import type { ModelInfo, ModelRequest } from "../provider.ts";
 
-/** A JSON object of a wire. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that the user adds to every body. */
 export function extraFields({ extra_body, extra }: ProviderEntry): Record<string, unknown> {
   return { ...extra_body, ...extra };
 }
@@ -29,10 +27,10 @@ export function toolChoice({ prefix, toolChoice }: ModelRequest, entry: Provider
   return asked === "none" ? asked : extraFields(entry).tool_choice ?? asked;
 }
 
-/** Kind of the part with the text of a reply whose calls were read out of it; it hides nothing. */
+/** Kind of the part with the text of a reply whose calls were read from it. */
 export const TEXT_CALLS = "text_calls";
 
-/** Stands before images that a wire takes from the user only, although tools gave them. */
+/** Text before images of tools that a wire takes from the user only. */
 export const IMAGES_ABOVE = "Images from the tool results above:";
 
 export function dataUrl({ mime, data }: ImagePart): string {
@@ -106,7 +104,7 @@ export function otherVendorSources(
   ];
 }
 
-/** Kinds of parts beside which no thought goes back: Gemini tells them to people and signs what it says. */
+/** Kinds of parts with which no thought goes back. */
 const WITHOUT_THOUGHTS: ReadonlySet<string> = new Set([TEXT_CALLS, "google"]);
 
 /**

@@ -1,18 +1,18 @@
 /**
  * Reads the parts of replies in sessions of earlier versions. Their blocks point into the text of their
- * message: a stretch of it in UTF-16 units, or the place of a call. A name of the text they belong to tells
- * whether it was changed since.
+ * message: a range of it in UTF-16 units, or the index of a call. A digest of the text shows whether it was
+ * changed since.
  */
 import type { AssistantMessage } from "../../core/mod.ts";
 import { isRecord, safeText } from "../../util/json.ts";
 import { digestOf, Fingerprint } from "./fingerprint.ts";
 import { type Fields, isFieldsList } from "./message_parts.ts";
 
-type Told = Pick<AssistantMessage, "content" | "reasoning" | "calls">;
+type ReplyMessage = Pick<AssistantMessage, "content" | "reasoning" | "calls">;
 
-/** The blocks of an anthropic message; undefined where the parts have the form of today. */
+/** The blocks of an anthropic message; undefined where the parts have the current form. */
 export function oldAnthropicParts(
-  { content, reasoning = "", calls = [] }: Told,
+  { content, reasoning = "", calls = [] }: ReplyMessage,
   data: readonly unknown[],
 ): readonly unknown[] | undefined {
   if (!data.some((part) => isRecord(part) && "of" in part)) return undefined;
@@ -20,27 +20,27 @@ export function oldAnthropicParts(
   const parts = data.map((part) => {
     if (!isRecord(part) || !isNumbers(part.size, 3) || !isFieldsList(part.blocks)) return undefined;
     const [texts = 0, thoughts = 0, count = 0] = part.size;
-    const said = content.slice(text, text += texts);
+    const shown = content.slice(text, text += texts);
     const thinking = reasoning.slice(thought, thought += thoughts);
     call += count;
     const blocks = part.blocks.map(({ type, at, block, ...rest }): Fields => {
       if (type === "other" && isRecord(block)) return block;
       const span = isNumbers(at, 2) ? at : [];
-      if (type === "text") return { type, text: said.slice(...span) };
+      if (type === "text") return { type, text: shown.slice(...span) };
       if (type === "thinking") {
         return { type, thinking: safeText(thinking.slice(...span)), signature: rest.signature };
       }
       return type === "tool_use" ? { type } : { type, ...rest };
     });
-    return nameOf(said, thinking) === part.of ? { ...part, blocks, digest: digestOf(blocks) } : undefined;
+    return nameOf(shown, thinking) === part.of ? { ...part, blocks, digest: digestOf(blocks) } : undefined;
   });
   const whole = text === content.length && thought === reasoning.length && call === calls.length;
   return whole ? parts : [undefined];
 }
 
-/** The parts of a google message; undefined where the data is of today. */
+/** The parts of a google message in the current form. */
 export function oldGoogleParts(
-  { content, reasoning = "", calls = [] }: Told,
+  { content, reasoning = "", calls = [] }: ReplyMessage,
   data: unknown,
 ): unknown {
   if (!isRecord(data) || !("of" in data)) return data;
@@ -58,20 +58,20 @@ export function oldGoogleParts(
   return { parts, digest: digestOf(parts) };
 }
 
-/** Stands between texts of a reply that are apart on the wire. */
+/** Separates texts of a reply that are separate on the wire. */
 const SEPARATOR = "\n\n";
 
 /** The items of a responses message; undefined where they do not fit it. */
 export function oldResponsesItems(
-  { content, reasoning = "", calls = [] }: Told,
+  { content, reasoning = "", calls = [] }: ReplyMessage,
   items: readonly Fields[],
 ): readonly Fields[] | undefined {
   if (items.every((item) => "type" in item)) return items;
   const lengths = ({ texts }: Fields) =>
     Array.isArray(texts) ? texts.map(([, length]) => Number(length)) : [];
-  const said = splitText(content, items.flatMap(({ text }) => typeof text === "number" ? [text] : []));
+  const shown = splitText(content, items.flatMap(({ text }) => typeof text === "number" ? [text] : []));
   const thoughts = splitText(reasoning, items.flatMap(lengths))?.values();
-  const texts = said?.values();
+  const texts = shown?.values();
   if (!texts || items.filter((item) => "call" in item).length !== calls.length) return undefined;
   return items.map((item): Fields => {
     if (isRecord(item.item)) return item.item;

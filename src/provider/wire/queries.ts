@@ -15,7 +15,6 @@ const LIST_MS = 15_000;
 const COUNT_MS = 30_000;
 const MOST_PAGES = 50;
 
-/** One page of an API. */
 interface Query {
   readonly url: string | URL;
   readonly headers: Readonly<Record<string, string>>;

@@ -22,7 +22,6 @@ export interface MessageWriter {
   end(request: ModelRequest, started: boolean): string;
 }
 
-/** The encoded form of one conversation. */
 interface Conversation {
   readonly writer: MessageWriter;
   buffer: Uint8Array<ArrayBuffer>;
@@ -62,7 +61,6 @@ export class RequestBuffer {
     return state.buffer.subarray(0, state.length + end.length);
   }
 
-  /** Ids of all calls in the conversation so far. */
   callIds({ messages }: ModelRequest): ReadonlySet<string> {
     return this.#conversations.get(messages)?.callIds ?? new Set();
   }

@@ -2,7 +2,7 @@ import { message } from "../../core/mod.ts";
 import { type Endpoint, nameOf, providerError, ProviderFailure } from "../errors.ts";
 import type { Clock } from "../kind.ts";
 
-/** Longest time that a working connection takes to be made. */
+/** Longest time to make a working connection. */
 const LIMIT_MS = 10_000;
 
 /**
@@ -33,7 +33,7 @@ export async function connectionSilence(
   return new ProviderFailure(providerError("connection", problem), true);
 }
 
-/** Tells whether the other side says nothing to the beginning of TLS. */
+/** Reports whether the other side does not answer the TLS handshake. */
 async function isMute(tcp: Deno.TcpConn, hostname: string, clock: Clock): Promise<boolean> {
   const tls = await Deno.startTls(tcp, { hostname });
   const made = await settled(tls.handshake(), clock);

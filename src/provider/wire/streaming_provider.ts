@@ -5,12 +5,12 @@ import type { ModelRequest, Provider } from "../provider.ts";
 import { withRetry } from "../retry.ts";
 import { type ReplyReader, streamReply } from "./http_stream.ts";
 
-/** What a kind that streams over HTTP has to say about its wire. */
+/** The wire of a kind that streams over HTTP. */
 export interface Wire {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
-  /** Address of a reply that comes from no server, for rehearsals: a `data:` URL in the form of the wire. */
+  /** A reply of the wire as a `data:` URL, for warm-ups. */
   readonly nowhere: string;
   /** Reads more out of a refusal than its status and words say. */
   reported?(reported: Reported): Reported;
@@ -18,17 +18,17 @@ export interface Wire {
   body(request: ModelRequest): Uint8Array<ArrayBuffer>;
   /** Reads the reply to the body that was written last. */
   reply(request: ModelRequest): ReplyReader;
-  /** Told of a failure; what it returns means that the next body is another one, to be sent at once. */
+  /** Handles a failure; a result means that the next body is another one, to be sent at once. */
   adapt?(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined;
 }
 
-/** A wire has found another way to send a request that was refused. */
+/** Another way to send a request that was refused. */
 export interface Adaptation {
   /** A field that the user asked for and that is left out from now on. */
   readonly without?: string;
 }
 
-/** A provider over HTTP: attempts with limits and retries around what the wire of a kind needs. */
+/** A provider over HTTP: a wire with time limits and retries. */
 export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wire): Provider {
   const policy = { maxAttempts: entry.max_attempts, maxWaitMs: entry.max_wait_seconds * 1000 };
   const { headers, endpoint } = wire;
@@ -50,7 +50,7 @@ export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wir
   return { name: entry.name, model, stream: streamTo(wire.url), rehearse: streamTo(wire.nowhere) };
 }
 
-/** Makes an attempt again as long as its wire finds another way to send it. */
+/** Repeats an attempt as long as its wire finds another way to send it. */
 async function* adapting(
   attempt: () => AsyncIterable<Chunk>,
   adapt: (failure: ProviderFailure) => Adaptation | undefined,

@@ -13,7 +13,6 @@ import type { ModelInfo } from "../provider.ts";
 import { ToolCallCollector } from "../tool_calls.ts";
 import type { ReplyReader } from "./http_stream.ts";
 
-/** The facts of its request that a reply needs. */
 export interface ReplyContext {
   readonly endpoint: Endpoint;
   readonly model: ModelInfo;
@@ -21,7 +20,7 @@ export interface ReplyContext {
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
   readonly callIdPrefix: string;
-  /** Gets the name when a call begins. */
+  /** Called with the name when a call begins. */
   readonly onCall?: ((tool: string) => void) | undefined;
 }
 
@@ -68,11 +67,11 @@ export abstract class WireReply implements ReplyReader {
     return !this.calls.complete();
   }
 
-  /** Says what was held back until the end. */
+  /** Shows text that was held until the end. */
   protected flush(): void {}
 
   /** The calls as tools take them, and the data of the part that goes back with the message. */
-  protected kept(
+  protected finished(
     calls: readonly ToolCall[],
   ): { readonly calls: readonly ToolCall[]; readonly data?: unknown } {
     return { calls };
@@ -113,7 +112,7 @@ export abstract class WireReply implements ReplyReader {
     const whole = this.finish !== "length" && this.finish !== "content_filter";
     const found = await this.calls.finish(callIds, callIdPrefix, whole);
     if (found.nameless > 0) throw protocolFailure(message`sent a tool call without a name`, endpoint);
-    const { calls, data } = this.kept(found.calls);
+    const { calls, data } = this.finished(found.calls);
     const part = { kind: this.#kind, provider: model.provider, model: model.id, data };
     return [
       ...shown,
@@ -269,13 +268,11 @@ class SpokenText {
     this.#pending += text;
   }
 
-  /** Returns the text since the last call, adjacent pieces joined. */
   take(): readonly Chunk[] {
     this.#flush(false);
     return this.#chunks.splice(0);
   }
 
-  /** Returns what is left when nothing follows. */
   end(): readonly Chunk[] {
     this.#flush(true);
     return this.#chunks.splice(0);

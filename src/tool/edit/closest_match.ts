@@ -1,7 +1,6 @@
 import { BLANK_RUNS, clustersOf, hasTwin, keyOf, normalizeLine } from "./normalize.ts";
 import { type EolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
 
-/** The part of an edit that matters here. */
 interface Wanted {
   readonly oldString: string;
   readonly newString: string;
@@ -11,15 +10,13 @@ const SHOWN_LINES = 6;
 const MAX_SIMILAR_LINES = 20_000;
 const MAX_LINE_CHARS = 200;
 
-/** The names of the two texts in the message. */
 interface ClosestMatchOptions {
   readonly style: EolStyle;
-  /** The lines of the text, where they were split already. */
   readonly lines?: readonly Line[];
   readonly names: { readonly old: string; readonly fresh: string };
 }
 
-/** Tells why `oldString` was not found: the lines of the file that come closest, with blanks made visible. */
+/** Explains why `oldString` was not found: the closest lines of the file, with blanks made visible. */
 export function closestMatch(text: string, edit: Wanted, options: ClosestMatchOptions): string {
   const { names } = options;
   const hint = hintFor(text, edit, names.fresh);
@@ -60,7 +57,7 @@ function hintFor(text: string, edit: Wanted, fresh: string): string | undefined 
   return undefined;
 }
 
-/** The start for which most lines of the block stand where they should, blanks ignored. */
+/** Returns the start for which most lines of the block match, blanks ignored. */
 function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | undefined {
   const wanted = old.slice(0, 400).map((line) => keyOf(line.text, "bare", BLANK_RUNS));
   const places = new Map(wanted.filter((key) => key !== "").map((key) => [key, [] as number[]]));
@@ -83,7 +80,7 @@ function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | un
   return best;
 }
 
-/** The line most like the longest line of the block, taken as where the block should be. */
+/** Returns the start that puts the longest line of the block on the most similar line. */
 function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | undefined {
   let longest = 0;
   for (const [index, line] of old.entries()) {
@@ -196,7 +193,7 @@ const NOUN =
 const STAYS =
   "(?: (?:is|are|remains?|stays?|goes|go|continues?)(?: here| unchanged| the same| as (?:is|before))*| here| unchanged| above| below)*";
 
-/** Wordings that are never a comment of their own. */
+/** Wordings that are never a real comment. */
 const PLAIN = [
   `(?:and )?(?:the |your )?rest(?: of)?(?: the| your| this| these)?(?: \\w+)? ${NOUN}${STAYS}`,
   `(?:all |the )*(?:existing|unchanged) (?:code|implementation|content|logic)${STAYS}`,
@@ -249,7 +246,7 @@ export function omissionIn(fresh: readonly string[], old: readonly string[]): st
   })?.trim();
 }
 
-/** The refusal of such a text, for the model; `name` is what the text is called. */
+/** The refusal of a placeholder, for the model; `name` is the name of the text. */
 export function omissionProblem(line: string, name: string): string {
   return `${name} has the placeholder ${
     JSON.stringify(line.slice(0, 120))

@@ -3,7 +3,6 @@ import { commitText, writesDenied } from "../file/commit.ts";
 import { loadText, requireSeen, resolveWrite, statRegularOrNothing, type Target } from "../file/text_file.ts";
 import { applyEdit, type Edit } from "./match_strategies.ts";
 
-/** One edit out of the arguments of an edit tool. */
 function editOf(args: Record<string, unknown>): Edit {
   return {
     oldString: String(args.old_string),

@@ -1,8 +1,8 @@
 import {
   type FileLines,
-  type Fold,
   indentOf,
   keyOf,
+  type Normalization,
   NormalizedLine,
   normalizeLine,
   partsOfLine,
@@ -19,13 +19,11 @@ export interface Replaced {
 /** Fits a new line into its surroundings. `replaced` finds the removed line that it takes the place of. */
 export type Adapt = (text: string, replaced: () => Replaced | undefined) => string;
 
-/** A block of whole lines found in a file. */
 export interface LineMatch {
-  /** Index of the first line. */
   readonly line: number;
-  /** The one change of indentation between the block and the file. */
+  /** The change of indentation between the block and the file. */
   readonly shift?: IndentShift | undefined;
-  readonly fold?: Fold;
+  readonly normalization?: Normalization;
   /** Continues "matched after"; absent when only blanks at line ends differ. */
   readonly note?: string;
 }
@@ -34,25 +32,37 @@ export interface LineMatch {
  * Whole-line matches of a block: first ignoring blanks at line ends, else with one indentation shift that
  * holds for every line. Blank lines match blank lines; places may overlap.
  */
-export function blockMatches(file: FileLines, block: readonly string[], fold?: Fold): LineMatch[] {
-  const wanted = block.map((text) => keyOf(text, "ended", fold));
+export function blockMatches(
+  file: FileLines,
+  block: readonly string[],
+  normalization?: Normalization,
+): LineMatch[] {
+  const wanted = block.map((text) => keyOf(text, "ended", normalization));
   if (wanted.every((text) => text === "")) return [];
-  const common = fold ? { fold, note: fold.note } : {};
+  const common = normalization ? { normalization, note: normalization.note } : {};
   const shiftAt = (line: number) =>
     shiftBetween(block, file.lines.slice(line, line + block.length).map(({ text }) => text));
-  const level = file.index("ended", fold).starts(wanted);
-  // Folded lines are level although their blanks may be others.
-  if (level.length > 0) return level.map((line) => ({ line, shift: fold && shiftAt(line), ...common }));
-  return file.index("bare", fold).starts(wanted.map((text) => text.slice(indentOf(text).length))).flatMap(
-    (line) => {
-      const shift = shiftAt(line);
-      if (!shift) return [];
-      return [{ line, shift, ...common, note: fold ? `${shift.note} and ${fold.note}` : shift.note }];
-    },
-  );
+  const level = file.index("ended", normalization).starts(wanted);
+  // Normalized lines are level although their blanks may be others.
+  if (level.length > 0) {
+    return level.map((line) => ({ line, shift: normalization && shiftAt(line), ...common }));
+  }
+  return file.index("bare", normalization).starts(wanted.map((text) => text.slice(indentOf(text).length)))
+    .flatMap(
+      (line) => {
+        const shift = shiftAt(line);
+        if (!shift) return [];
+        return [{
+          line,
+          shift,
+          ...common,
+          note: normalization ? `${shift.note} and ${normalization.note}` : shift.note,
+        }];
+      },
+    );
 }
 
-/** The one change of indentation from lines as the model quoted them to those of the file, if any. */
+/** Returns the change of indentation from the quoted lines to those of the file, if there is one. */
 export function shiftBetween(quoted: readonly string[], raw: readonly string[]): IndentShift | undefined {
   return uniformShift(
     quoted.flatMap((text, index) =>
@@ -70,18 +80,18 @@ export function adaptTo(
   fresh: readonly string[],
   replaced: readonly Replaced[],
 ): Adapt | undefined {
-  const { fold } = match;
+  const { normalization } = match;
   const shift = match.shift && !isRebased(fresh, replaced) ? match.shift.apply : undefined;
   if (shift && fresh.some((text) => shift(text) === undefined)) return undefined;
   const indent = (text: string) => shift?.(text) ?? text;
-  if (!fold) return indent;
+  if (!normalization) return indent;
   return (text, replacedLine) => {
     const replaced = replacedLine();
-    return replaced ? mergeTokens({ ...replaced, fresh: text }, fold, indent) : indent(text);
+    return replaced ? mergeTokens({ ...replaced, fresh: text }, normalization, indent) : indent(text);
   };
 }
 
-/** The new lines have the file's indentation already, although the lines they replace were not quoted so. */
+/** The new lines already have the indentation of the file, unlike the lines they replace. */
 function isRebased(fresh: readonly string[], replaced: readonly Replaced[]): boolean {
   const partners = partnersOf(fresh, replaced.map(({ old }) => old));
   const pairs = fresh.flatMap((text, index) => {
@@ -103,9 +113,7 @@ function isRebased(fresh: readonly string[], replaced: readonly Replaced[]): boo
 }
 
 interface IndentPair {
-  /** Indentation in the text to replace. */
   readonly from: string;
-  /** Indentation in the file. */
   readonly to: string;
 }
 
@@ -115,7 +123,7 @@ interface IndentShift {
   readonly note: string;
 }
 
-/** The one rule that turns every indentation of the block into that of the file; undefined for no change. */
+/** Returns the rule that maps every indentation of the block to that of the file; undefined for none. */
 function uniformShift(pairs: readonly IndentPair[]): IndentShift | undefined {
   const [head] = pairs;
   if (!head || pairs.every(({ from, to }) => from === to)) return undefined;
@@ -183,7 +191,7 @@ function replacing(unit: string, fresh: string): IndentShift {
   return { apply, note: `taking ${counted(unit)} for ${counted(fresh)}` };
 }
 
-/** Takes each blank for the twin at its place, for an indentation of several kinds of blanks. */
+/** Maps each blank to its twin, for an indentation of several kinds of blanks. */
 function respellingEach(pairs: readonly IndentPair[]): IndentShift | undefined {
   const longest = pairs.reduce((one, pair) => pair.from.length > one.from.length ? pair : one);
   const { from, to } = longest;
@@ -223,12 +231,16 @@ interface ChangedLine {
 /**
  * The new line, in which every word, blank or sign that the model did not change is taken from the file: a
  * typographic quote stays one, although the model quoted it as a plain one. `indent` shifts an indentation
- * that is new. Where the file's line is not the quoted one once both are folded, the new line is the model's.
+ * that is new. Where the normalized lines of the file and of the quote differ, the new line is the model's.
  */
-function mergeTokens(line: ChangedLine, fold: Fold, indent: (text: string) => string): string {
+function mergeTokens(
+  line: ChangedLine,
+  normalization: Normalization,
+  indent: (text: string) => string,
+): string {
   const [raw, old, fresh] = [partsOfLine(line.raw), partsOfLine(line.old), partsOfLine(line.fresh)];
-  const file = new NormalizedLine(raw.body, fold);
-  const quoted = new NormalizedLine(old.body, fold);
+  const file = new NormalizedLine(raw.body, normalization);
+  const quoted = new NormalizedLine(old.body, normalization);
   if (fresh.body === "" || file.text !== quoted.text) return indent(line.fresh);
   const rawAt = (offset: number) => {
     const index = quoted.indexAt(offset);
@@ -266,7 +278,7 @@ const TOKEN = new RegExp(
 /** Pairs of lines that are compared; beyond them the lines are taken in order. */
 const MAX_PAIRS = 2500;
 
-/** For each new line the index of the removed line that it takes the place of: in order, the most alike. */
+/** For each new line the index of the most similar removed line, in order. */
 export function partnersOf(
   fresh: readonly string[],
   removed: readonly string[],

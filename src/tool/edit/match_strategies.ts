@@ -3,8 +3,8 @@ import {
   BLANK_RUNS,
   crlfPositions,
   type FileLines,
-  type Fold,
   indentOf,
+  type Normalization,
   NormalizedLine,
   normalizeLine,
   occurrences,
@@ -75,13 +75,13 @@ export function applyEdit(text: string, edit: Edit): EditOutcome {
   };
 }
 
-/** One try: a variant of the edit, and how to look for it. */
+/** A variant of the edit and a strategy for it. */
 interface Attempt {
   readonly variant: Edit;
   readonly strategy: Strategy;
   /** The differences that the variant itself ignores. */
   readonly note?: string;
-  /** The match is beyond doubt, so that `replaceAll` counts. */
+  /** The match is certain, so that `replaceAll` applies. */
   readonly strict?: true;
 }
 
@@ -93,9 +93,9 @@ function* attempts(edit: Edit): Generator<Attempt> {
       yield { variant: inner, strategy, note: "ignoring blanks around the text" };
     }
   }
-  for (const fold of [UNICODE_TWINS, BLANK_RUNS]) {
-    yield { variant: edit, strategy: folded(fold) };
-    if (inner) yield { variant: inner, strategy: folded(fold) };
+  for (const normalization of [UNICODE_TWINS, BLANK_RUNS]) {
+    yield { variant: edit, strategy: normalizing(normalization) };
+    if (inner) yield { variant: inner, strategy: normalizing(normalization) };
   }
   const variant = {
     ...edit,
@@ -152,7 +152,7 @@ function ambiguous(text: string, edits: readonly TextEdit[], mayRepeat: boolean)
     `add neighbouring lines to make it unique${mayRepeat ? ", or set replace_all" : ""}`;
 }
 
-/** Places that do not overlap, from the first one on. */
+/** Returns the matches that do not overlap, from the first one on. */
 function apart(edits: readonly TextEdit[]): TextEdit[] {
   const kept: TextEdit[] = [];
   for (const edit of edits) if (edit.start >= (kept.at(-1)?.end ?? 0)) kept.push(edit);
@@ -161,7 +161,7 @@ function apart(edits: readonly TextEdit[]): TextEdit[] {
 
 const SHOWN_LINES = 12;
 
-/** The lines as they stand in the file now, where they are not what the model wrote. */
+/** Shows the written lines where they differ from those of the model. */
 function written(source: Source, edits: readonly TextEdit[], found: Found): string {
   const [edit] = edits;
   if (!found.reshaped || !edit || edit.text === "") return "";
@@ -223,7 +223,6 @@ function ignoringBlanks(source: Source, edit: Edit): Found | undefined {
   return atBlocks(source, parts, blockMatches(source.file, parts.old.map((line) => line.text)));
 }
 
-/** Old and new text as lines with LF ends. */
 interface EditParts {
   readonly old: readonly Line[];
   readonly fresh: readonly Line[];
@@ -263,13 +262,17 @@ function atBlocks(source: Source, parts: EditParts, matches: readonly LineMatch[
   };
 }
 
-function folded(fold: Fold): Strategy {
+function normalizing(normalization: Normalization): Strategy {
   return (source, edit) => {
     const parts = partsOf(edit);
     const wanted = unified(edit.oldString).split("\n");
-    const spans = normalizedSpans(source.file, wanted, fold);
+    const spans = normalizedSpans(source.file, wanted, normalization);
     if (spans.length === 0) {
-      return atBlocks(source, parts, blockMatches(source.file, parts.old.map((line) => line.text), fold));
+      return atBlocks(
+        source,
+        parts,
+        blockMatches(source.file, parts.old.map((line) => line.text), normalization),
+      );
     }
     const places = spans.map((span) => ({
       span,
@@ -278,21 +281,26 @@ function folded(fold: Fold): Strategy {
     }));
     const found = eachPlace(source.text, edit, places, ({ span }, newString) => {
       const changed = { ...parts, fresh: splitLines(unified(newString), LF) };
-      return editOf(source, changed, span, adaptToSpan(source, changed, span, fold)).text;
+      return editOf(source, changed, span, adaptToSpan(source, changed, span, normalization)).text;
     });
-    return withNote(found, fold.note);
+    return withNote(found, normalization.note);
   };
 }
 
-/** Fits new lines to a span: its blanks may be others than those that the model wrote. */
-function adaptToSpan({ file }: Source, { old, fresh }: EditParts, span: NormalizedSpan, fold: Fold): Adapt {
+/** Fits new lines to a span, whose blanks may differ from those of the model. */
+function adaptToSpan(
+  { file }: Source,
+  { old, fresh }: EditParts,
+  span: NormalizedSpan,
+  normalization: Normalization,
+): Adapt {
   // What stands before a column is no indentation of the quoted line.
   const [first, skipped] = span.start === 0 ? [span.first, 0] : [span.first + 1, 1];
   const texts = (lines: readonly Line[]) => lines.slice(skipped).map((line) => line.text);
   const raw = file.lines.slice(first, span.last + 1).map((line) => line.text);
   const shift = shiftBetween(texts(old), raw);
   const replaced = texts(old).map((text, index) => ({ old: text, raw: raw[index] ?? "" }));
-  return adaptTo({ line: span.first, fold, shift }, texts(fresh), replaced) ?? asIs;
+  return adaptTo({ line: span.first, normalization, shift }, texts(fresh), replaced) ?? asIs;
 }
 
 /** The edit of one span; lines that both texts have are taken from the file. */
@@ -323,15 +331,19 @@ interface NormalizedSpan {
 }
 
 /**
- * Tells where a text stands once both are folded: it may begin and end within a line, but not within what one
- * character was folded to. `wanted` are its lines; an empty last one means that it ends with a line end.
+ * Returns where a text occurs once both are normalized. It may begin and end within a line, but not within
+ * the normalized form of one character. `wanted` are its lines; an empty last one is a final line end.
  */
-function normalizedSpans(file: FileLines, wanted: readonly string[], fold: Fold): NormalizedSpan[] {
-  const keys = file.index("text", fold).keys;
-  const texts = wanted.map((line) => normalizeLine(line, fold));
+function normalizedSpans(
+  file: FileLines,
+  wanted: readonly string[],
+  normalization: Normalization,
+): NormalizedSpan[] {
+  const keys = file.index("text", normalization).keys;
+  const texts = wanted.map((line) => normalizeLine(line, normalization));
   if (texts.every((text) => trimEnd(text) === "")) return [];
   const column = (line: number, index: number) =>
-    index === 0 ? 0 : new NormalizedLine(file.lines[line]?.text ?? "", fold).offsetAt(index);
+    index === 0 ? 0 : new NormalizedLine(file.lines[line]?.text ?? "", normalization).offsetAt(index);
   const [head = "", ...rest] = texts;
   if (rest.length === 0) {
     return keys.flatMap((key, line) =>
@@ -357,19 +369,17 @@ function normalizedSpans(file: FileLines, wanted: readonly string[], fold: Fold)
   return spans;
 }
 
-/** One replacement, as the edit tools take it. */
 export interface Edit {
   readonly oldString: string;
   readonly newString: string;
   readonly replaceAll: boolean;
 }
 
-/** Places of a match, and what to put there. */
 interface Found {
   readonly edits: readonly TextEdit[];
   /** Continues "matched after"; absent for an exact match. */
   readonly note?: string | undefined;
-  /** What is written differs from what the model gave, so the result shows it. */
+  /** The written text differs from that of the model, so the result shows it. */
   readonly reshaped?: boolean;
 }
 
@@ -377,7 +387,6 @@ interface Refusal {
   readonly problem: string;
 }
 
-/** A stretch of the text, indexes in UTF-16 units. */
 interface Place {
   readonly start: number;
   readonly end: number;

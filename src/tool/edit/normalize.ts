@@ -1,8 +1,8 @@
 import { type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
 
 /**
- * Ways to fold a line so that texts which differ in blanks or in twins of a character compare equal, with the
- * way back.
+ * Normalizations of a line, with the way back: texts that differ in blanks or in twins of a character compare
+ * equal.
  */
 
 /** A base letter with its marks, conjoining jamo of one syllable, or marks that stand alone. */
@@ -27,19 +27,22 @@ function fullWidthPunctuation(): (readonly [string, string])[] {
   return [...ascii].map((char) => [String.fromCharCode(char.charCodeAt(0) + 0xfee0), char] as const);
 }
 
-/** One way of folding a line of text (without its line end). */
-export interface Fold {
+/** One way of normalizing a line of text (without its line end). */
+export interface Normalization {
   /** Continues "matched after": `ignoring …`. */
   readonly note: string;
   /** Runs of blanks inside the line are one blank, blanks at its end are none. */
   readonly blankRuns: boolean;
 }
 
-export const UNICODE_TWINS: Fold = {
+export const UNICODE_TWINS: Normalization = {
   note: "taking typographic characters for their plain twins",
   blankRuns: false,
 };
-export const BLANK_RUNS: Fold = { note: "ignoring the number of blanks inside lines", blankRuns: true };
+export const BLANK_RUNS: Normalization = {
+  note: "ignoring the number of blanks inside lines",
+  blankRuns: true,
+};
 
 /** Reports whether a UTF-16 unit is a blank inside a line: a tab or a space separator of Unicode. */
 function isBlank(unit: number): boolean {
@@ -48,7 +51,7 @@ function isBlank(unit: number): boolean {
     unit === 0x205f || unit === 0x3000;
 }
 
-/** A line cut where its blanks end and begin: each part folds as it does within the line. */
+/** A line cut at its outer blanks: each part normalizes as it does within the line. */
 interface LineParts {
   readonly lead: string;
   readonly body: string;
@@ -61,7 +64,6 @@ export function partsOfLine(text: string): LineParts {
   return { lead, body: ended.slice(lead.length), tail: text.slice(ended.length) };
 }
 
-/** The blanks that a line begins with. */
 export function indentOf(text: string): string {
   let at = 0;
   while (isBlank(text.charCodeAt(at))) at++;
@@ -74,39 +76,43 @@ export function trimEnd(text: string): string {
   return at === text.length ? text : text.slice(0, at);
 }
 
-/** Folds a line. Equal results mean that the lines look alike to a reader. */
-export function normalizeLine(text: string, fold: Fold): string {
-  return isFolded(text, fold) ? text : walk(text, fold);
+/** Normalizes a line. Equal results mean that the lines look alike to a reader. */
+export function normalizeLine(text: string, normalization: Normalization): string {
+  return isNormalized(text, normalization) ? text : walk(text, normalization);
 }
 
-/** A folded line and the way back. Text and way come from one walk, so they cannot disagree. */
+/** A normalized line and the way back. Text and way come from one walk, so they cannot disagree. */
 export class NormalizedLine {
   readonly text: string;
   readonly #offsets = new Map<number, number>();
   readonly #indexes = new Map<number, number>();
 
-  constructor(line: string, fold: Fold) {
-    this.text = walk(line, fold, (offset, index) => {
+  constructor(line: string, normalization: Normalization) {
+    this.text = walk(line, normalization, (offset, index) => {
       this.#offsets.set(index, offset);
       this.#indexes.set(offset, index);
     });
   }
 
-  /** Offset in the line of an index of the folded text; undefined inside what one character was folded to. */
+  /** Returns the offset in the line of an index of the normalized text; undefined within one character. */
   offsetAt(index: number): number | undefined {
     return this.#offsets.get(index);
   }
 
-  /** Index in the folded text of an offset in the line; undefined inside what was folded as one. */
+  /** Returns the index in the normalized text of an offset in the line; undefined within one character. */
   indexAt(offset: number): number | undefined {
     return this.#indexes.get(offset);
   }
 }
 
-/** Folds a line; `mark` gets each place where a character of both the line and the folded text begins. */
-function walk(text: string, fold: Fold, mark?: (offset: number, index: number) => void): string {
-  const start = fold.blankRuns ? indentOf(text).length : text.length;
-  if (fold.blankRuns && start === text.length) {
+/** Normalizes a line; `mark` gets each offset where a character begins in both texts. */
+function walk(
+  text: string,
+  normalization: Normalization,
+  mark?: (offset: number, index: number) => void,
+): string {
+  const start = normalization.blankRuns ? indentOf(text).length : text.length;
+  if (normalization.blankRuns && start === text.length) {
     mark?.(0, 0);
     return "";
   }
@@ -115,8 +121,8 @@ function walk(text: string, fold: Fold, mark?: (offset: number, index: number) =
   let from = 0;
   /** Where a run of blanks began: at the end of the line it is none. */
   let run: number | undefined;
-  const put = (folded: string, at: number, end: number) => {
-    out += text.slice(from, at) + folded;
+  const put = (normalized: string, at: number, end: number) => {
+    out += text.slice(from, at) + normalized;
     from = end;
   };
   for (let at = 0, end = 0; at < text.length; at = end) {
@@ -134,8 +140,8 @@ function walk(text: string, fold: Fold, mark?: (offset: number, index: number) =
     mark?.(at, out.length + at - from);
     if (end === at + 1 && hasNoTwin(unit)) continue;
     const cluster = text.slice(at, end);
-    const folded = normalizeCluster(cluster);
-    if (folded !== cluster) put(folded, at, end);
+    const normalized = normalizeCluster(cluster);
+    if (normalized !== cluster) put(normalized, at, end);
   }
   const last = run ?? text.length;
   mark?.(last, out.length + last - from);
@@ -147,8 +153,8 @@ function hasNoTwin(unit: number): boolean {
   return unit < 0x80 || (unit >= 0x4e00 && unit <= 0x9fff);
 }
 
-/** Most lines are ASCII without runs of blanks: a look at each character is cheaper than a walk. */
-function isFolded(text: string, { blankRuns }: Fold): boolean {
+/** Most lines are ASCII without runs of blanks: this is cheaper than a walk. */
+function isNormalized(text: string, { blankRuns }: Normalization): boolean {
   let seen = false;
   let wasBlank = false;
   for (let at = 0; at < text.length; at++) {
@@ -162,7 +168,7 @@ function isFolded(text: string, { blankRuns }: Fold): boolean {
   return !blankRuns || !wasBlank;
 }
 
-/** Reports whether a character would be folded to another one. */
+/** Reports whether normalization changes a character. */
 export function hasTwin(cluster: string): boolean {
   return normalizeCluster(cluster) !== cluster;
 }
@@ -189,7 +195,7 @@ function clusterEnd(text: string, at: number): number {
   return CLUSTER.lastIndex;
 }
 
-/** Neither a mark nor a jamo nor half of a pair: it joins nothing before it. */
+/** Is neither a mark nor a jamo nor half of a pair: it does not combine with the character before. */
 function standsAlone(unit: number): boolean {
   return unit < 0x300 || (unit >= 0x3000 && unit <= 0x3029) || (unit >= 0x4e00 && unit <= 0x9fff);
 }
@@ -209,10 +215,9 @@ function normalizeCluster(cluster: string): string {
  */
 type LineKey = "text" | "ended" | "bare";
 
-/** Lookups that scan the lines; after so many a map pays. */
+/** Lookups that scan the lines; after this many a map pays. */
 const SCANS = 4;
 
-/** The lines of a file under one way of comparing them. */
 class LineIndex {
   readonly keys: readonly string[];
   #scans = 0;
@@ -222,7 +227,7 @@ class LineIndex {
     this.keys = keys;
   }
 
-  /** Every start, in order, at which the lines `wanted` stand one below the other; places may overlap. */
+  /** Returns every start at which the lines `wanted` follow each other; matches may overlap. */
   starts(wanted: readonly string[]): number[] {
     let probe = 0;
     // The longest line is the rarest one.
@@ -270,25 +275,24 @@ export class FileLines {
     this.#isAscii = isAscii;
   }
 
-  index(key: LineKey, wanted?: Fold): LineIndex {
-    const fold = this.#isAscii && !wanted?.blankRuns ? undefined : wanted;
-    const name = `${key} ${fold?.note ?? ""}`;
+  index(key: LineKey, wanted?: Normalization): LineIndex {
+    const normalization = this.#isAscii && !wanted?.blankRuns ? undefined : wanted;
+    const name = `${key} ${normalization?.note ?? ""}`;
     const known = this.#indexes.get(name);
     if (known) return known;
-    const made = new LineIndex(this.lines.map((line) => keyOf(line.text, key, fold)));
+    const made = new LineIndex(this.lines.map((line) => keyOf(line.text, key, normalization)));
     this.#indexes.set(name, made);
     return made;
   }
 }
 
-export function keyOf(text: string, key: LineKey, fold?: Fold): string {
-  const folded = fold ? normalizeLine(text, fold) : text;
-  if (key === "text") return folded;
-  const ended = trimEnd(folded);
+export function keyOf(text: string, key: LineKey, normalization?: Normalization): string {
+  const normalized = normalization ? normalizeLine(text, normalization) : text;
+  if (key === "text") return normalized;
+  const ended = trimEnd(normalized);
   return key === "ended" ? ended : ended.slice(indentOf(ended).length);
 }
 
-/** A text to edit, split once. */
 export class Source {
   readonly text: string;
   readonly style: EolStyle;
@@ -341,7 +345,7 @@ export function crlfPositions(text: string): (index: number) => number {
 
 const MARKS: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 
-/** The text as it was before somebody escaped it once more: `\n`, `\t`, quotes, `\${` and backslashes. */
+/** Removes one level of escaping: `\n`, `\t`, quotes, `\${` and backslashes. */
 export function unescapeOnce(text: string): string {
   return text.replace(/\\([ntr"'`\\]|\$(?=\{))/g, (_, mark: string) => MARKS[mark] ?? mark);
 }

@@ -2,12 +2,12 @@ import { defineBuiltin } from "../builtin_tool.ts";
 import { FILE_WRITERS } from "../file_writers.ts";
 import { type Arguments, failure, texts, type Tool } from "../tool.ts";
 
-/** The patch of a call, once a language server has worked out what the edit takes. */
+/** The patch that a language server has computed for the edit. */
 function patchOf({ patch }: Arguments): string | undefined {
   return typeof patch === "string" && patch !== "" ? patch : undefined;
 }
 
-/** The tool that carries out such an edit. */
+/** The tool that applies such a patch. */
 function patcher(): Pick<Tool, "reads" | "writes" | "execute"> | undefined {
   return FILE_WRITERS.find(({ name }) => name === "apply_patch");
 }
@@ -22,7 +22,7 @@ interface SymbolEdit extends Pick<Tool, "description" | "title"> {
   readonly name: "lsp_rename" | "delete_symbol";
   readonly properties: Readonly<Record<string, unknown>>;
   readonly required: readonly string[];
-  /** What the model can do where no language server serves the file. */
+  /** Advice where no language server serves the file. */
   readonly remedy: string;
 }
 
@@ -77,14 +77,12 @@ export const DELETE_SYMBOL = symbolEdit({
 
 export const SYMBOL_EDITS: readonly Tool[] = [RENAME_TOOL, DELETE_SYMBOL];
 
-/** A file before and after; `path` as the patch should name it. */
 interface ChangedText {
   readonly path: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** The patch that makes these changes. */
 export async function patchFor(files: readonly ChangedText[]): Promise<string> {
   const { unifiedDiff } = await import("../text/diff.ts");
   return files.map(({ path, before, after }) => unifiedDiff(before, after, { from: path, to: path }).diff)

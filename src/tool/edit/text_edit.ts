@@ -2,7 +2,6 @@ import { type Adapt, partnersOf, type Replaced } from "./line_blocks.ts";
 import { lineRuns } from "../text/diff.ts";
 import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
 
-/** A stretch of a text and what comes in its place. */
 export interface TextEdit {
   readonly start: number;
   readonly end: number;
@@ -22,9 +21,7 @@ export function applyTextEdits(text: string, splices: readonly TextEdit[]): stri
 }
 
 interface Rebuild {
-  /** The lines as the file has them. */
   readonly raw: readonly Line[];
-  /** The same lines as the model wrote them. */
   readonly old: readonly Line[];
   readonly fresh: readonly Line[];
   /** Line end for new lines without a neighbour that has one. */
@@ -41,7 +38,6 @@ export function rebuildLines(parts: Rebuild): string {
   return rebuiltLines(parts).map((line) => line.text + line.eol).join("");
 }
 
-/** The same, line by line. */
 export function rebuiltLines(parts: Rebuild): Line[] {
   const key = (line: Line) => line.eol === "" ? line.text : `${line.text}\n`;
   const out: Line[] = [];

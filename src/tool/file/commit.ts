@@ -20,7 +20,7 @@ export interface TextChange {
   readonly after: string;
   readonly encoding: Encoding;
   readonly bom: boolean;
-  /** Added to the line the model reads. */
+  /** Added to the line for the model. */
   readonly note?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export async function commitText(context: ToolContext, change: TextChange): Prom
   return changed(record, target.shown, change.note);
 }
 
-/** The path policy's second look, on the files that are open for writing. */
+/** The second check of the path policy, on files that are open for writing. */
 export function verifierOf({ paths }: Pick<ToolContext, "paths">): AtomicWriteOptions["verify"] {
   return paths.verifyOpened && (async (file, path) => await paths.verifyOpened?.(file, path, "write"));
 }
@@ -86,7 +86,7 @@ export function encodeChecked(
   );
 }
 
-/** Refuses when somebody wrote the file between our read and now. */
+/** Refuses when another process wrote the file after it was read. */
 export function requireSameOnDisk(before: ExistingFile): void {
   const now = statOrUndefined(before.path);
   if (now && now.size === before.info.size && now.mtime?.getTime() === before.info.mtime?.getTime()) return;

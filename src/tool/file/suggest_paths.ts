@@ -2,13 +2,12 @@ import { suggestNames } from "../../util/suggest.ts";
 import type { ToolContext } from "../tool.ts";
 import { walkFiles } from "../search/walk.ts";
 
-/** A path where nothing is: as it was looked for, and as messages call it. */
+/** A path that does not exist: as it was looked for, and its name in messages. */
 interface MissingPath {
   readonly path: string;
   readonly shown: string;
 }
 
-/** Other places where a missing file may be looked for. */
 export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
 
 const MAX_NAMES = 5000;
@@ -30,11 +29,11 @@ export async function suggestPaths(target: MissingPath, context?: Surroundings):
 function neighbours(target: MissingPath, context?: Surroundings): string[] {
   const parts = target.path.split("/");
   for (let count = parts.length - 1; count > 0; count--) {
-    const folder = parts.slice(0, count).join("/") || "/";
+    const directory = parts.slice(0, count).join("/") || "/";
     const marks = new Map<string, string>();
     try {
-      for (const entry of Deno.readDirSync(folder)) {
-        if (context?.paths.hidden(`${folder === "/" ? "" : folder}/${entry.name}`)) continue;
+      for (const entry of Deno.readDirSync(directory)) {
+        if (context?.paths.hidden(`${directory === "/" ? "" : directory}/${entry.name}`)) continue;
         marks.set(entry.name, entry.isDirectory ? "/" : "");
         if (marks.size >= MAX_NAMES) break;
       }

@@ -6,7 +6,6 @@ import type { FileVersion, ToolContext } from "../tool.ts";
 
 /** A path of a call after the path policy: what to open, and what to call it in messages. */
 export interface Target {
-  /** Real absolute path. */
   readonly path: string;
   /** Relative to the working directory where it lies below it. */
   readonly shown: string;
@@ -73,7 +72,7 @@ export async function statRegular(target: Target, context?: Surroundings): Promi
   return { ...target, info };
 }
 
-/** Like {@linkcode statRegular}, with undefined for a path where nothing is. */
+/** Like {@linkcode statRegular}, but returns undefined for a path that does not exist. */
 export async function statRegularOrNothing(target: Target): Promise<ExistingFile | undefined> {
   try {
     Deno.lstatSync(target.path);
@@ -101,7 +100,6 @@ async function missing(target: Target, context?: Surroundings): Promise<Reasonix
 /** Largest file that is edited in memory. */
 const MAX_EDIT_BYTES = 50 * 1024 * 1024;
 
-/** A whole text file in memory. */
 export interface TextFile extends LoadedFile {
   /** Without the byte order mark; line ends as they are. */
   readonly text: string;
@@ -109,7 +107,6 @@ export interface TextFile extends LoadedFile {
   readonly bom: boolean;
 }
 
-/** A whole file in memory. */
 export interface LoadedFile extends ExistingFile {
   readonly bytes: Uint8Array;
 }
@@ -168,7 +165,7 @@ function isReversible(decoded: Decoded, bytes: Uint8Array): boolean {
     again.every((byte, index) => byte === bytes[index]);
 }
 
-/** Returns what to remember of a file; without its content when that is too large to look at as a whole. */
+/** Returns what to remember of a file; without its content when that is too large. */
 export function stampOf(
   path: string,
   info: Deno.FileInfo,
@@ -227,7 +224,7 @@ function digest(bytes: Uint8Array): string {
   return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36);
 }
 
-/** Time that a file that claims to be empty may take to say so; kernel files can block for ever. */
+/** Time for a file with size 0 to show its end; kernel files can block for ever. */
 const EMPTY_DEADLINE_MS = 2000;
 const EMPTY_CAP = 4 * 1024 * 1024;
 

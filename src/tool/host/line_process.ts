@@ -5,9 +5,9 @@ import { linesOf } from "../../util/lines.ts";
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
   /**
-   * The process ended without having been told to; `remarks` is the end of what it wrote on standard error.
+   * The process ended although it was not killed; `errorOutput` is the end of its standard error.
    */
-  readonly onEnd: (remarks: string) => void;
+  readonly onEnd: (errorOutput: string) => void;
 }
 
 /**
@@ -21,7 +21,7 @@ export class LineProcess<In, Out> {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #done: Promise<void>;
   #killed = false;
-  #remarks = "";
+  #errorOutput = "";
 
   constructor(command: SelfCommand, handlers: LineHandlers<Out>) {
     this.#child = new Deno.Command(command.command, {
@@ -57,25 +57,23 @@ export class LineProcess<In, Out> {
   }
 
   async #run(handlers: LineHandlers<Out>): Promise<void> {
-    const remarks = this.#collectRemarks();
+    const errorOutput = this.#collectErrorOutput();
     for await (const message of readLines<Out>(this.#child.stdout)) {
       if (!this.#killed) handlers.onMessage(message);
     }
-    await remarks;
+    await errorOutput;
     await this.#child.status;
     await this.#writer.close().catch(() => {});
-    if (!this.#killed) handlers.onEnd(this.#remarks.trim());
+    if (!this.#killed) handlers.onEnd(this.#errorOutput.trim());
   }
 
-  async #collectRemarks(): Promise<void> {
+  async #collectErrorOutput(): Promise<void> {
     const decoder = new TextDecoder();
     for await (const chunk of this.#child.stderr) {
-      this.#remarks = (this.#remarks + decoder.decode(chunk, { stream: true })).slice(-2000);
+      this.#errorOutput = (this.#errorOutput + decoder.decode(chunk, { stream: true })).slice(-2000);
     }
   }
 }
-
-/** Messages as lines of JSON over the pipes of a child process. */
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -92,7 +90,6 @@ export async function* readLines<T>(stream: AsyncIterable<Bytes>): AsyncGenerato
 
 const ENCODER = new TextEncoder();
 
-/** One message as bytes. */
 function asLine(message: unknown): Bytes {
   return ENCODER.encode(`${JSON.stringify(message)}\n`);
 }
@@ -109,7 +106,7 @@ export interface LinePort {
 }
 
 /** Sends one message whole before anything else happens. */
-export function tell(port: LinePort, message: unknown): void {
+export function sendMessage(port: LinePort, message: unknown): void {
   const bytes = asLine(message);
   for (let at = 0; at < bytes.length;) at += port.write(bytes.subarray(at));
 }

@@ -15,7 +15,7 @@ import {
 export { type SelfCommand, selfCommand, type SelfOptions, TOOL_ROLE } from "./self_command.ts";
 
 export interface ProcessHostOptions {
-  /** The way the tool process is started; what it may touch is in the permission flags. */
+  /** Starts the tool process; its permission flags say what it may touch. */
   readonly command: SelfCommand;
   /** Plain data from which the process makes its path policy. */
   readonly data: unknown;
@@ -25,7 +25,7 @@ export interface ProcessHostOptions {
   readonly timer?: (ms: number, task: () => void) => () => void;
   /** Finds the process by its mark when the program is killed while a tool is in a loop. */
   readonly guard?: ProcessGuard;
-  /** Told once when tools run in the main process after all, because the other one cannot be started. */
+  /** Called once when tools run in the main process since the other one cannot be started. */
   readonly onProblem?: (problem: string) => void;
 }
 
@@ -58,10 +58,10 @@ export class ProcessToolHost implements ToolHost {
   #mirror = new SeenMirror();
   #calls = 0;
   #failedStarts = 0;
-  /** True once the present process has said that it is there: only then can a call have begun. */
+  /** The process has reported that it runs: only then can a call have begun. */
   #ready = false;
   #disposed = false;
-  /** Settles when the processes that were let go have ended. */
+  /** Settles when the released processes have ended. */
   #ending: Promise<unknown> = Promise.resolve();
   /** Set while the process has nothing to do. */
   #cancelIdleEnd: (() => void) | undefined;
@@ -70,7 +70,6 @@ export class ProcessToolHost implements ToolHost {
     this.#options = options;
   }
 
-  /** The process, when there is one. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
@@ -172,7 +171,10 @@ export class ProcessToolHost implements ToolHost {
     try {
       const process = new LineProcess<HostMessage, ToolMessage>(
         { ...command, env: { ...command.env, ...guard?.mark } },
-        { onMessage: (message) => this.#take(message), onEnd: (remarks) => this.#crashed(process, remarks) },
+        {
+          onMessage: (message) => this.#take(message),
+          onEnd: (errorOutput) => this.#crashed(process, errorOutput),
+        },
       );
       this.#process = process;
       this.#ready = false;
@@ -204,7 +206,7 @@ export class ProcessToolHost implements ToolHost {
     this.#mirror.learned(changes);
   }
 
-  /** Ends the process for the sake of one call; the others start over in a new one. */
+  /** Ends the process for one call; the others start again in a new one. */
   #giveUp(id: number, settle: () => void): void {
     if (!this.#pending.delete(id)) return;
     settle();
@@ -212,15 +214,15 @@ export class ProcessToolHost implements ToolHost {
     this.#runAgain();
   }
 
-  #crashed(process: LineProcess<HostMessage, ToolMessage>, remarks: string): void {
+  #crashed(process: LineProcess<HostMessage, ToolMessage>, errorOutput: string): void {
     if (this.#process !== process) return;
     this.#process = undefined;
-    const reason = lastError(remarks);
+    const reason = lastError(errorOutput);
     if (++this.#failedStarts >= MAX_FAILED_STARTS) this.#options.onProblem?.(reason);
     this.#runAgain(this.#ready ? undefined : reason);
   }
 
-  /** Runs again what only reads; `notStarted` says why no call can have begun. */
+  /** Repeats calls that only read; `notStarted` is why no call can have begun. */
   #runAgain(notStarted?: string): void {
     for (const [id, call] of this.#pending) {
       if (call.context.signal.aborted) {
@@ -268,24 +270,22 @@ function unstarted(tool: Tool, reason: string): ToolResult {
   );
 }
 
-/** Returns what a process said last about an error; a stack may follow it. */
-function lastError(remarks: string): string {
-  const lines = remarks.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+/** Returns the last error that a process wrote; a stack may follow it. */
+function lastError(errorOutput: string): string {
+  const lines = errorOutput.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   return lines.findLast((line) => line.startsWith("error:"))?.slice("error:".length).trim() ?? lines.at(-1) ??
     "it ended early and without a word";
 }
 
-/** Changes to the files seen in a session. */
 export interface SeenChanges {
   readonly set: readonly FileVersion[];
   readonly delete: readonly string[];
 }
 
-/** The part of a call's context that is plain data. */
 export type PlainContext = Pick<ToolContext, "callId" | "cwd" | "settings" | "outputDir">;
 
 export type HostMessage =
-  /** First of all: what the process needs to decide about paths. */
+  /** The first message: what the process needs for its path policy. */
   | { readonly type: "start"; readonly data: unknown }
   | {
     readonly type: "call";
@@ -303,11 +303,11 @@ export type ToolMessage =
   | { readonly type: "done"; readonly id: number; readonly result: ToolResult; readonly seen: SeenChanges }
   | { readonly type: "aborted"; readonly id: number };
 
-/** The knowledge of the tool process about the files seen in the session. A new process knows nothing. */
+/** What the tool process knows of the files seen in the session. A new process knows nothing. */
 export class SeenMirror {
   readonly #known = new Map<string, FileVersion>();
 
-  /** Returns what has to be told for the process to know what the session knows. */
+  /** Returns the changes to send for the process to know what the session knows. */
   changesSince(seen: FileReadTracker): SeenChanges {
     if (!seen.all) return { set: [], delete: [] };
     const set: FileVersion[] = [];
@@ -323,7 +323,7 @@ export class SeenMirror {
     return { set, delete: gone };
   }
 
-  /** Returns what came from the process is known there. */
+  /** Records changes that came from the process. */
   learned(changes: SeenChanges): void {
     for (const stamp of changes.set) this.#known.set(stamp.path, stamp);
     for (const path of changes.delete) this.#known.delete(path);

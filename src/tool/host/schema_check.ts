@@ -4,7 +4,7 @@
  */
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
 import { errorMessage, type JsonSchema } from "../../core/mod.ts";
-import { type LinePort, LineProcess, readLines, tell } from "./line_process.ts";
+import { type LinePort, LineProcess, readLines, sendMessage } from "./line_process.ts";
 import { SCHEMA_ROLE, selfCommand } from "./self_command.ts";
 
 export interface SchemaJob {
@@ -15,10 +15,10 @@ export interface SchemaJob {
 
 export type { OutputUnit };
 
-/** Seconds that a check in a process of its own may take. */
+/** Limit in seconds of a check in its own process. */
 export const CHECK_SECONDS = 5;
 
-/** What does not fit; undefined: the check took too long, or was aborted. */
+/** Returns the errors; undefined: the check took too long, or was aborted. */
 export async function checkSchema(
   job: SchemaJob,
   signal?: AbortSignal,
@@ -29,7 +29,8 @@ export async function checkSchema(
   try {
     checker = new LineProcess(checkerCommand(), {
       onMessage: resolve,
-      onEnd: (remarks) => reject(new Error(`The check of the answer ended early: ${remarks.slice(-300)}`)),
+      onEnd: (errorOutput) =>
+        reject(new Error(`The check of the answer ended early: ${errorOutput.slice(-300)}`)),
     });
   } catch (error) {
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
@@ -61,7 +62,7 @@ function checkerCommand() {
 
 /** Body of the process: one check a line. */
 export async function runSchemaProcess(port: LinePort): Promise<void> {
-  for await (const job of readLines<SchemaJob>(port.input)) tell(port, errorsOf(job));
+  for await (const job of readLines<SchemaJob>(port.input)) sendMessage(port, errorsOf(job));
 }
 
 function mayTakeLong(schema: JsonSchema): boolean {

@@ -1,6 +1,6 @@
 import { readEnv } from "../../path/read_env.ts";
 
-/** First argument by which the program knows that it was started to do a part of its own work. */
+/** First argument of a worker process. */
 export const WORKER_FLAG = "--worker=";
 
 /** The process that runs tools that change files. */
@@ -23,7 +23,7 @@ export interface SelfOptions {
   readonly module: string;
   /** Module to start when the program runs from its sources. */
   readonly sourceEntry: URL;
-  /** Processor time after which the kernel ends the process, should nobody be left to do it. */
+  /** Processor time after which the kernel ends the process if it is orphaned. */
   readonly cpuSeconds?: number;
   /** Permission and other flags of `deno run`. A compiled program has its own. */
   readonly flags: readonly string[];
@@ -41,7 +41,7 @@ const RUNTIME_ENV = [
   "SystemRoot",
 ];
 
-/** The command line that starts this very program, in whichever form it runs, for one part of its work. */
+/** Returns the command line that starts this program as a worker, from sources, bundle or executable. */
 export function selfCommand(options: SelfOptions): SelfCommand {
   const role = `${WORKER_FLAG}${options.role}`;
   const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };

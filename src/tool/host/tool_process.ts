@@ -10,11 +10,10 @@ import {
   type ToolResult,
   type WorkspacePolicy,
 } from "../tool.ts";
-import { type LinePort, readLines, tell } from "./line_process.ts";
+import { type LinePort, readLines, sendMessage } from "./line_process.ts";
 import type { HostMessage, SeenChanges, ToolMessage } from "./process_host.ts";
 
 export interface ToolProcessDeps {
-  /** Makes the path policy from the plain data that the host was given. */
   readonly paths: (data: unknown) => WorkspacePolicy | Promise<WorkspacePolicy>;
   /** The tools it runs; absent: all that run in a worker. */
   readonly tools?: readonly Tool[];
@@ -46,13 +45,13 @@ class ToolServer {
   async take(message: HostMessage): Promise<void> {
     if (message.type === "start") {
       this.#paths = await this.#parts.paths(message.data);
-      this.#tell({ type: "ready" });
+      this.#send({ type: "ready" });
       void this.#warm();
     } else if (message.type === "abort") this.#running.get(message.id)?.abort();
     else void this.#run(message);
   }
 
-  /** Loads what calls will need, one after the other, so that an early call is not kept waiting. */
+  /** Loads the tools one after the other, so that an early call does not wait. */
   async #warm(): Promise<void> {
     for (const tool of FILE_WRITERS) {
       if (!this.#tools.has(tool.name)) continue;
@@ -69,20 +68,20 @@ class ToolServer {
     const seen = new RecordedSeen(this.#seen);
     try {
       const result = await this.#execute(call, controller.signal, seen);
-      this.#tell({ type: "done", id: call.id, result, seen: seen.changes() });
+      this.#send({ type: "done", id: call.id, result, seen: seen.changes() });
     } catch (error) {
-      if (controller.signal.aborted) this.#tell({ type: "aborted", id: call.id });
+      if (controller.signal.aborted) this.#send({ type: "aborted", id: call.id });
       else {
         const result = failure(`${call.tool} failed: ${errorMessage(error)}`);
-        this.#tell({ type: "done", id: call.id, result, seen: seen.changes() });
+        this.#send({ type: "done", id: call.id, result, seen: seen.changes() });
       }
     } finally {
       this.#running.delete(call.id);
     }
   }
 
-  #tell(message: ToolMessage): void {
-    tell(this.#port, message);
+  #send(message: ToolMessage): void {
+    sendMessage(this.#port, message);
   }
 
   async #execute(call: Call, signal: AbortSignal, seen: FileReadTracker): Promise<ToolResult> {
@@ -94,7 +93,7 @@ class ToolServer {
       jail: NO_COMMANDS,
       seen,
       signal,
-      progress: (text) => this.#tell({ type: "progress", id: call.id, text }),
+      progress: (text) => this.#send({ type: "progress", id: call.id, text }),
     });
   }
 }
@@ -106,7 +105,7 @@ const NO_COMMANDS = {
   },
 };
 
-/** Notes what one call changes, to be told to the host with its result. */
+/** Records what one call changes, to be sent to the host with its result. */
 class RecordedSeen implements FileReadTracker {
   readonly #base: FileReadTracker;
   readonly #set = new Map<string, FileVersion>();

@@ -5,7 +5,6 @@ import { SCHEMA_ROLE, SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command
 
 export interface WorkerDeps {
   readonly port: LinePort;
-  /** Makes the path policy from the plain data that the host was given. */
   readonly paths: (data: unknown) => Promise<WorkspacePolicy>;
 }
 

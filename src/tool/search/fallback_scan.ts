@@ -1,4 +1,4 @@
-import { type LinePort, readLines, tell } from "../host/line_process.ts";
+import { type LinePort, readLines, sendMessage } from "../host/line_process.ts";
 import type { FoundFile, FoundLine, SearchRequest } from "./request.ts";
 
 /** ripgrep reads this much at once and gives up a file at the piece that holds a NUL byte. */
@@ -237,7 +237,7 @@ export interface SearchTask {
   readonly request: SearchRequest;
 }
 
-/** Progress of a task: what was found since the last message and the index of the file that comes next. */
+/** Progress of a task: what was found since the last message, and the index of the next file. */
 export interface SearchPart {
   readonly found: readonly FoundFile[];
   readonly next: number;
@@ -251,7 +251,7 @@ export async function runSearchProcess(port: LinePort): Promise<void> {
     const job = new ScanJob(files, request, { leaveLong: false });
     while (true) {
       const found = job.step(REPORT_MS);
-      tell(port, { found, next: job.next, done: job.done, full: job.full } satisfies SearchPart);
+      sendMessage(port, { found, next: job.next, done: job.done, full: job.full } satisfies SearchPart);
       if (job.done) break;
     }
   }

@@ -59,7 +59,7 @@ async function listFiles(root: SearchRoot, files: string[]): Promise<{ readonly 
   );
 }
 
-/** Scans here where the search is sure to be quick, and the other files in a search process. */
+/** Scans here where the search is certainly fast, and the other files in a search process. */
 async function scan(files: readonly string[], request: SearchRequest, root: SearchRoot): Promise<Outcome> {
   const job = new ScanJob(files, request, { leaveLong: true });
   const here = await scanHere(job, root);

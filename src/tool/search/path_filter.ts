@@ -38,7 +38,6 @@ export function readFilter(include: readonly string[], exclude: readonly string[
   };
 }
 
-/** Tests a file by its absolute path. */
 export type PathTest = (path: string) => boolean;
 
 /** The test for `include`; paths count from the search root or from the working directory. */
@@ -58,16 +57,16 @@ export function includeTest(filter: PathFilter, root: string, cwd: string): Path
 export function excludeTest(
   filter: PathFilter,
   cwd: string,
-): ((path: string, name: string, isFolder: boolean) => boolean) | undefined {
+): ((path: string, name: string, isDirectoryEntry: boolean) => boolean) | undefined {
   if (filter.exclude.length === 0) return undefined;
   const rules = new IgnoreRules(filter.exclude.join("\n"));
-  return (path, name, isFolder) => rules.match(below(path, cwd), name, isFolder) === "ignore";
+  return (path, name, isDirectoryEntry) => rules.match(below(path, cwd), name, isDirectoryEntry) === "ignore";
 }
 
 /** `path` without the directory it is in; unchanged when it lies elsewhere. */
-export function below(path: string, folder: string): string {
-  const prefix = folder.endsWith("/") ? folder : `${folder}/`;
-  return path.startsWith(prefix) ? path.slice(prefix.length) : path === folder ? "." : path;
+export function below(path: string, directory: string): string {
+  const prefix = directory.endsWith("/") ? directory : `${directory}/`;
+  return path.startsWith(prefix) ? path.slice(prefix.length) : path === directory ? "." : path;
 }
 
 /** Returns where a search begins that was pointed at `path`; absent means the working directory. */
@@ -75,9 +74,9 @@ export function searchRoot(path: unknown): string {
   return typeof path === "string" && path !== "" ? path : ".";
 }
 
-/** The directories in which a glob pattern can find files, counted from `path`. */
+/** Returns the directories in which a glob pattern can find files, relative to `path`. */
 export function globRoots(pattern: string, path: unknown): string[] {
-  const { folder, rest } = splitRoot(pattern.trim(), path);
+  const { directory, rest } = splitRoot(pattern.trim(), path);
   const wanted = splitList(rest).filter((part) => !part.startsWith("!"))
     .flatMap((part) => expandBraces(part) ?? [part]);
   const heads = wanted.map((part) => {
@@ -86,14 +85,14 @@ export function globRoots(pattern: string, path: unknown): string[] {
     const up = names.indexOf("..");
     return (up < 0 ? names : names.slice(0, up)).join("/");
   });
-  const base = searchRoot(folder);
+  const base = searchRoot(directory);
   const roots = heads.map((head) => head === "" ? base : base === "." ? head : `${base}/${head}`);
   return roots.length > 0 ? [...new Set(roots)] : [base];
 }
 
-/** The directory from which all parts of a glob pattern count. */
+/** Returns the directory that all parts of a glob pattern start from. */
 export function globBase(pattern: string, path: unknown): string {
-  return searchRoot(splitRoot(pattern.trim(), path).folder);
+  return searchRoot(splitRoot(pattern.trim(), path).directory);
 }
 
 /** Splits at commas that stand in no braces. */
@@ -121,21 +120,21 @@ const ELSEWHERE = /^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/;
 export function splitRoot(
   pattern: string,
   path: unknown,
-): { readonly folder: unknown; readonly rest: string } {
+): { readonly directory: unknown; readonly rest: string } {
   const parts = splitList(pattern);
   const wanted = parts.filter((part) => !part.startsWith("!"));
-  if (!ELSEWHERE.test(wanted[0] ?? "")) return { folder: path, rest: pattern };
-  const head = wanted.filter((part) => ELSEWHERE.test(part)).map(plainFolders).reduce(shared).join("/");
+  if (!ELSEWHERE.test(wanted[0] ?? "")) return { directory: path, rest: pattern };
+  const head = wanted.filter((part) => ELSEWHERE.test(part)).map(plainDirectories).reduce(shared).join("/");
   const rest = parts.map((part) => {
     const not = part.startsWith("!") ? "!" : "";
     return part.startsWith(`${not}${head}/`) ? not + part.slice(not.length + head.length + 1) : part;
   });
   const base = head.startsWith("..") && typeof path === "string" && path !== "" ? `${path}/${head}` : head;
-  return { folder: base === "" ? "/" : base, rest: rest.filter((part) => part !== "").join(",") || "*" };
+  return { directory: base === "" ? "/" : base, rest: rest.filter((part) => part !== "").join(",") || "*" };
 }
 
 /** The directories a pattern begins with, as far as they are plain text. */
-function plainFolders(pattern: string): string[] {
+function plainDirectories(pattern: string): string[] {
   const parts = pattern.split("/");
   const special = parts.findIndex((part) => SPECIAL.test(part));
   return parts.slice(0, special < 0 ? parts.length - 1 : special);
@@ -146,10 +145,10 @@ function plainFolders(pattern: string): string[] {
  * it begins with.
  */
 function plainHead(pattern: string): string[] {
-  return SPECIAL.test(pattern) ? plainFolders(pattern) : pattern.split("/");
+  return SPECIAL.test(pattern) ? plainDirectories(pattern) : pattern.split("/");
 }
 
-/** Returns what both begin with; all of the first when they begin in places that cannot be compared. */
+/** Returns the common prefix; all of the first when the two cannot be compared. */
 function shared(one: string[], other: string[]): string[] {
   const differing = one.findIndex((part, at) => part !== other[at]);
   return differing > 0 ? one.slice(0, differing) : one;

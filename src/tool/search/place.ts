@@ -41,7 +41,7 @@ export function shown(path: string, target: Target): string {
   return below(path, target.cwd);
 }
 
-/** Turns what a search tool throws into a result; an abort goes on. */
+/** Turns what a search tool throws into a result; an abort is rethrown. */
 export async function reported(run: () => Promise<ToolResult>): Promise<ToolResult> {
   try {
     return await run();

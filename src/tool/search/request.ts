@@ -35,14 +35,12 @@ export interface FoundLine {
 
 export interface FoundFile {
   readonly path: string;
-  /** Matching lines. */
   readonly count: number;
   /** In mode `content`: matching lines and their context, by number. */
   readonly lines: readonly FoundLine[];
 }
 
 export interface SearchReport {
-  /** By path. */
   readonly files: readonly FoundFile[];
   /** Matching lines in all files, as far as they were searched. */
   readonly total: number;

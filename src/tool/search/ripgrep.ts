@@ -25,7 +25,7 @@ export function findRipgrep(cwd: string, writable: readonly string[] = []): stri
   const key = [cwd, ...writable, searchPath].join("\0");
   if (!found.has(key)) {
     // Without confinement a command needs no program to be run for it, and a slow search helps nobody.
-    const untrusted = writable.filter((folder) => !EVERYTHING.test(folder));
+    const untrusted = writable.filter((directory) => !EVERYTHING.test(directory));
     found.set(key, findProgram("rg", searchPath, [cwd, ...untrusted]));
   }
   return found.get(key);
@@ -75,7 +75,7 @@ function typeGlobs(filter: PathFilter): string[] {
   return names.every((name) => /^[\w.*? -]+$/.test(name) && !name.includes("**")) ? names : [];
 }
 
-/** Returns what ripgrep may know of the environment: where the user's ignore file is. */
+/** Returns ripgrep's environment: only the location of the user's ignore file. */
 function ripgrepEnv(): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PATH", "SystemRoot"]) {
@@ -85,7 +85,7 @@ function ripgrepEnv(): Record<string, string> {
   return env;
 }
 
-/** Thrown when this ripgrep does not know an option: the caller searches itself. */
+/** Thrown when this ripgrep does not know an option; the caller uses the fallback search. */
 export class RipgrepUnusable extends Error {}
 
 interface Outcome {
@@ -181,7 +181,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** The root as ripgrep is told it; relative, so that its output is short. */
+/** The root for ripgrep; relative, so that its output is short. */
 function target(place: SearchRoot): string {
   const relative = below(place.root, place.cwd);
   return relative === "." || relative.startsWith("/") ? relative : `./${relative}`;
@@ -203,22 +203,22 @@ function complain(remarks: string): void {
 /** Builds a test whether a file found by ripgrep lies in something a walker would have skipped. */
 function hiddenTest(place: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
-  const folders = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
-  const folder = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {
-    const known = folders.get(path);
+  const directories = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
+  const directory = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {
+    const known = directories.get(path);
     if (known) return known;
     const isRoot = path === place.root || !contains(place.root, path);
-    const above = isRoot ? undefined : folder(path.slice(0, path.lastIndexOf("/")));
+    const above = isRoot ? undefined : directory(path.slice(0, path.lastIndexOf("/")));
     const outer = above?.scope ?? IgnoreScope.above(path, place.cwd, own);
     const hidden = above !== undefined &&
       (above.hidden || place.hidden(path) || outer.hides(path, path.slice(path.lastIndexOf("/") + 1), true));
     const state = { hidden, scope: outer.enter(path, own) };
-    folders.set(path, state);
+    directories.set(path, state);
     return state;
   };
   return (path) => {
     const slash = path.lastIndexOf("/");
-    const { hidden, scope } = folder(path.slice(0, slash) || "/");
+    const { hidden, scope } = directory(path.slice(0, slash) || "/");
     return hidden || place.hidden(path) || scope.hides(path, path.slice(slash + 1), false);
   };
 }

@@ -7,13 +7,12 @@ export interface WalkOptions {
   readonly cwd: string;
   /** Paths that may not be seen at all. */
   readonly hidden: (path: string) => boolean;
-  /** Lists what ignore files hide, too. */
   readonly all?: boolean;
   /**
    * Files worth reporting, by directory (with a slash at its end) and name. Asked before what is ignored or
    * hidden is looked up, which costs more.
    */
-  readonly wanted?: (folder: string, name: string) => boolean;
+  readonly wanted?: (directory: string, name: string) => boolean;
   /** Directories not worth entering. */
   readonly prune?: (path: string, name: string) => boolean;
   readonly signal: AbortSignal;
@@ -24,7 +23,6 @@ export interface WalkOptions {
 }
 
 export interface WalkReport {
-  /** Directories that could not be listed. */
   readonly unreadable: number;
   readonly timedOut: boolean;
 }
@@ -33,13 +31,13 @@ const SLICE_MS = 25;
 /** Entries between two looks at the clock, which costs as much as an entry; hostile rules cost more. */
 const STEP = 8;
 
-interface Folder {
+interface Directory {
   readonly path: string;
   readonly scope: IgnoreScope;
 }
 
 interface WalkOutput {
-  readonly stack: Folder[];
+  readonly stack: Directory[];
   readonly found: (path: string) => void;
 }
 
@@ -48,12 +46,12 @@ interface WalkOutput {
  * left out. Symbolic links are not followed and not reported. Order is the file system's.
  */
 export async function walkFiles(options: WalkOptions, found: (path: string) => void): Promise<WalkReport> {
-  const stack: Folder[] = [{ path: options.root, scope: IgnoreScope.above(options.root, options.cwd) }];
+  const stack: Directory[] = [{ path: options.root, scope: IgnoreScope.above(options.root, options.cwd) }];
   const { sliceMs = SLICE_MS } = options;
   let unreadable = 0;
   let sliceEnd = performance.now() + sliceMs;
-  for (let folder = stack.pop(); folder; folder = stack.pop()) {
-    const visit = new Visit(folder, options, { stack, found });
+  for (let directory = stack.pop(); directory; directory = stack.pop()) {
+    const visit = new Visit(directory, options, { stack, found });
     while (!visit.proceed(sliceEnd) || performance.now() >= sliceEnd) {
       await new Promise((resolve) => setTimeout(resolve, 0));
       options.signal.throwIfAborted();
@@ -70,7 +68,7 @@ export async function walkFiles(options: WalkOptions, found: (path: string) => v
 class Visit {
   done = false;
   unreadable = false;
-  readonly #folder: Folder;
+  readonly #directory: Directory;
   readonly #options: WalkOptions;
   readonly #out: WalkOutput;
   readonly #prefix: string;
@@ -79,19 +77,19 @@ class Visit {
   #shown = 0;
   #scope: IgnoreScope;
   /** Names in the directory: of files those that are wanted. */
-  readonly #folders: string[] = [];
+  readonly #directories: string[] = [];
   readonly #files: string[] = [];
   /** Names that change what is ignored here and below. */
   #telling: Set<string> | undefined;
 
-  constructor(folder: Folder, options: WalkOptions, out: WalkOutput) {
-    this.#folder = folder;
+  constructor(directory: Directory, options: WalkOptions, out: WalkOutput) {
+    this.#directory = directory;
     this.#options = options;
     this.#out = out;
-    this.#scope = folder.scope;
-    this.#prefix = folder.path.endsWith("/") ? folder.path : `${folder.path}/`;
+    this.#scope = directory.scope;
+    this.#prefix = directory.path.endsWith("/") ? directory.path : `${directory.path}/`;
     try {
-      this.#entries = Deno.readDirSync(folder.path)[Symbol.iterator]();
+      this.#entries = Deno.readDirSync(directory.path)[Symbol.iterator]();
     } catch {
       this.unreadable = true;
     }
@@ -123,10 +121,10 @@ class Visit {
       }
       if (entry.isFile) {
         if (!wanted || wanted(this.#prefix, name)) this.#files.push(name);
-      } else if (entry.isDirectory) this.#folders.push(name);
+      } else if (entry.isDirectory) this.#directories.push(name);
     }
     if (!this.#options.all && this.#telling) {
-      this.#scope = this.#folder.scope.enter(this.#folder.path, this.#telling);
+      this.#scope = this.#directory.scope.enter(this.#directory.path, this.#telling);
     }
     return true;
   }
@@ -135,18 +133,18 @@ class Visit {
   #show(end: number): boolean {
     const { stack, found } = this.#out;
     const files = this.#files.length;
-    for (let left = STEP; this.#shown < files + this.#folders.length; left--) {
+    for (let left = STEP; this.#shown < files + this.#directories.length; left--) {
       if (left === 0) {
         if (performance.now() >= end) return false;
         left = STEP;
       }
       const at = this.#shown++;
-      const isFolder = at >= files;
-      const name = (isFolder ? this.#folders[at - files] : this.#files[at]) ?? "";
+      const isDirectoryEntry = at >= files;
+      const name = (isDirectoryEntry ? this.#directories[at - files] : this.#files[at]) ?? "";
       const path = this.#prefix + name;
-      if (!this.#options.all && this.#scope.ignores(path, name, isFolder)) continue;
+      if (!this.#options.all && this.#scope.ignores(path, name, isDirectoryEntry)) continue;
       if (this.#options.hidden(path)) continue;
-      if (!isFolder) found(path);
+      if (!isDirectoryEntry) found(path);
       else if (!this.#options.prune?.(path, name)) stack.push({ path, scope: this.#scope });
     }
     return true;

@@ -6,7 +6,7 @@ const MAX_OUTPUT_FILE = 64 * 1024 * 1024;
 /** Bytes moved at a time. */
 const BLOCK = 1024 * 1024;
 
-/** The line between beginning and end; always of the same length, so that it can be written anew in place. */
+/** The line between beginning and end; of constant length, so that it can be overwritten in place. */
 const gapLine = (leftOut: number): Bytes =>
   new TextEncoder().encode(`\n[${String(leftOut).padStart(16)} bytes left out]\n`);
 const GAP_LINE = gapLine(0).length;
@@ -18,7 +18,6 @@ const GAP_LINE = gapLine(0).length;
  * that counts what was left out stands there. Positions are those of the stream.
  */
 export class CappedFile implements Disposable {
-  /** Bytes taken in. */
   total = 0;
   #size = 0;
   #leftOut = 0;
@@ -75,7 +74,7 @@ export class CappedFile implements Disposable {
     this.#file.close();
   }
 
-  /** Tells how far what comes after the gap lies before its position in the stream. */
+  /** Distance between a position in the stream and in the file, after the gap. */
   get #shift(): number {
     return this.#leftOut > 0 ? this.#leftOut - GAP_LINE : 0;
   }

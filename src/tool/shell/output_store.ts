@@ -111,7 +111,7 @@ export class OutputStore {
     return { text: `[binary output, ${this.totalBytes} bytes${where}]` };
   }
 
-  /** Sees to it that the whole output is in the file. */
+  /** Makes sure that the whole output is in the file. */
   #keepWhole(head: Bytes): string | undefined {
     if (!this.#file && !this.#fileFailed && head.length > 0) this.#open();
     this.close();
@@ -149,7 +149,7 @@ function joined(chunks: readonly Bytes[]): Bytes {
   return out;
 }
 
-/** Leaves out the rest of a line, or of a character, that began before. */
+/** Drops the rest of a line, or of a character, that began before. */
 function fromLineStart(bytes: Bytes): Bytes {
   const newline = bytes.subarray(0, 4096).indexOf(10);
   if (newline >= 0) return bytes.subarray(newline + 1);
@@ -307,7 +307,7 @@ export function cleanText(text: string): string {
   return out.replace(CONTROLS, "");
 }
 
-/** A progress bar writes one line over and over; what stands at the end is what counts. */
+/** A progress bar overwrites one line; the last state counts. */
 function afterReturns(line: string): string {
   if (!line.includes("\r")) return line;
   let shown = "";

@@ -4,7 +4,6 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** A command line ready to be spawned. */
 export interface SpawnPlan {
   readonly command: string;
   readonly args: readonly string[];
@@ -108,7 +107,6 @@ export interface ProcessEnd {
 }
 
 export interface ProcessOptions extends SpawnOptions {
-  /** The command is meant to run for long. */
   readonly lasting?: boolean;
   /** The chunk is only valid during the call. */
   readonly onOutput: (chunk: Bytes) => void;

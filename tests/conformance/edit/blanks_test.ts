@@ -379,24 +379,24 @@ for (const [index, form] of FORMS.entries()) {
   });
 }
 
-Deno.test("a folded line and its map agree with each other and with the fold of its parts", () => {
+Deno.test("a normalized line and its map agree with each other and with the normalization of its parts", () => {
   const piece = fc.oneof(
     blank,
     fc.constantFrom("a", "é", "e\u0301", "\u0301", "“", "…", "—", "段", "\u1112\u1161\u11ab", "😀", "（"),
   );
   const line = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
   fc.assert(
-    fc.property(line, fc.constantFrom(UNICODE_TWINS, BLANK_RUNS), (text, fold) => {
-      const folded = new NormalizedLine(text, fold);
-      assertEquals(folded.text, normalizeLine(text, fold));
+    fc.property(line, fc.constantFrom(UNICODE_TWINS, BLANK_RUNS), (text, normalization) => {
+      const normalized = new NormalizedLine(text, normalization);
+      assertEquals(normalized.text, normalizeLine(text, normalization));
       let at = 0;
       for (const cluster of clustersOf(text)) {
-        const index = folded.indexAt(at);
+        const index = normalized.indexAt(at);
         if (index !== undefined) {
-          assertEquals(folded.offsetAt(index), at);
+          assertEquals(normalized.offsetAt(index), at);
           assert(
             normalizeLine(text.slice(0, at), UNICODE_TWINS).trimEnd().length >=
-              folded.text.slice(0, index).trimEnd().length,
+              normalized.text.slice(0, index).trimEnd().length,
           );
         }
         at += cluster.length;

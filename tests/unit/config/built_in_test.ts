@@ -59,7 +59,7 @@ Deno.test("a project chooses no vendor of the environment", async () => {
   assertEquals(loaded.config.providers.map(({ name }) => name), ["deepseek"]);
 });
 
-Deno.test("a vendor is known by name and any model of it, with and without providers of one's own", async () => {
+Deno.test("a vendor is known by name and any model of it, with and without configured providers", async () => {
   const entry = '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
   for (const text of ["", entry]) {
     await using fixture = configFixture({ "home/config.toml": text });
@@ -87,7 +87,7 @@ Deno.test("a vendor is known by name and any model of it, with and without provi
   }
 });
 
-Deno.test("a provider of one's own wins over the vendor of its name", async () => {
+Deno.test("a configured provider wins over the vendor of its name", async () => {
   const entry = '[[providers]]\nname = "groq"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
   await using fixture = configFixture({ "home/config.toml": entry });
   const loaded = await fixture.load({ flags: { default_model: "groq/m" } });

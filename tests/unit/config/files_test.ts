@@ -26,7 +26,7 @@ for (const [name, text, place, remedy] of SYNTAX) {
   }
 }
 
-Deno.test("loadConfig does not repeat what stands behind the = of a broken line", async () => {
+Deno.test("loadConfig does not repeat the value of a broken line", async () => {
   await using fixture = configFixture({ "home/config.toml": '[serve]\ntoken = "hush\n' });
   const error = await assertRejects(() => fixture.load(), ConfigError, '(at "token")');
   assertEquals(error.message.includes("hush"), false);

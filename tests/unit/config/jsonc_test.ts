@@ -7,7 +7,7 @@ async function parsed(text: string): Promise<Jsonc> {
   return json;
 }
 
-Deno.test("parseJsonc reads JSON, and comments, commas and a byte order mark besides", async () => {
+Deno.test("parseJsonc reads JSON with comments, trailing commas and a byte order mark", async () => {
   for (
     const [text, value] of [
       ['{"a": [1, "x,]", null], "c": "// no comment"}', {
@@ -21,7 +21,7 @@ Deno.test("parseJsonc reads JSON, and comments, commas and a byte order mark bes
   ) assertEquals<unknown>(structuredClone((await parsed(text)).value), value);
 });
 
-Deno.test("parseJsonc tells where each value stands, after characters of any kind", async () => {
+Deno.test("parseJsonc locates each value, after characters of any kind", async () => {
   const { find } = await parsed(
     '\uFEFF{\n  // "deny": ["no"]\n  "名": "値,]}", "deny": ["a\\"b", {"x": [1, 2]}]}',
   );

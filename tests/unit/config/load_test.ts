@@ -136,7 +136,7 @@ Deno.test("loadConfig takes the whole file of the Go product as user settings", 
   assertEquals(config.plugins[1]?.type, "http");
 });
 
-Deno.test("loadConfig takes the same file in a project and says what a project cannot do", async () => {
+Deno.test("loadConfig reads the same file in a project and reports settings that a project cannot make", async () => {
   await using fixture = configFixture({ "project/reasonix.toml": GO_FILE });
   const { config, warnings, needsTrust } = await fixture.load();
   assertEquals(

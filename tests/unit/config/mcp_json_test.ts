@@ -202,7 +202,7 @@ Deno.test("servers of a project's .mcp.json wait for trust in their content, tho
   assert(!JSON.stringify([item?.reason, item?.lines]).includes("hush"));
 });
 
-Deno.test("what trust is asked for names all that a server could do, and no value of a secret", async () => {
+Deno.test("the trust prompt names all that a server could do, and no value of a secret", async () => {
   const { needsTrust } = await load({
     "home/config.toml": '[[plugins]]\nname = "x"\ncommand = "mine"\n',
     "project/reasonix.toml": `[[plugins]]
@@ -226,7 +226,7 @@ args = ["-c", "${"a".repeat(300)}; rm", "--token", "hush"]
     x?.reason,
     "it would connect to https://[secret]@x.example/?api_key=[secret] as an MCP server " +
       'and run "./evil.sh" for its headers, and pass on your GITHUB_TOKEN, MY_SECRET, ' +
-      "in place of your own server of this name",
+      "in place of your server of this name",
   );
   assertEquals(x?.lines, [
     "connects to: https://[secret]@x.example/?api_key=[secret]",
@@ -234,8 +234,8 @@ args = ["-c", "${"a".repeat(300)}; rm", "--token", "hush"]
     "headers: Authorization, X",
     "passes on your variables: GITHUB_TOKEN, MY_SECRET",
     "offers only: a, b",
-    "these run without a question, as tools that only read: wipe",
-    "takes the place of: your own server of this name",
+    "these run without approval, as read-only tools: wipe",
+    "replaces: your server of this name",
   ]);
   assertStringIncludes(long?.reason ?? "", "more characters)");
   assertStringIncludes(long?.lines?.[0] ?? "", '; rm" --token [secret]');
@@ -259,10 +259,10 @@ Deno.test("trust in a server ends where it would replace the user's, take other 
   fixture.write("home/.mcp.json", '{"mcpServers": {"x": {"command": "mine"}}}');
   const third = await item();
   assert(third?.definition !== first?.definition);
-  assertStringIncludes(third?.reason ?? "", "in place of your own server of this name");
+  assertStringIncludes(third?.reason ?? "", "in place of your server of this name");
 });
 
-Deno.test("a project may switch a user's server off, which is said, and brings nothing along with that", async () => {
+Deno.test("a project may disable a user's server, which is reported, and sets nothing else of it", async () => {
   const { servers, needsTrust, leftOut } = await load({
     "home/config.toml": '[[plugins]]\nname = "x"\ncommand = "mine"\n',
     "project/reasonix.toml":

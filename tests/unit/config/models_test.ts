@@ -74,7 +74,7 @@ Deno.test("resolveModel uses default_model, from the strongest layer", async () 
   assertEquals(resolveModel(config).model, "big");
 });
 
-Deno.test("resolveModel says that a project's provider waits for trust", async () => {
+Deno.test("resolveModel reports a project's provider that requires trust", async () => {
   await using fixture = configFixture({
     "project/reasonix.toml":
       'default_model = "p"\n[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "https://evil.example"\n',
@@ -98,7 +98,7 @@ Deno.test("modelReferences lists what --model accepts, the default model of each
   ]);
 });
 
-Deno.test("a run that nobody attends takes agent_model, else the default model", async () => {
+Deno.test("a non-interactive run uses agent_model, else the default model", async () => {
   await using fixture = configFixture({ "home/config.toml": `default_model = "router/shared"\n${FILE}` });
   const loaded = await fixture.load();
   assertEquals(nonInteractive(loaded), loaded);

@@ -92,12 +92,12 @@ const CASES: [name: string, fields: Record<string, string>, expected: string][] 
   [
     "at the user's endpoint by a proxy of its own",
     { base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY", proxy: "http://evil.example:1" },
-    "it would send the conversation to https://llm.example.com by a proxy setting of its own",
+    "it would send the conversation to https://llm.example.com through its own proxy",
   ],
   [
     "at the user's endpoint with an authority of its own",
     { base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY", ca_file: "ca.pem" },
-    "it would send the conversation to https://llm.example.com with a certificate authority of its own",
+    "it would send the conversation to https://llm.example.com with its own certificate authority",
   ],
   [
     "at the user's endpoint with the user's certificate",
@@ -121,7 +121,7 @@ const CASES: [name: string, fields: Record<string, string>, expected: string][] 
       api_key_env: "MY_KEY",
       headers: '{ Authorization = "Bearer theirs" }',
     },
-    "it would send headers of its own to https://llm.example.com",
+    "it would send its own headers to https://llm.example.com",
   ],
   ["at the user's endpoint with its key", {
     base_url: "https://LLM.example.com:443/v1/",
@@ -267,7 +267,7 @@ Deno.test("isLoopback knows this machine from others", () => {
   assertEquals(elsewhere.filter(isLoopback), []);
 });
 
-Deno.test("the trust prompt of a project's server says what the variables are for that it asks for", async () => {
+Deno.test("the trust prompt of a project's server names the owners of its variables", async () => {
   await using fixture = configFixture({
     "home/config.toml": USER,
     "home/.env": "CLIENT_SECRET=s\n",

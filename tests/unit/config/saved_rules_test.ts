@@ -87,7 +87,7 @@ Deno.test("other settings in the file of the rules do not count", async () => {
   assertEquals([config.permissions.mode, config.sandbox.network], ["ask", false]);
 });
 
-Deno.test("a copy of a project, a moved one and one beside it have none of its rules", async () => {
+Deno.test("a copy of a project, a moved one and a sibling have none of its rules", async () => {
   await using f = configFixture({ "copy/x": "", "project/deep/x": "" });
   await addSavedRule(f, "allow", "Bash(make)");
   const root = f.cwd.replace(/\/project$/, "");
@@ -119,7 +119,7 @@ Deno.test("what was allowed ends when another directory takes the place of the p
   assertEquals([now.allow, now.deny, now.loaded.warnings], [["Bash(go test)"], ["Bash(rm:*)"], []]);
 });
 
-Deno.test("a file that names another project counts for nobody", async () => {
+Deno.test("rules of a file for another project are ignored", async () => {
   await using f = configFixture();
   await addSavedRule(f, "allow", "Bash(make)");
   const file = savedRulesFile(f);

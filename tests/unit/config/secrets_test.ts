@@ -106,7 +106,7 @@ Deno.test("a project file cannot let a variable through", async () => {
   }
 });
 
-Deno.test("a word, a path or a locale is no secret, whoever names it", async () => {
+Deno.test("a word, a path or a locale is no secret under any name", async () => {
   const variables = {
     BASE: "https://api.example.com/",
     WORK: "/srv/work-directory",

@@ -49,7 +49,7 @@ Deno.test("hooks of a project wait for trust, each by what it runs", async () =>
   assertEquals(one.config.hooks.length, 2);
 });
 
-Deno.test("what is wrong with a hook is said with its place, and the others count", async () => {
+Deno.test("a fault of a hook is reported with its location, and the others run", async () => {
   await using fixture = configFixture({
     "home/settings.json": JSON.stringify(
       {

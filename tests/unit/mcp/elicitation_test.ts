@@ -78,7 +78,7 @@ Deno.test("a form can be declined, left, and left empty; proposals are taken as 
   });
 });
 
-Deno.test("a form that asks for a secret is asked with a warning, one that nobody can fill in is cancelled", async () => {
+Deno.test("a form that asks for a secret is shown with a warning, and an unreadable one is cancelled", async () => {
   const secret = person(["Decline"]);
   await secret.elicit("s", form({ apiKey: { type: "string" } }, ["apiKey"]), signal);
   assertStringIncludes(secret.asked[0]?.question ?? "", "This looks like a secret");
@@ -111,7 +111,7 @@ Deno.test("an address is shown with its host, and opened only after a yes", asyn
   assertStringIncludes(lookalike.asked[0]?.question ?? "", "not encrypted");
 });
 
-Deno.test("nobody is asked where nobody is, and the run says so", async () => {
+Deno.test("a run without a user asks nothing and reports that", async () => {
   const told: string[] = [];
   const elicit = elicitation({
     asker: undefined,

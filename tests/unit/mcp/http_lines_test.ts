@@ -25,7 +25,7 @@ async function refusedWith(instead: NonNullable<HttpBehaviour["instead"]>, more 
   return (await stateOf(entry(server.url, more))).replace(new URL(server.url).host, "HOST");
 }
 
-Deno.test("an answer that is no success is told with its status, its words and the next step", async () => {
+Deno.test("an HTTP error is reported with its status, its text and the next step", async () => {
   const html = "<!doctype html><html><head><title>Gone fishing</title></head><body>…</body></html>";
   const cases: readonly [Response, string][] = [
     [
@@ -62,7 +62,7 @@ Deno.test("a refusal of what the configuration holds is no question for a sign-i
   assertEquals(await refusedWith(no), "needs-auth: reasonix mcp login far");
 });
 
-Deno.test("a short wait that a server asks for is kept, and the request made once more", async () => {
+Deno.test("a short Retry-After is respected, and the request is repeated", async () => {
   for (const status of [429, 503]) {
     let isBusy = true;
     const isCall = ({ message }: Seen) => message.method === "tools/call";
@@ -97,7 +97,7 @@ Deno.test("a server that stays busy is asked three times, and a failure without 
   }
 });
 
-Deno.test("a certificate that nobody vouches for is told with what to do, and so is TLS where none is expected", async () => {
+Deno.test("an untrusted certificate, and TLS where none is expected, are errors with a remedy", async () => {
   const options = { hostname: "127.0.0.1", port: 0, onListen() {}, ...SELF_SIGNED };
   await using server = Deno.serve(options, () => new Response("never"));
   const host = `localhost:${server.addr.port}`;
@@ -108,7 +108,7 @@ Deno.test("a certificate that nobody vouches for is told with what to do, and so
   assertMatch(await stateOf(entry(`http://${host}/mcp`)), /its url, which may have to begin with https:\/\//);
 });
 
-Deno.test("an address at which nothing or something else listens is told without what is secret in it", async () => {
+Deno.test("an address at which nothing or something else listens is named without its secrets", async () => {
   await using plain = startHttpMcpServer();
   const { port } = new URL(plain.url);
   using closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });

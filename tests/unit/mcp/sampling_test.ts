@@ -65,7 +65,7 @@ Deno.test("a yes for the session holds for that server alone", async () => {
   assertEquals(asked.length, 2);
 });
 
-Deno.test("leaving the question, and a run without a person, refuse", async () => {
+Deno.test("a dismissed prompt, and a run without a user, refuse", async () => {
   await assertRejects(() => desk([undefined]).sample("docs", params, signal), Error, "The user declined");
   const nobody = desk(undefined);
   await assertRejects(() => nobody.sample("docs", params, signal), Error, "No user is available");

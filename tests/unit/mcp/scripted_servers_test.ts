@@ -39,7 +39,7 @@ Deno.test("a scripted server answers the exchanges of its eras and refuses those
   assertEquals(codes(await talk({}, [PROBE, WELCOME])), [[0, undefined], [1, undefined]]);
 });
 
-Deno.test("a scripted server notes what it received, and is noisy, silent or dead when told so", async () => {
+Deno.test("a scripted server records what it received, and is noisy, silent or dead on request", async () => {
   await using temp = await makeTempDir();
   const record = `${temp.path}/record`;
   const answers = await talk({ era: "old", noise: true, silentOn: ["initialize"], record }, [WELCOME, ECHO]);

@@ -71,7 +71,7 @@ Deno.test("what is remembered of a server holds nothing of its arguments, addres
   }
 });
 
-Deno.test("names of tools in the configuration that a server does not have are told, with a near one", async () => {
+Deno.test("unknown names of tools in the configuration are reported, with a similar one", async () => {
   const more = {
     enabled_tools: ["echo", "size"],
     disabled_tools: ["sizes"],
@@ -85,7 +85,7 @@ Deno.test("names of tools in the configuration that a server does not have are t
   ]);
 });
 
-Deno.test("a server that was waited for in vain is known to the next run, one that was not is not", async () => {
+Deno.test("a server that was too slow is known to the next run, any other is not", async () => {
   await using temp = await makeTempDir();
   const home = `${temp.path}/home`;
   const entries = [scripted("slow", { startSeconds: 30 }, { cwd: temp.path })];

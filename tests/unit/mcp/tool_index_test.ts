@@ -39,7 +39,7 @@ Deno.test("three hundred tools cost less than 2,000 tokens until they are used",
   }
 });
 
-Deno.test("tools need an index above so many tokens together, and with 0 never", () => {
+Deno.test("tools need an index above the limit of tokens, and with 0 never", () => {
   assertEquals(needsIndex([400, 400], 200), false);
   assertEquals(needsIndex([400, 404], 200), true);
   assertEquals(needsIndex([4_000_000], 0), false);

@@ -235,7 +235,7 @@ Deno.test("a slow stream is waited for, and a broken one is resumed where it can
   assertEquals(broken.methods.filter((method) => method === "tools/call").length, 1);
 });
 
-Deno.test("a call that is aborted ends at once, and the server is told in the way of its era", async () => {
+Deno.test("a call that is aborted ends at once, and the server is notified in the way of its era", async () => {
   for (const { era = "both", answer = "json" } of FORMS) {
     await using server = startHttpMcpServer({ era, answer });
     await using mcp = await openMcp([remote(server.url)]);

@@ -54,7 +54,7 @@ Deno.test("noise on standard output goes to the log, and the server works", asyn
   }
 });
 
-Deno.test("a server that dies at its start is one line with its exit code, beside others that work", async () => {
+Deno.test("a server that dies at its start is one line with its exit code, next to others that work", async () => {
   await using mcp = await openMcp([scripted("dead", { diesOn: "start" }), scripted("well")]);
   const [dead = "", well] = await started(mcp);
   assertMatch(dead, /^dead failed: the server ended with exit code 3/);

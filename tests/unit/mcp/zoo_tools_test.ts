@@ -42,7 +42,7 @@ Deno.test("tools with bad schemas are offered with one that every model takes, a
   }
 });
 
-Deno.test("names of any letters become names that every wire takes, each of its own", async () => {
+Deno.test("names of any letters become distinct names that every wire accepts", async () => {
   await using mcp = await openMcp([scripted("sträng e", { tools: "strange names" })]);
   await mcp.servers.start();
   const names = remoteTools(mcp).map(({ name }) => name);
@@ -154,7 +154,7 @@ Deno.test("a server that dies in a call fails that call with its exit code, and 
   }
 });
 
-Deno.test("a call that is not answered ends with its limit or with the turn, and the server is told", async () => {
+Deno.test("a call without an answer ends with its limit or with the turn, and the server is notified", async () => {
   for (const era of ERAS) {
     await using temp = await makeTempDir();
     const record = `${temp.path}/record`;
@@ -225,7 +225,7 @@ Deno.test("what a server asks is answered in both eras: roots, forms, addresses,
   }
 });
 
-Deno.test("a server that asks where nobody can answer gets an error, and its call ends", async () => {
+Deno.test("a request for input without a user is an error, and its call ends", async () => {
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("s", { era })]);
     await mcp.servers.start();

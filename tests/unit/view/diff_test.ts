@@ -3,9 +3,9 @@ import { diffLines, loadDiffMarks, palette, type Theme, ThemedPalette } from "..
 import { outputTail } from "../../../src/view/call_lines.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
-const show = (diff: string, maxLines = 99, columns = 40, colours = false) =>
+const show = (diff: string, maxLines = 99, columns = 40, colors = false) =>
   diffLines(diff, {
-    palette: palette(colours),
+    palette: palette(colors),
     maxLines,
     more: (lines) => `… ${lines} more lines`,
     fit: (line) => fitDisplay(line, columns),
@@ -42,7 +42,7 @@ Deno.test("diffLines says how many lines it leaves out, never of one alone", () 
   assertEquals(show(diff(90_000), 4).slice(-1), ["      … 89996 more lines"]);
 });
 
-Deno.test("diffLines colours by meaning", () => {
+Deno.test("diffLines colors by meaning", () => {
   assertEquals(show(`${HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+c`, 9, 40, true), [
     "\x1b[2m1   a\x1b[22m",
     "\x1b[31m2 - b\x1b[39m",
@@ -70,7 +70,7 @@ const coloured = (diff: string, theme: Theme = "dark", columns = 60) =>
   });
 const TS = "--- a/src/x.ts\n+++ b/src/x.ts\n";
 
-Deno.test("diffLines colours code by its syntax and keeps the emphasis of changed words", () => {
+Deno.test("diffLines colors code by its syntax and keeps the emphasis of changed words", () => {
   const diff = `${TS}@@ -1,2 +1,2 @@\n const a = 1;\n-const b = "x";\n+const b = "y";\n`;
   assertEquals(coloured(diff), [
     "\x1b[2m1   \x1b[22m\x1b[35mconst\x1b[39m a = \x1b[33m1\x1b[39m;",
@@ -91,7 +91,7 @@ Deno.test("diffLines takes the old text for removed lines and the new text for a
   assert(lines[3]?.includes("\x1b[35mlet\x1b[39m"), lines[3]);
 });
 
-Deno.test("diffLines leaves code without colours where the language or colours are missing", async () => {
+Deno.test("diffLines leaves code without colors where the language or colors are missing", async () => {
   const hunk = "@@ -0,0 +1 @@\n+const a = 1;\n";
   assertEquals(coloured(`--- a/x.unknown\n+++ b/x.unknown\n${hunk}`), ["\x1b[32m1 + const a = 1;\x1b[39m"]);
   assertEquals(coloured(`--- /dev/null\n+++ b/x.ts\n${hunk}`)[0]?.includes("\x1b[35mconst"), true);

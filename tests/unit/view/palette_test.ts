@@ -1,11 +1,11 @@
-import { palette, ThemedPalette, wantsColour } from "../../../src/view/mod.ts";
+import { palette, ThemedPalette, wantsColor } from "../../../src/view/mod.ts";
 import { safeLine } from "../../../src/frontend/repl/screen/line.ts";
 import { assertEquals } from "../../support/assert.ts";
 
 const THEMES = ["dark", "light", "high-contrast", "none"] as const;
 
-Deno.test("a non-empty NO_COLOR wins, then the variables that force colours, then the terminal", () => {
-  const cases: [Parameters<typeof wantsColour>[0], boolean, boolean][] = [
+Deno.test("a non-empty NO_COLOR wins, then the variables that force colors, then the terminal", () => {
+  const cases: [Parameters<typeof wantsColor>[0], boolean, boolean][] = [
     [{}, true, true],
     [{}, false, false],
     [{ TERM: "dumb" }, true, false],
@@ -24,11 +24,11 @@ Deno.test("a non-empty NO_COLOR wins, then the variables that force colours, the
     [{ FORCE_COLOR: "0", CLICOLOR_FORCE: "1" }, true, false],
   ];
   for (const [env, terminal, wanted] of cases) {
-    assertEquals(wantsColour(env, terminal), wanted, JSON.stringify([env, terminal]));
+    assertEquals(wantsColor(env, terminal), wanted, JSON.stringify([env, terminal]));
   }
 });
 
-Deno.test("a palette leaves an empty text empty, and without colours every text as it is", () => {
+Deno.test("a palette leaves an empty text empty, and without colors every text as it is", () => {
   for (const theme of THEMES) {
     const { palette } = new ThemedPalette(true, theme);
     for (const [meaning, style] of Object.entries(palette)) assertEquals(style(""), "", meaning);
@@ -52,7 +52,7 @@ Deno.test("every style of every theme ends what it began", () => {
   }
 });
 
-Deno.test("ThemedPalette colours in the theme that it has now", () => {
+Deno.test("ThemedPalette colors in the theme that it has now", () => {
   const themed = new ThemedPalette(true);
   const { dim } = themed.palette;
   assertEquals(dim("x"), "\x1b[2mx\x1b[22m");

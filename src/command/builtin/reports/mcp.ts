@@ -336,8 +336,8 @@ function listText(
 }
 
 /** The raw name of a tool, and its short name. */
-function toolText(name: string, { aliases }: McpServer["spec"]): string {
-  const alias = aliases.get(name);
+function toolText(name: string, { shortNames }: McpServer["spec"]): string {
+  const alias = shortNames.get(name);
   return alias === undefined ? name : `${name} (${alias})`;
 }
 

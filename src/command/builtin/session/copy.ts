@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts } from "../../../i18n/mod.ts";
-import { copyText } from "../../clipboard.ts";
+import { copyText } from "../../../util/clipboard.ts";
 import type { CommandBody } from "../../command.ts";
 
 export const command: CommandBody = {

@@ -31,7 +31,7 @@ function lineAt(text: string, at: number): { readonly start: number; readonly li
 
 let words: Intl.Segmenter | undefined;
 
-/** A word, for moves and deletions: letters and digits with what joins them, CJK by dictionary. */
+/** A word, for moves and deletions: letters, digits and underscores; CJK by dictionary. */
 interface Word {
   readonly start: number;
   readonly end: number;
@@ -46,13 +46,12 @@ function wordsOf(line: string): Word[] {
     }));
   }
   words ??= new Intl.Segmenter(undefined, { granularity: "word" });
-  // What stands for a paste, and an emoji, is a word of its own.
+  // The mark of a paste and an emoji are words, too.
   return [...words.segment(line)].filter(({ isWordLike, segment }) =>
     isWordLike || /\p{Extended_Pictographic}|\p{Surrogate}/u.test(segment)
   ).map(({ index, segment }) => ({ start: index, end: index + segment.length }));
 }
 
-/** Start of the word before this offset. */
 function previousWord(text: string, at: number): number {
   for (let from = at; from > 0;) {
     const { start, line } = lineAt(text, from);
@@ -64,7 +63,6 @@ function previousWord(text: string, at: number): number {
   return 0;
 }
 
-/** End of the word behind this offset. */
 function nextWord(text: string, at: number): number {
   for (let from = at; from < text.length;) {
     const { start, line } = lineAt(text, from);
@@ -75,18 +73,17 @@ function nextWord(text: string, at: number): number {
   return text.length;
 }
 
-/** One replacement in a text, and where the caret stood around it. */
+/** One replacement in a text, and the caret before and after it. */
 interface Edit {
   readonly at: number;
   readonly removed: string;
   readonly inserted: string;
   readonly before: number;
   readonly after: number;
-  /** Further characters typed behind it belong to it. */
   readonly grows: boolean;
 }
 
-type Place =
+type Motion =
   | "left"
   | "right"
   | "wordLeft"
@@ -99,15 +96,15 @@ type Place =
 const MAX_UNDO = 1000;
 
 /**
- * A text with a caret. Offsets count UTF-16 units; the caret never stands inside of what is seen as one
- * character. Every change can be undone.
+ * A text with a caret. Offsets count UTF-16 units; the caret is never inside of a grapheme cluster. Every
+ * change can be undone.
  */
 export class TextBuffer {
   #text = "";
   #caret = 0;
   #done: Edit[] = [];
   #undone: Edit[] = [];
-  /** What was cut out last; cuts in a row are one. */
+  /** The text that was cut last; consecutive cuts are one. */
   #killed = "";
   #killing = false;
 
@@ -115,7 +112,6 @@ export class TextBuffer {
     return this.#text;
   }
 
-  /** What was cut out last. */
   get killed(): string {
     return this.#killed;
   }
@@ -124,7 +120,7 @@ export class TextBuffer {
     return this.#caret;
   }
 
-  /** Puts the caret to the nearest place before this offset that is not inside of a character. */
+  /** Moves the caret to this offset, or before the character that it is inside of. */
   set caret(offset: number) {
     const at = Math.max(0, Math.min(offset, this.#text.length));
     const start = previousCharacter(this.#text, at);
@@ -137,7 +133,6 @@ export class TextBuffer {
     this.replace(this.#caret, this.#caret, text, /^\S$/u.test(text));
   }
 
-  /** Puts a text in place of a part; the caret stands behind it afterwards. */
   replace(from: number, to: number, text: string, grows = false): void {
     const removed = this.#text.slice(from, to);
     this.#killing = false;
@@ -156,24 +151,23 @@ export class TextBuffer {
     if (this.#caret !== after) this.#caret = nextCharacter(this.#text, this.#caret);
   }
 
-  move(place: Place): void {
-    this.#caret = this.#offset(place);
+  move(motion: Motion): void {
+    this.#caret = this.#offset(motion);
     this.#killing = false;
     this.#stopGrowing();
   }
 
-  /** Takes away what lies between the caret and a place. */
-  erase(place: Place): void {
-    const [from, to] = this.#range(place);
+  erase(motion: Motion): void {
+    const [from, to] = this.#range(motion);
     this.replace(from, to, "");
   }
 
-  /** Takes away what lies between the caret and a place, to be put in again with `yank`. */
-  kill(place: Place): void {
-    let [from, to] = this.#range(place);
+  /** Cuts the text between the caret and a position; `yank` inserts it again. */
+  kill(motion: Motion): void {
+    let [from, to] = this.#range(motion);
     // At the end of a line its end is taken, at its start the end of the one before.
-    if (from === to && place === "lineEnd") to = nextCharacter(this.#text, to);
-    if (from === to && place === "lineStart") from = previousCharacter(this.#text, from);
+    if (from === to && motion === "lineEnd") to = nextCharacter(this.#text, to);
+    if (from === to && motion === "lineStart") from = previousCharacter(this.#text, from);
     const text = this.#text.slice(from, to);
     if (text === "") return;
     const earlier = this.#killing ? this.#killed : "";
@@ -205,7 +199,7 @@ export class TextBuffer {
     this.#killing = false;
   }
 
-  /** Empties it and forgets what could be undone; what was cut out stays. */
+  /** Empties the buffer and its undo history; the cut text stays. */
   reset(): void {
     this.#text = "";
     this.#caret = 0;
@@ -223,14 +217,14 @@ export class TextBuffer {
     if (last?.grows) this.#done[this.#done.length - 1] = { ...last, grows: false };
   }
 
-  #range(place: Place): [number, number] {
-    const other = this.#offset(place);
+  #range(motion: Motion): [number, number] {
+    const other = this.#offset(motion);
     return [Math.min(this.#caret, other), Math.max(this.#caret, other)];
   }
 
-  #offset(place: Place): number {
+  #offset(motion: Motion): number {
     const [text, at] = [this.#text, this.#caret];
-    switch (place) {
+    switch (motion) {
       case "left":
         return previousCharacter(text, at);
       case "right":

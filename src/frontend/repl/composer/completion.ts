@@ -1,31 +1,30 @@
 interface Ranked {
   readonly label: string;
-  /** Other words that find it, behind those that their labels find. */
+  /** Other words to search in; matches come after those of labels. */
   readonly also?: string;
   readonly last?: boolean;
 }
 
-/** An item that a query finds; a lower score is better. */
 export interface Scored<T> {
   readonly item: T;
   readonly score: number;
 }
 
-/** Best first; equals stay in their order. */
+/** Sorts in place, best first; stable. */
 export function byScore<T>(found: Scored<T>[]): Scored<T>[] {
   return found.sort((a, b) => a.score - b.score);
 }
 
 /**
- * The items that have the characters of the query in this order, each with its score: the same, a beginning,
- * the beginning of a word, a part, and scattered characters. Among equals shorter ones come first. Case does
- * not matter.
+ * Returns the items that contain the characters of the query in order, with scores (less is better): the
+ * same, a prefix, the start of a word, a part, scattered characters; shorter ones first. Case does not
+ * matter.
  */
 export function scored<T extends Ranked>(items: readonly T[], query: string): Scored<T>[] {
   const wanted = query.toLowerCase();
   const found: Scored<T>[] = [];
   for (const item of items) {
-    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? foundBeside(item, wanted);
+    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? alsoScore(item, wanted);
     if (score !== undefined) found.push({ item, score: item.last ? score + LAST : score });
   }
   return found;
@@ -33,14 +32,13 @@ export function scored<T extends Ranked>(items: readonly T[], query: string): Sc
 
 /** Scores of one kind of match differ by less. */
 export const KIND = 1000;
-/** Scores from here on stand for what comes last. */
+/** Scores of items that come last. */
 export const LAST = 10 * KIND;
 
-function foundBeside({ also }: Ranked, wanted: string): number | undefined {
+function alsoScore({ also }: Ranked, wanted: string): number | undefined {
   return also?.toLowerCase().includes(wanted) ? LAST - 1 : undefined;
 }
 
-/** Less is better; undefined where a character is missing. */
 function scoreOf(label: string, wanted: string): number | undefined {
   const text = label.toLowerCase();
   const longer = Math.min(text.length - wanted.length, KIND - 1);
@@ -73,32 +71,30 @@ const isUpperCode = (code: number) => code >= 65 && code <= 90;
 const isLowerCode = (code: number) => code >= 97 && code <= 122;
 const isWordCode = (code: number) => isUpperCode(code) || isLowerCode(code) || (code >= 48 && code <= 57);
 
-/** Something that can be put into the draft. */
 export interface CompletionItem {
-  /** What is shown, and what the query is compared with. */
+  /** Shown, and compared with the query. */
   readonly label: string;
-  /** Other words that the query finds it by. */
   readonly also?: string;
   readonly detail?: string;
-  /** Text that takes the place of what is completed. */
+  /** Replaces the completed part. */
   readonly insert: string;
-  /** More can follow: the menu goes on with what there is behind it. */
+  /** More can follow: the menu continues with the next list. */
   readonly more?: boolean;
-  /** Nothing can follow: Enter puts it in and sends the draft. */
+  /** Nothing can follow: Enter inserts it and sends the draft. */
   readonly sends?: boolean;
-  /** Stands behind all others, however well it fits. */
+  /** Comes after all others, however well it matches. */
   readonly last?: boolean;
 }
 
-/** What a source completes in a draft. */
-interface CompletionMatch {
-  /** Where the completed part begins; it ends at the caret. */
+/** The part of a draft that a source completes. */
+export interface CompletionMatch {
+  /** Start of the completed part; it ends at the caret. */
   readonly from: number;
-  /** What of it is compared with the items. */
+  /** The part of it that is compared with the items. */
   readonly query: string;
-  /** The list to choose from; items are asked for once while it stays the same. */
+  /** Name of the list to choose from; it is loaded again when the name changes. */
   readonly list: string;
-  /** The list gets longer with what is typed: until the next one is there, the one before stays. */
+  /** The list depends on the typed text: the last one stays until the next is loaded. */
   readonly grows?: true;
   /** The best item is chosen without the arrow keys: Enter takes it. */
   readonly preselect: boolean;
@@ -113,17 +109,15 @@ export interface CompletionList {
 }
 
 /**
- * Something that completes drafts: commands, their arguments, files. Sources that match at the same place
- * make one menu.
+ * Completes drafts: commands, arguments, files. Sources that match at the same offset share a menu.
  */
 export interface CompletionSource {
-  /** What it completes at the end of a text; asked after each key, so it looks at the text only. */
+  /** Matches the end of a text; called after each key, so it looks at the text only. */
   match(before: string): CompletionMatch | undefined;
   /** All items of a list, best first. A rejection means none. */
   items(list: string): Promise<CompletionList>;
 }
 
-/** Items shown at once never are more. */
 const MAX_ITEMS = 200;
 
 /** The best items, each text to put in once. */
@@ -142,7 +136,7 @@ interface Offer {
   readonly cut: boolean;
 }
 
-/** What can be completed at the caret, as the draft changes. */
+/** The completion menu at the caret. */
 export class Completion {
   readonly #sources: readonly CompletionSource[];
   readonly #changed: () => void;
@@ -150,7 +144,7 @@ export class Completion {
   #before = "";
   #offer: Offer | undefined;
   #selected = -1;
-  /** Where a menu was left with Esc; it stays away until something else is completed. */
+  /** Start of the part whose menu was closed with Esc; it stays closed for that part. */
   #leftAt: number | undefined;
 
   /** `changed` is called when items have come. */
@@ -163,7 +157,6 @@ export class Completion {
     return this.#offer?.items ?? [];
   }
 
-  /** There are items that the source has left out. */
   get cut(): boolean {
     return this.#offer?.cut ?? false;
   }
@@ -177,13 +170,13 @@ export class Completion {
     return this.#selected;
   }
 
-  /** The item that a key takes, with the part of the draft that it replaces; undefined when there is none. */
+  /** The selected item, and the start of the part of the draft that it replaces. */
   chosen(): { readonly item: CompletionItem; readonly from: number } | undefined {
     const item = this.items[this.#selected];
     return item && this.#offer ? { item, from: this.#offer.match.from } : undefined;
   }
 
-  /** A slash takes the chosen directory: its name was begun, and no other one is just that. */
+  /** Typing `/` accepts the selected directory: a prefix of its name was typed, and none has that name. */
   get descends(): boolean {
     const { query = "" } = this.#offer?.match ?? {};
     const chosen = this.items[this.#selected]?.label ?? "";
@@ -191,7 +184,7 @@ export class Completion {
     return query !== "" && isName && !this.items.some(({ label }) => label === `${query}/`);
   }
 
-  /** Chooses the next item, or the one before; behind the last comes the first. */
+  /** Selects the next or previous item, around the ends. */
   step(by: 1 | -1): void {
     const { length } = this.items;
     if (length === 0) return;
@@ -205,7 +198,7 @@ export class Completion {
     this.#close();
   }
 
-  /** Opens a menu again that was left. */
+  /** Opens a closed menu again. */
   reopen(): void {
     this.#leftAt = undefined;
     this.update(this.#before);
@@ -248,7 +241,7 @@ export class Completion {
     this.#lists.clear();
   }
 
-  /** The list of the longest beginning of a key. */
+  /** The loaded list with the longest prefix of a key. */
   #earlier(key: string): CompletionList | undefined {
     let best: [key: string, list: CompletionList] | undefined;
     for (const [each, list] of this.#lists) {
@@ -259,7 +252,6 @@ export class Completion {
     return best?.[1];
   }
 
-  /** The items of a source as far as they are there. */
   #list(source: CompletionSource, { list, grows }: CompletionMatch): CompletionList | undefined {
     const key = `${this.#sources.indexOf(source)} ${list}`;
     const known = this.#lists.get(key);

@@ -8,23 +8,23 @@ import { oneLine } from "../../../util/terminal_text.ts";
 type Servers = NonNullable<Assembly["servers"]>;
 type Entry = ReturnType<Servers["resources"]>[number];
 
-/** Resources of one server that stand beside the files; a server with more is an entry of its own. */
-const MOST_BESIDE_FILES = 10;
+/** Resources of one server listed next to files; a server with more is one entry. */
+const MAX_NEXT_TO_FILES = 10;
 const COMPLETION_MS = 3_000;
 
-/** The resources for what is written behind `@`; with `server:` those of one server alone. */
+/** The resources for the text behind `@`; with `server:` those of that server. */
 export async function resourceItems(written: string, servers: Servers): Promise<CompletionItem[]> {
   const named = serverAndUri(written);
-  if (!named) return besideFiles(servers.resources());
+  if (!named) return nextToFiles(servers.resources());
   const entries = servers.resources().filter(({ server }) => server === named.server);
   const values = await valuesFor(named.uri, entries, servers);
   return values.length > 0 ? values : entries.map(itemOf);
 }
 
-function besideFiles(entries: readonly Entry[]): CompletionItem[] {
-  return [...Map.groupBy(entries, ({ server }) => server)].flatMap(([server, own]) => {
-    if (own.length <= MOST_BESIDE_FILES) return own.map(itemOf);
-    return [{ label: `${server}:`, insert: `@${server}:`, more: true, detail: `${own.length}` }];
+function nextToFiles(entries: readonly Entry[]): CompletionItem[] {
+  return [...Map.groupBy(entries, ({ server }) => server)].flatMap(([server, group]) => {
+    if (group.length <= MAX_NEXT_TO_FILES) return group.map(itemOf);
+    return [{ label: `${server}:`, insert: `@${server}:`, more: true, detail: `${group.length}` }];
   });
 }
 
@@ -41,7 +41,6 @@ function itemOf({ server, resource: { uri, name, description }, template }: Entr
   };
 }
 
-/** Values of the part of a template that is being written. */
 async function valuesFor(
   uri: string,
   entries: readonly Entry[],
@@ -65,7 +64,7 @@ async function valuesFor(
   return found.flat();
 }
 
-/** A value inside an address: only what would break the address apart is written otherwise. */
+/** Encodes only characters that would end the value within its address. */
 function encoded(value: string): string {
   return value.replace(/[\s"%?#]/g, encodeURIComponent);
 }
@@ -78,17 +77,16 @@ function openBrace(template: string): number {
 
 interface OpenPart {
   readonly name: string;
-  /** What of its value is written. */
+  /** The typed part of its value. */
   readonly value: string;
   /** The address up to the value. */
   readonly before: string;
-  /** What follows up to the next part. */
+  /** The literal up to the next part. */
   readonly after: string;
-  /** No part follows. */
   readonly last: boolean;
 }
 
-/** The part of a template that an address, which is being written, has come to. */
+/** The part of a URI template at the end of a partial URI. */
 function openPart(template: string, uri: string): OpenPart | undefined {
   const pieces = template.split(/\{[+#./;?&]?([^}]*)\}/);
   let rest = uri;
@@ -109,13 +107,12 @@ function openPart(template: string, uri: string): OpenPart | undefined {
   return undefined;
 }
 
-/** Files of a tree beyond these are not found. */
 const MAX_FILES = 250_000;
 const MAX_LISTING_MS = 30_000;
-/** A key waits no longer for the listing. */
+/** Longest time that the listing blocks a key. */
 const SLICE_MS = 8;
 
-/** Lists the files and directories of a tree, without what ignore files name; `cut`: not all of them. */
+/** Lists the files and directories of a tree, without ignored ones; `cut`: not all of them. */
 export async function listTree(
   cwd: string,
   hidden: (path: string) => boolean,
@@ -155,7 +152,6 @@ export async function listTree(
 
 const MAX_SESSIONS = 50;
 
-/** Where agents and sessions are looked up. */
 export type MentionDeps = Pick<Assembly, "paths" | "loaded" | "session">;
 
 /** The agents of a run, and the earlier sessions of its directory. */
@@ -184,7 +180,6 @@ export class PathIndex {
   readonly #paths: string[] = [];
   readonly #lower: string[] = [];
   readonly #letters: number[] = [];
-  /** Offsets of the names. */
   readonly #names: number[] = [];
   #earlier: { readonly query: string; readonly found: readonly number[] } | undefined;
 
@@ -203,7 +198,6 @@ export class PathIndex {
     this.#earlier = undefined;
   }
 
-  /** At most so many paths, best first. */
   search(query: string, most: number): Scored<string>[] {
     const wanted = query.toLowerCase();
     if (wanted === "") return [];
@@ -232,7 +226,6 @@ export class PathIndex {
   }
 }
 
-/** The letters and digits of a text as bits. */
 function lettersOf(text: string): number {
   let letters = 0;
   for (let at = 0; at < text.length; at++) {
@@ -244,7 +237,7 @@ function lettersOf(text: string): number {
   return letters;
 }
 
-/** As `scoreOf`; {@linkcode LAST} where the characters are there, but scattered too much to be meant. */
+/** As `scoreOf`; {@linkcode LAST} where the characters are scattered too much. */
 function pathScore(path: string, lower: string, name: number, wanted: string): number | undefined {
   const longer = Math.min(lower.length - wanted.length, KIND - 1);
   if (longer < 0) return undefined;
@@ -263,7 +256,7 @@ function pathScore(path: string, lower: string, name: number, wanted: string): n
   return (nameGaps === undefined ? 5 : 4) * KIND + Math.min(gaps * 20 + longer, KIND - 1);
 }
 
-/** How often characters were skipped in the middle of a word; undefined where a character is missing. */
+/** Number of gaps in the middle of words; undefined where a character is missing. */
 function gapsOf(path: string, lower: string, wanted: string, start: number): number | undefined {
   let gaps = 0;
   let from = start;

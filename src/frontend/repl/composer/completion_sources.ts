@@ -1,7 +1,7 @@
 import type { Assembly } from "../../../assembly/mod.ts";
 import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
 import type { MentionDeps, PathIndex } from "./completion_lists.ts";
-import { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
+import type { CompletionItem, CompletionList, CompletionMatch, CompletionSource } from "./completion.ts";
 import { openReference, referenceTo, serverAndUri } from "../../../path/reference_text.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 
@@ -16,7 +16,7 @@ export function commandSource(commands: () => Promise<readonly SlashCommand[]>):
       const items = (await commands()).flatMap((command) => {
         const { name, aliases = [], argumentHint, brief } = command;
         const detail = oneLine(argumentHint === undefined ? brief : `${argumentHint}  ${brief}`);
-        // An argument can follow: the menu goes on with what it can be.
+        // An argument can follow: the menu continues with its values.
         const more = argumentHint === undefined ? { sends: true } : { more: true };
         return [name, ...aliases].map((each, index) => ({
           label: each,
@@ -31,7 +31,7 @@ export function commandSource(commands: () => Promise<readonly SlashCommand[]>):
   };
 }
 
-/** Values for the arguments of a command that offers some. */
+/** Values for the arguments of a command. */
 export function argumentSource(host: CommandHost): CompletionSource {
   return {
     match(before) {
@@ -64,51 +64,58 @@ export function argumentSource(host: CommandHost): CompletionSource {
 
 interface FileSourceOptions {
   readonly cwd: string;
-  /** The user's home directory, for `~/`. */
   readonly home: string | undefined;
 }
 
-/** More entries of a directory are not offered, and not even looked at. */
 const MAX_ENTRIES = 2000;
 
 const MAX_SEEN = 20_000;
 
-/** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
-export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
+/** A source for references (`@path`); `match` overrides fields of the match of the whole path. */
+function referenceSource(
+  match: (path: string) => Partial<CompletionMatch> | undefined,
+  items: CompletionSource["items"],
+): CompletionSource {
   return {
     match(before) {
-      const reference = openReference(before);
-      if (!reference) return undefined;
-      const cut = reference.path.lastIndexOf("/") + 1;
-      const [directory, query] = [reference.path.slice(0, cut), reference.path.slice(cut)];
-      // Hidden files are another list.
-      const list = `${query.startsWith(".") ? "." : " "}${directory}`;
-      return { from: reference.at, query, list, preselect: true };
+      const { at, path } = openReference(before) ?? {};
+      const found = path === undefined ? undefined : match(path);
+      return found && { from: at ?? 0, query: path ?? "", list: "", preselect: true, ...found };
     },
-    async items(list) {
-      const directory = list.slice(1);
-      const expanded = home !== undefined && directory.startsWith("~/")
-        ? `${home}${directory.slice(1)}`
-        : directory;
-      const path = expanded.startsWith("/") ? expanded : `${cwd}/${expanded}`;
-      return await readEntries(path, expanded, list.startsWith("."));
-    },
+    items,
   };
+}
+
+/** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
+export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
+  const match = (path: string) => {
+    const cut = path.lastIndexOf("/") + 1;
+    const [directory, query] = [path.slice(0, cut), path.slice(cut)];
+    // Hidden files are another list.
+    return { query, list: `${query.startsWith(".") ? "." : " "}${directory}` };
+  };
+  return referenceSource(match, async (list) => {
+    const directory = list.slice(1);
+    const expanded = home !== undefined && directory.startsWith("~/")
+      ? `${home}${directory.slice(1)}`
+      : directory;
+    const path = expanded.startsWith("/") ? expanded : `${cwd}/${expanded}`;
+    return await readEntries(path, expanded, list.startsWith("."));
+  });
 }
 
 const FRESH_MS = 3_000;
 
 interface TreeSourceOptions {
   readonly cwd: string;
-  /** Paths that may not be seen. */
   readonly hidden: () => Promise<(path: string) => boolean>;
-  /** Age of a listing in milliseconds from which on the next `@` makes another one; default: 3,000. */
+  /** Maximum age of a listing in milliseconds when the next `@` is typed; default: 3,000. */
   readonly freshMs?: number;
 }
 
 /**
- * Files and directories of the whole tree for `@`, without what ignore files name. The tree is listed between
- * keys from the first `@` on; until that has ended, directories are completed one at a time.
+ * Files and directories of the whole tree for `@`, without ignored ones. The tree is listed between keys from
+ * the first `@` on; until that has ended, directories are completed one at a time.
  */
 export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOptions): CompletionSource {
   let tree: { readonly paths: PathIndex; readonly cut: boolean; readonly since: number } | undefined;
@@ -118,63 +125,44 @@ export function treeSource({ cwd, hidden, freshMs = FRESH_MS }: TreeSourceOption
     const { paths, cut } = await listTree(cwd, await hidden());
     tree = { paths, cut, since: performance.now() };
   };
-  return {
-    match(before) {
-      const reference = openReference(before);
-      if (!reference || /^[./~]|(?:^|\/)\.\.(?:\/|$)/.test(reference.path)) return undefined;
-      return { from: reference.at, query: reference.path, list: "", preselect: true };
-    },
-    async items() {
-      if (!tree || performance.now() - tree.since >= freshMs) {
-        listing ??= list().finally(() => listing = undefined);
-        if (!tree) await listing;
-        else listing.catch(() => {});
-      }
-      return {
-        items: [],
-        search: (query, most) =>
-          tree?.paths.search(query, most).flatMap(({ item, score }) =>
-            itemOfPath(item).map((found) => ({ item: found, score }))
-          ) ?? [],
-        cut: tree?.cut === true,
-      };
-    },
-  };
+  const match = (path: string) => /^[./~]|(?:^|\/)\.\.(?:\/|$)/.test(path) ? undefined : {};
+  return referenceSource(match, async () => {
+    if (!tree || performance.now() - tree.since >= freshMs) {
+      listing ??= list().finally(() => listing = undefined);
+      if (!tree) await listing;
+      else listing.catch(() => {});
+    }
+    return {
+      items: [],
+      search: (query, most) =>
+        tree?.paths.search(query, most).flatMap(({ item, score }) =>
+          itemOfPath(item).map((found) => ({ item: found, score }))
+        ) ?? [],
+      cut: tree?.cut === true,
+    };
+  });
 }
 
 /** Agents and earlier sessions of the directory for `@`, next to files. */
-export function mentionSource(
-  run: () => Promise<MentionDeps>,
-): CompletionSource {
-  return {
-    match(before) {
-      const reference = openReference(before);
-      if (!reference || reference.path.includes("/")) return undefined;
-      return { from: reference.at, query: reference.path, list: "", preselect: true };
-    },
-    async items() {
-      return { items: await (await import("./completion_lists.ts")).mentionItems(await run()) };
-    },
-  };
+export function mentionSource(run: () => Promise<MentionDeps>): CompletionSource {
+  return referenceSource(
+    (path) => path.includes("/") ? undefined : {},
+    async () => ({ items: await (await import("./completion_lists.ts")).mentionItems(await run()) }),
+  );
 }
 
-/** Resources of MCP servers for `@`: beside files, and all of a server behind `@server:`. */
+/** Resources of MCP servers for `@`: next to files, and all of a server behind `@server:`. */
 export function resourceSource(servers: () => Promise<Assembly["servers"]>): CompletionSource {
-  return {
-    match(before) {
-      const reference = openReference(before);
-      if (!reference) return undefined;
-      const { at, path } = reference;
-      if (serverAndUri(path)) return { from: at, query: path, list: path, preselect: true, grows: true };
-      return path.includes("/") ? undefined : { from: at, query: path, list: "", preselect: true };
-    },
-    async items(list) {
-      const pool = await servers();
-      if (!pool) return { items: [] };
-      const { resourceItems } = await import("./completion_lists.ts");
-      return { items: await resourceItems(list, pool) };
-    },
+  const match = (path: string): Partial<CompletionMatch> | undefined => {
+    if (serverAndUri(path)) return { list: path, grows: true };
+    return path.includes("/") ? undefined : {};
   };
+  return referenceSource(match, async (list) => {
+    const pool = await servers();
+    if (!pool) return { items: [] };
+    const { resourceItems } = await import("./completion_lists.ts");
+    return { items: await resourceItems(list, pool) };
+  });
 }
 
 async function readEntries(path: string, directory: string, hidden: boolean): Promise<CompletionList> {
@@ -188,14 +176,13 @@ async function readEntries(path: string, directory: string, hidden: boolean): Pr
   const isIgnored = await ignoredIn(path.replace(/(.)\/+$/, "$1"));
   const items = entries.flatMap((entry) => itemOf(entry, { path, directory, isIgnored }));
   const collator = new Intl.Collator(undefined, { numeric: true });
-  const folder = (item: CompletionItem) => item.more ? 0 : 1;
-  items.sort((a, b) => folder(a) - folder(b) || collator.compare(a.label, b.label));
+  const rank = (item: CompletionItem) => item.more ? 0 : 1;
+  items.sort((a, b) => rank(a) - rank(b) || collator.compare(a.label, b.label));
   return { items, cut };
 }
 
 interface EntryLocation {
   readonly path: string;
-  /** The directory as a reference names it. */
   readonly directory: string;
   readonly isIgnored: (name: string, isDirectory: boolean) => boolean;
 }
@@ -208,7 +195,7 @@ function itemOf(entry: Deno.DirEntry, { path, directory, isIgnored }: EntryLocat
   return itemOfPath(`${directory}${label}`).map((item) => ({ ...item, label, ...last }));
 }
 
-/** A path as an item, that of a directory with a slash at its end; none where no reference can name it. */
+/** An item for a path (a directory ends with a slash); none where no reference can name it. */
 function itemOfPath(path: string): CompletionItem[] {
   const reference = referenceTo(path);
   if (reference === undefined) return [];
@@ -217,7 +204,7 @@ function itemOfPath(path: string): CompletionItem[] {
   return [{ label: path, insert: reference.replace(/"$/, ""), more: true }];
 }
 
-/** What the ignore files say about the entries of a directory. */
+/** Reads the ignore files for the entries of a directory. */
 async function ignoredIn(directory: string): Promise<EntryLocation["isIgnored"]> {
   const { IgnoreScope } = await import("../../../path/ignore_files.ts");
   const scope = IgnoreScope.above(`${directory}/any`, directory);

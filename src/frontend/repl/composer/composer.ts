@@ -1,7 +1,7 @@
 import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
 import type { CommandHost } from "../../../command/mod.ts";
 import { type ImagePart, ReasonixError } from "../../../core/mod.ts";
-import { clipboardImage, type NoImage } from "./clipboard.ts";
+import type { NoImage } from "../../../util/clipboard.ts";
 import {
   argumentSource,
   commandSource,
@@ -22,16 +22,16 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { type Palette, palette } from "../../../view/mod.ts";
 
 const MAX_ROWS = 8;
-/** Labels are given up to this part of the width; what is left is for the details. */
+/** Maximum share of the width for labels; the rest is for details. */
 const LABEL_SHARE = 0.5;
 
-/** The lines of a completion menu, at most `rows`: the items around the chosen one. */
+/** The lines of a completion menu, at most `rows`, around the selected item. */
 function menuLines(completion: Completion, palette: Palette, columns: number, rows: number): string[] {
   const { items, selected } = completion;
-  const room = Math.min(MAX_ROWS, rows);
-  if (items.length === 0 || room < 1) return [];
-  const isLong = items.length > room;
-  const count = isLong && room > 1 ? room - 1 : Math.min(room, items.length);
+  const space = Math.min(MAX_ROWS, rows);
+  if (items.length === 0 || space < 1) return [];
+  const isLong = items.length > space;
+  const count = isLong && space > 1 ? space - 1 : Math.min(space, items.length);
   const first = Math.max(0, Math.min(selected - Math.floor(count / 2), items.length - count));
   const shown = items.slice(first, first + count);
   const labels = shown.map(({ label }) => fitDisplay(terminalSafe(label), Math.max(1, columns - 4)));
@@ -47,12 +47,12 @@ function menuLines(completion: Completion, palette: Palette, columns: number, ro
       : "";
     return isChosen ? `${palette.accent(`› ${label}`)}${rest}` : `  ${label}${rest}`;
   });
-  if (!isLong || room === 1) return lines;
+  if (!isLong || space === 1) return lines;
   const more = `  ${Math.max(1, selected + 1)}/${items.length}${completion.cut ? "+" : ""}`;
   return [...lines, palette.dim(more)];
 }
 
-/** The keys and what they do; `more` stands in place of those for which there is no room. */
+/** The key help; `more` replaces keys for which there is no space. */
 function helpLines(
   { help, more }: { readonly help: readonly KeyHelp[]; readonly more: string },
   palette: Palette,
@@ -73,45 +73,38 @@ function helpLines(
   return shown === help ? lines : [...lines, palette.dim(fitDisplay(`  ${more}`, columns))];
 }
 
-/** What the user sends off. */
 export interface Draft {
-  /** The message: pastes in full, references in place of images. */
+  /** The message: pastes in full, references for image files. */
   readonly text: string;
-  /** Said into the running turn instead of after it. */
+  /** Steers the running turn instead of following it. */
   readonly steer: boolean;
-  /** Images of the clipboard. */
   readonly images?: readonly ImagePart[];
-  /** What it was written as; for its way back into the composer. */
+  /** The draft as it was written, to return it to the composer. */
   readonly pieces?: readonly Piece[];
-  /** Its beginning was pasted: a mark there is part of the text. */
+  /** Its start was pasted, so a `/`, `!` or `#` there is text. */
   readonly pasted?: boolean | undefined;
 }
 
 export interface ComposerOptions {
   readonly onSubmit: (draft: Draft) => void;
-  /** Something has changed that no key has done at once. */
+  /** Called after a change that no key made directly. */
   readonly changed?: () => void;
-  /** Colours; none when absent. */
   readonly palette?: Palette;
   /** Absent: no placeholder and no help. */
   readonly texts?: () => Texts["composer"];
   readonly history?: History;
   readonly sources?: readonly CompletionSource[];
-  /** The user's home directory, where it is known. */
   readonly home?: string | undefined;
-  /** Lets the user change a text elsewhere; rejects when that fails. */
+  /** Lets the user edit a text in an editor; rejects when that fails. */
   readonly edit?: (text: string) => Promise<string>;
-  /** The image of the clipboard, or why there is none. */
   readonly clipboardImage?: () => Promise<ImagePart | NoImage>;
-  /** Tells the user what went wrong. */
   readonly problem?: (error: unknown) => void;
 }
 
 const PROMPT = "> ";
-/** Cells that the text cannot have: the prompt, and one for the caret behind a full row. */
+/** Cells for the prompt, and for the caret behind a full row. */
 const MARGIN = PROMPT.length + 1;
 
-/** The place where the user writes. */
 export class Composer implements View {
   readonly #options: ComposerOptions;
   readonly #palette: Palette;
@@ -120,9 +113,8 @@ export class Composer implements View {
   readonly #completion: Completion;
   #search: HistorySearch | undefined;
   #walk: HistoryWalk | undefined;
-  /** The first of two keys. */
+  /** The first key of a two-key sequence. */
   #prefix: string | undefined;
-  /** The beginning of the draft was pasted. */
   #pasted = false;
 
   constructor(options: ComposerOptions) {
@@ -136,12 +128,11 @@ export class Composer implements View {
     this.#completion = new Completion(options.sources ?? [], () => this.#changed());
   }
 
-  /** The text as it would be sent. */
   get text(): string {
     return messageOf(this.#draft.pieces).text;
   }
 
-  /** Puts a text in place of what is written; an empty one discards that. */
+  /** Replaces the draft; an empty text discards it. */
   set text(text: string) {
     if (text === "") this.discard();
     else this.#replace([text]);
@@ -151,33 +142,33 @@ export class Composer implements View {
     return this.#draft.empty;
   }
 
-  /** A menu or a search is open: Esc and Ctrl-C are for that. */
+  /** A menu or a search is open, which takes Esc and Ctrl-C. */
   get modal(): boolean {
     return this.#search !== undefined || this.#completion.open;
   }
 
-  /** Puts drafts before what is written. */
+  /** Inserts drafts before the current one. */
   putBack(drafts: readonly Pick<Draft, "text" | "pieces">[]): void {
     const all = [...drafts.map(({ text, pieces }) => pieces ?? [text]), this.#draft.pieces];
     const full = all.filter((pieces) => pieces.length > 0);
     this.#replace(full.flatMap((pieces, index) => index === 0 ? pieces : ["\n", ...pieces]));
   }
 
-  /** Empties it; what was written is in the history, and undo brings it back. */
+  /** Discards the draft: it goes to the history, and undo restores it. */
   discard(): void {
     const { pieces } = this.#draft;
-    // A sign that only opened a menu is nothing to keep.
+    // A single character only opened a menu.
     if (this.text.trim().length > 1) this.#history.add(pieces);
     this.#replace([]);
   }
 
-  /** Puts what is written into the history; resolves when that is on the disk. */
+  /** Adds the draft to the history; resolves when it is written to disk. */
   close(): Promise<void> {
     this.discard();
     return this.#history.close();
   }
 
-  /** Takes what was typed; false for keys that mean nothing here. */
+  /** Handles a key or paste; false for keys without a meaning here. */
   input(event: InputEvent): boolean {
     if (this.#search) return this.#searchInput(this.#search, event);
     if (event.kind === "paste") this.#paste(event.text);
@@ -205,14 +196,14 @@ export class Composer implements View {
       ? [palette.accent(PROMPT) + palette.dim(fitDisplay(texts?.placeholder ?? "", columns - PROMPT.length))]
       : shown.rows.map((row, index) => this.#margin(shown, index) + row);
     const { row, column } = shown.caret;
-    const room = rows - lines.length;
+    const space = rows - lines.length;
     const above = texts && this.#draft.buffer.text === "?"
-      ? helpLines({ help: keyHelp(texts), more: texts.moreKeys }, palette, columns, room)
-      : menuLines(this.#completion, palette, columns, room);
+      ? helpLines({ help: keyHelp(texts), more: texts.moreKeys }, palette, columns, space)
+      : menuLines(this.#completion, palette, columns, space);
     return stack([{ lines: above }, { lines, caret: { row, column: column + PROMPT.length } }]);
   }
 
-  /** What stands before a row: the prompt, or a sign that there is more. */
+  /** The margin of a row: the prompt, or an arrow where there are more rows. */
   #margin({ above, below, rows }: DraftWindow, index: number): string {
     const { dim, accent } = this.#palette;
     if (index === 0 && above === 0) return accent(PROMPT);
@@ -227,7 +218,6 @@ export class Composer implements View {
     this.#completion.update("");
   }
 
-  /** Offers what can be put in at the caret. */
   #complete(): void {
     const { text, caret } = this.#draft.buffer;
     if (text === "") this.#pasted = false;
@@ -256,7 +246,7 @@ export class Composer implements View {
     return true;
   }
 
-  /** Puts the chosen item in; false when there is none, or it stands there already. */
+  /** Inserts the selected item; false when there is none, or it is typed already. */
   #take(byEnter = false): boolean {
     const chosen = this.#completion.chosen();
     const { buffer } = this.#draft;
@@ -265,7 +255,7 @@ export class Composer implements View {
     const typed = buffer.text.slice(from, buffer.caret);
     if (typed === insert.trimEnd() && byEnter) return false;
     buffer.replace(from, buffer.caret, insert);
-    // What was only guessed is seen before it is sent.
+    // A fuzzy match is shown before it is sent.
     const isBegun = label.toLowerCase().startsWith(typed.slice(1).toLowerCase());
     if (sends && isBegun && byEnter && buffer.caret === buffer.text.length) this.#submit(false);
     else this.#complete();
@@ -297,7 +287,7 @@ export class Composer implements View {
     this.#history.add(pieces);
     this.#draft.reset();
     this.#completion.update("");
-    // Only texts can be said in between: what has to be read first waits for its turn.
+    // Only plain text can steer; the rest waits for its turn.
     const says = pieces.every((piece) => typeof piece === "string" || piece.kind === "paste");
     const pasted = this.#pasted;
     this.#pasted = false;
@@ -310,12 +300,12 @@ export class Composer implements View {
     });
   }
 
-  /** A row up or down; beyond the first and the last one through the history. */
+  /** Moves a row up or down; beyond the first and last one through the history. */
   #vertical(by: 1 | -1): boolean {
     const { buffer } = this.#draft;
     const { caret, text } = buffer;
-    const goesOn = this.#walk && (caret === 0 || caret === text.length);
-    if (!goesOn && this.#draft.moveRow(by)) {
+    const continues = this.#walk && (caret === 0 || caret === text.length);
+    if (!continues && this.#draft.moveRow(by)) {
       this.#complete();
       return true;
     }
@@ -359,7 +349,7 @@ export class Composer implements View {
     });
   }
 
-  /** Goes on when something that takes a while has come. */
+  /** Takes a value when it has arrived. */
   #later<T>(coming: Promise<T> | undefined, take: (value: T) => void): void {
     coming?.then((value) => {
       take(value);
@@ -376,17 +366,15 @@ type Given = "onSubmit" | "palette" | "texts" | "changed" | "problem";
 
 interface CreateComposerOptions extends Required<Pick<ComposerOptions, Given>> {
   readonly paths: RunPaths;
-  /** What commands find around them; also says which there are. */
   readonly commands: CommandHost;
-  /** Knows the secrets that stay out of the history, what MCP servers offer, and which paths are hidden. */
+  /** Provides secrets to redact, MCP resources, and hidden paths. */
   readonly session: () => Promise<
     Pick<Assembly, "redact" | "servers" | "workspace" | "paths" | "loaded" | "session">
   >;
-  /** Lends the terminal to another program. */
   readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
-/** The composer of a directory, with its history, its files, its commands, and the user's editor. */
+/** Creates the composer of a directory, with its history, completion and the user's editor. */
 export function createComposer(options: CreateComposerOptions): Composer {
   const { paths: { cwd, env, home: reasonixHome }, commands, session, lend, ...rest } = options;
   const home = env("HOME") ?? env("USERPROFILE");
@@ -402,7 +390,7 @@ export function createComposer(options: CreateComposerOptions): Composer {
     history,
     home,
     sources: [
-      // The program's own are there before the session, which knows the others, is opened.
+      // Built-in commands are known before the session, which knows the others, is open.
       commandSource(async () => {
         const { allCommands } = await import("../../../command/mod.ts");
         return await allCommands({ locale: commands.locale });
@@ -424,6 +412,9 @@ export function createComposer(options: CreateComposerOptions): Composer {
       const { editText } = await import("./editor.ts");
       return await editText(text, { env, lend });
     },
-    clipboardImage: () => clipboardImage({ env, cwd }),
+    clipboardImage: async () => {
+      const { clipboardImage } = await import("../../../util/clipboard.ts");
+      return await clipboardImage({ env, untrusted: [cwd] });
+    },
   });
 }

@@ -6,31 +6,27 @@ import { imageType } from "../../../path/reference_text.ts";
 import { characterEnds, characterWidth, fitDisplay, soloWidth } from "../../../util/display_width.ts";
 import { CONTROLS, oneLine, REORDERING } from "../../../util/terminal_text.ts";
 
-/** A part of a draft that is shown as a mark and behaves as one character. */
+/** A part of a draft that is shown as a label and behaves as one character. */
 type Part =
-  /** A long text that was pasted. */
   | { readonly kind: "paste"; readonly content: string }
-  /** An image that is read when the draft is sent. */
   | { readonly kind: "file"; readonly path: string }
-  /** An image of the clipboard. */
   | { readonly kind: "image"; readonly image: ImagePart };
 
-/** The content of a draft: texts, and parts between them. */
 export type Piece = string | Part;
 
-/** Says how a part is shown; parts of a draft are told apart by their number. */
+/** Label of a part; numbers distinguish parts of a draft. */
 type PartLabel = (part: Part, number: number) => string;
 
 /**
- * A lone second half of a surrogate pair stands for a part within the text of the draft: text from a terminal
- * or a file never has one.
+ * A lone low surrogate is the mark of a part within the text of the draft: text from a terminal or a file
+ * never has one.
  */
 const FIRST_MARK = 0xdc00;
 const MARKS = 0x400;
 const MARK = /[\udc00-\udfff]/;
 const LONE = /\p{Surrogate}/gu;
 
-/** The parts that marks in a text stand for. */
+/** The parts of a draft by their marks. */
 export class Parts {
   readonly #label: PartLabel;
   readonly #entries = new Map<string, { readonly part: Part; readonly number: number }>();
@@ -40,7 +36,7 @@ export class Parts {
     this.#label = label;
   }
 
-  /** Returns the mark of a new part; `text` is the draft that it comes into. */
+  /** Returns the mark of a new part; `text` is the draft that contains it. */
   add(part: Part, text: string): string {
     const mark = String.fromCharCode(FIRST_MARK + this.#next);
     this.#next = (this.#next + 1) % MARKS;
@@ -55,19 +51,18 @@ export class Parts {
     return entry && this.#label(entry.part, entry.number);
   }
 
-  /** The pieces of a text with marks. */
   pieces(text: string): Piece[] {
     return split(text).map((piece) => this.#entries.get(piece)?.part ?? piece);
   }
 
-  /** The text with marks for pieces; `before` is the draft that they come into. */
+  /** Joins pieces, with marks for parts; `before` is the draft that contains them. */
   marked(pieces: readonly Piece[], before = ""): string {
     let text = "";
     for (const piece of pieces) text += typeof piece === "string" ? piece : this.add(piece, before + text);
     return text;
   }
 
-  /** The text as it is shown in one line of a list, or to an editor: labels in place of marks. */
+  /** Replaces marks with labels. */
   labelled(text: string): string {
     return split(text).map((piece) => this.labelOf(piece) ?? piece).join("");
   }
@@ -80,8 +75,8 @@ export class Parts {
     }).join("");
   }
 
-  /** The edited text with marks, for all parts of the former text that are still in it as they were. */
-  remarked(edited: string, former: string): string {
+  /** Restores the marks of parts that are unchanged in the edited text. */
+  restoreMarks(edited: string, former: string): string {
     let text = "";
     let rest = edited;
     for (const mark of former.match(LONE) ?? []) {
@@ -94,19 +89,17 @@ export class Parts {
     return text + rest;
   }
 
-  /** Forgets all parts but those that a text has. */
   keepOnly(text: string): void {
     for (const mark of this.#entries.keys()) if (!text.includes(mark)) this.#entries.delete(mark);
   }
 }
 
-/** Cuts a text at its marks; a mark is an element of its own. */
+/** Splits a text at its marks; each mark is one element. */
 function split(text: string): string[] {
   if (!MARK.test(text)) return text === "" ? [] : [text];
   return text.split(/(\p{Surrogate})/u).filter((piece) => piece !== "");
 }
 
-/** The message that is sent for pieces. */
 export function messageOf(pieces: readonly Piece[]): { text: string; images: ImagePart[] } {
   const images: ImagePart[] = [];
   let text = "";
@@ -122,7 +115,6 @@ export function messageOf(pieces: readonly Piece[]): { text: string; images: Ima
   return { text, images };
 }
 
-/** How a part is shown. */
 export function labelOf(part: Part, number: number, texts: Texts["composer"] | undefined): string {
   if (!texts) return `[${part.kind} #${number}]`;
   if (part.kind === "image") return texts.image(texts.clipboard, number);
@@ -133,48 +125,44 @@ export function labelOf(part: Part, number: number, texts: Texts["composer"] | u
   return lines > 1 ? texts.pasted(lines, number) : texts.pastedCharacters(part.content.length, number);
 }
 
-/** Number of lines; the end of the last one begins no other. */
+/** Number of lines; a final newline starts no other. */
 function lineCount(text: string): number {
   let lines = 1;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
   return text.endsWith("\n") && lines > 1 ? lines - 1 : lines;
 }
 
-/** A paste that is longer is shown as a mark. */
 const MAX_PASTE_LINES = 10;
 const MAX_PASTE_CHARACTERS = 1000;
-/** What drops of files bring is shorter. */
 const MAX_PATHS = 8192;
 
 interface PasteEnvironment {
-  /** The user's home directory, where it is known. */
   readonly home?: string | undefined;
 }
 
 /**
- * What a pasted text becomes. Its line ends are unified to LF, since terminals send CR for all of them;
- * everything else stays as it is. Absolute paths of images that exist are these images, a long text is one
- * part.
+ * Converts a pasted text: line ends become LF, since terminals send CR for all of them. Absolute paths of
+ * existing images become these images, a long text becomes one part.
  */
-export function readPaste(pasted: string, surroundings: PasteEnvironment): Piece[] {
+export function readPaste(pasted: string, environment: PasteEnvironment): Piece[] {
   const text = pasted.replace(/\r\n?/g, "\n").toWellFormed();
   if (text === "") return [];
-  const images = text.length <= MAX_PATHS ? imagePaths(text, surroundings) : undefined;
+  const images = text.length <= MAX_PATHS ? imagePaths(text, environment) : undefined;
   if (images) return images.flatMap((path) => [{ kind: "file", path } as const, " "]);
   const isLong = text.length > MAX_PASTE_CHARACTERS || lineCount(text) > MAX_PASTE_LINES;
   return [isLong ? { kind: "paste", content: text } : text];
 }
 
-/** The paths, when the text is nothing else than absolute paths of images; else undefined. */
-function imagePaths(text: string, surroundings: PasteEnvironment): string[] | undefined {
+/** The paths, when the text is only absolute paths of images; else undefined. */
+function imagePaths(text: string, environment: PasteEnvironment): string[] | undefined {
   if (!/\.\w{3,4}['"]?\s*$/.test(text)) return undefined;
-  const whole = imagePath(text.trim(), surroundings);
+  const whole = imagePath(text.trim(), environment);
   if (whole !== undefined) return [whole];
-  const paths = pathWords(text).map((word) => imagePath(word, surroundings));
+  const paths = pathWords(text).map((word) => imagePath(word, environment));
   return paths.length > 0 && paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
-/** Words as terminals write the names of files that are dropped on them: quoted, or with backslashes. */
+/** Words as terminals write the names of dropped files: quoted, or with backslashes. */
 function pathWords(text: string): string[] {
   return text.match(/(?:'[^'\n]*'|"[^"\n]*"|\\.|[^\s'"\\])+/g) ?? [];
 }
@@ -189,7 +177,7 @@ function imagePath(written: string, { home }: PasteEnvironment): string | undefi
   return undefined;
 }
 
-/** What a written path can mean: as it stands, as a URL, without its quotes, without its backslashes. */
+/** Readings of a pasted path: literal, as a URL, without quotes, without backslashes. */
 function readings(written: string): string[] {
   if (/^file:\/\//i.test(written)) {
     const path = fileUrlPath(written);
@@ -213,47 +201,41 @@ function fileUrlPath(written: string): string | undefined {
   }
 }
 
-/** Where a path can lie; a drive of Windows is a directory for programs in its Linux. */
+/** Possible locations of a path; WSL mounts Windows drives as directories. */
 function locations(path: string): string[] {
   const [, drive, rest = ""] = /^([A-Za-z]):[\\/](.*)$/.exec(path) ?? [];
   if (drive === undefined || Deno.build.os === "windows") return [path];
   return [`/mnt/${drive.toLowerCase()}/${rest.replaceAll("\\", "/")}`];
 }
 
-/** Something on the screen, and the cells that it takes. */
 interface Glyph {
   readonly shown: string;
   readonly width: number;
 }
 
-/** Tells what stands for a character that is shown as something else, in at most so many cells. */
+/** Returns the glyph of a character that is shown as something else, in at most `most` cells. */
 type Special = (character: string, most: number) => Glyph | undefined;
 
-/** A caret on the screen: the row of the whole text, and the column within it. */
 interface Cell {
   readonly row: number;
   readonly column: number;
 }
 
-/** One row of the screen: a part of a line. */
 interface Row {
-  /** Index of its first character, and where that begins. */
   readonly first: number;
   readonly start: number;
   readonly shown: string;
-  /** Column of each character, and of the end. */
+  /** Column of each character and of the end. */
   readonly columns: readonly number[];
 }
 
-/** A line of the text, broken into rows. */
 interface LaidLine {
   readonly text: string;
-  /** Where each character ends. */
   readonly ends: readonly number[];
   readonly rows: readonly Row[];
 }
 
-interface PlacedLine {
+interface PositionedLine {
   readonly start: number;
   readonly row: number;
   readonly laid: LaidLine;
@@ -262,8 +244,8 @@ interface PlacedLine {
 const INVISIBLE = new RegExp(`[${CONTROLS}${REORDERING}]`, "g");
 
 /**
- * The character as it may be shown: a sign in place of each control character and of what would show text in
- * another order. Line ends and tabs are not for this.
+ * The character as shown: a symbol in place of a control character or a change of direction. Newlines and
+ * tabs are handled elsewhere.
  */
 function shownCharacter(character: string): string {
   if (character >= " " && character < "\x7f") return character;
@@ -276,15 +258,15 @@ function shownCharacter(character: string): string {
 const TAB = 4;
 
 /**
- * Breaks a text into rows of at most `width` cells: behind blanks, beside wide characters, and within a word
- * that is wider than a row. One blank may stand in the cell behind a row, which is kept free for the caret.
- * Lines that did not change since the last call are not broken again.
+ * Breaks a text into rows of at most `width` cells: after blanks, next to wide characters, and within a
+ * word that is wider than a row. One blank may be in the cell behind a row, which is kept free for the
+ * caret. Lines that did not change since the last call are not broken again.
  */
 export class Layout {
   readonly #special: Special;
   #width = 0;
   #cache = new Map<string, LaidLine>();
-  #lines: PlacedLine[] = [];
+  #lines: PositionedLine[] = [];
   #rows = 0;
 
   constructor(special: Special) {
@@ -313,13 +295,12 @@ export class Layout {
     }
   }
 
-  /** Forgets how lines were broken: some characters are shown as something else now. */
+  /** Clears the cache; the glyphs of characters have changed. */
   clear(): void {
     this.#cache.clear();
     this.#lines = [];
   }
 
-  /** The text of some rows. */
   shown(first: number, count: number): string[] {
     return this.#lines
       .filter(({ row, laid }) => row < first + count && row + laid.rows.length > first)
@@ -335,7 +316,7 @@ export class Layout {
     return { row: row + index, column: columns[character - first] ?? 0 };
   }
 
-  /** The offset of the character in a cell; in a row that has no such cell, of its last one. */
+  /** The offset of the character in a cell; of the last one where the row is shorter. */
   offsetAt({ row, column }: Cell): number {
     const line = this.#line((each) => each.row <= row);
     const { rows, ends } = line.laid;
@@ -347,11 +328,11 @@ export class Layout {
     return line.start + (ends[first + at - 1] ?? 0);
   }
 
-  #line(isBefore: (line: PlacedLine) => boolean): PlacedLine {
+  #line(isBefore: (line: PositionedLine) => boolean): PositionedLine {
     return this.#lines.findLast(isBefore) ?? { start: 0, row: 0, laid: { text: "", ends: [], rows: [] } };
   }
 
-  /** Breaks a line; rows that it has in common with what stood there before stay. */
+  /** Breaks a line; unchanged rows of the line before are reused. */
   #lay(text: string, before: LaidLine | undefined): LaidLine {
     const ends = characterEnds(text);
     const rows = before ? sameRows(before, text) : [];
@@ -367,8 +348,8 @@ export class Layout {
 }
 
 /**
- * The rows before the one that has to be broken anew, and that one. Where a row ends depends on the next one
- * at most, so a row stays when both are as they were.
+ * The unchanged rows of a line, and the first changed one. The end of a row depends on the next one at most,
+ * so a row stays when both are unchanged.
  */
 function sameRows(before: LaidLine, text: string): Row[] {
   const most = Math.min(before.text.length, text.length);
@@ -379,7 +360,7 @@ function sameRows(before: LaidLine, text: string): Row[] {
   return before.rows.slice(0, Math.max(0, kept));
 }
 
-/** Index of an offset in a sorted list; of the first one behind it where it is not there. */
+/** Index of the first element that is not less than `wanted`. */
 function indexOf(sorted: readonly number[], wanted: number): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -390,7 +371,6 @@ function indexOf(sorted: readonly number[], wanted: number): number {
   return low;
 }
 
-/** Breaks a line row by row. */
 class RowBreaker {
   readonly #text: string;
   readonly #ends: readonly number[];
@@ -398,7 +378,6 @@ class RowBreaker {
   readonly #special: Special;
   /** Index of the first character of the next row. */
   next = 0;
-  /** There is no next row. */
   done = false;
 
   constructor(text: string, ends: readonly number[], width: number, special: Special) {
@@ -408,14 +387,13 @@ class RowBreaker {
     this.#special = special;
   }
 
-  /** The row that begins with a character. */
   row(first: number): Row {
     const text = this.#text;
     const start = this.#ends[first - 1] ?? 0;
     const columns: number[] = [];
     let column = 0;
     let shown = "";
-    /** From here on the text itself is shown. */
+    /** The text from here on is shown as it is. */
     let from = start;
     let broken: { readonly index: number; readonly shown: string; readonly from: number } | undefined;
     let at = start;
@@ -464,27 +442,26 @@ class RowBreaker {
 
 interface DraftTextOptions {
   readonly label: PartLabel;
-  /** Colours the mark of a part. */
   readonly mark: (text: string) => string;
 }
 
-/** The rows of a draft that are shown, and where its caret is among them. */
+/** The visible rows of a draft, and the caret within them. */
 export interface DraftWindow {
   readonly rows: readonly string[];
   readonly caret: { readonly row: number; readonly column: number };
-  /** Rows that are not shown, above and below. */
+  /** Number of hidden rows above and below. */
   readonly above: number;
   readonly below: number;
 }
 
-/** What is being written: a text with parts in it, laid out for a width. */
+/** A draft: a text with parts, laid out for a width. */
 export class DraftText {
   readonly buffer = new TextBuffer();
   readonly #parts: Parts;
   readonly #layout: Layout;
   #width = 80;
   #first = 0;
-  /** The column to which the caret returns in longer rows; known while it moves up and down. */
+  /** The column to which the caret returns in longer rows while it moves up and down. */
   #wanted: { readonly column: number; readonly at: number } | undefined;
 
   constructor({ label, mark }: DraftTextOptions) {
@@ -505,19 +482,17 @@ export class DraftText {
     return this.#parts.pieces(this.buffer.text);
   }
 
-  /** The text for an editor. */
   get editable(): string {
     return this.#parts.editable(this.buffer.text);
   }
 
-  /** Puts something else in place of all; undo brings the old draft back. */
+  /** Replaces the draft; undo restores the old one. */
   replaceAll(pieces: readonly Piece[]): void {
     this.#put(this.#parts.marked(pieces));
   }
 
-  /** Takes what an editor has made of `editable`. */
   edited(text: string): void {
-    this.#put(this.#parts.remarked(text, this.buffer.text));
+    this.#put(this.#parts.restoreMarks(text, this.buffer.text));
   }
 
   insert(pieces: readonly Piece[]): void {
@@ -525,7 +500,7 @@ export class DraftText {
     this.buffer.replace(caret, caret, this.#parts.marked(pieces, text));
   }
 
-  /** Begins a new draft: nothing of the old one can be undone. */
+  /** Starts a new draft without undo history. */
   reset(): void {
     this.buffer.reset();
     this.#parts.keepOnly(this.buffer.killed);
@@ -543,7 +518,6 @@ export class DraftText {
     return true;
   }
 
-  /** The rows around the caret. */
   window(width: number, most: number): DraftWindow {
     this.#width = width;
     this.#layout.update(this.buffer.text, width);

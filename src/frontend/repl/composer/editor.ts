@@ -2,7 +2,7 @@ import { errorMessage, message, ReasonixError } from "../../../core/mod.ts";
 
 export interface EditorEnvironment {
   readonly env: (name: string) => string | undefined;
-  /** Lends the terminal to another program while `run` goes on. */
+  /** Lends the terminal to another program while `run` runs. */
   readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
 }
 
@@ -14,14 +14,14 @@ export interface EditorEnvironment {
 export async function editText(text: string, { env, lend }: EditorEnvironment): Promise<string> {
   const isWindows = Deno.build.os === "windows";
   const editor = env("VISUAL")?.trim() || env("EDITOR")?.trim() || (isWindows ? "notepad" : "vi");
-  // Only the user can read it: a draft may hold what is nobody else's business.
+  // Only the user can read it: a draft may be private.
   const directory = await Deno.makeTempDir({ prefix: "reasonix-" });
   const path = `${directory}/message.md`;
   try {
     await Deno.writeTextFile(path, text, { mode: 0o600 });
     const command = isWindows
       ? new Deno.Command("cmd", { args: ["/d", "/s", "/c", `${editor} "${path}"`] })
-      // The setting may hold flags, as in "code --wait": the shell takes it apart, as git does.
+      // The setting may have flags, as in "code --wait": the shell splits it, as in git.
       : new Deno.Command("sh", { args: ["-c", `${editor} "$@"`, editor, path] });
     const { code } = await lend(() => command.spawn().status);
     if (code !== 0) {

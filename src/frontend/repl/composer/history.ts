@@ -9,18 +9,18 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import type { Palette } from "../../../view/mod.ts";
 
-/** A longer entry is remembered only until the program ends. */
+/** Longer entries are kept in memory only. */
 const MAX_ENTRY_BYTES = 256 * 1024;
-/** A file that has grown beyond this is cut to its newest half. */
+/** A larger file is cut to its newest half. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024;
 
 const LINE_FEED = new Uint8Array([10]);
 
 /**
- * What was sent from a directory, newest last: one JSON line for each, `{"at": RFC 3339, "pieces": […]}`.
+ * The history of a directory, newest last: one JSON line per entry, `{"at": RFC 3339, "pieces": […]}`.
  *
- * Contract: several processes may append at the same time. Broken lines are passed over. What cannot be read
- * or written is not there: the history is a convenience, and the messages are in the sessions.
+ * Contract: several processes may append at the same time. Broken lines are skipped. Errors of reading and
+ * writing are ignored: the history is a convenience, and the messages are in the sessions.
  */
 class HistoryFile {
   readonly #path: string;
@@ -57,7 +57,7 @@ class HistoryFile {
     } catch { /* no history then */ }
   }
 
-  /** Drops the older half, in place: others have the same file open. */
+  /** Drops the older half in place: other processes have the same file open. */
   #cut(file: Deno.FsFile): void {
     const text = Deno.readTextFileSync(this.#path);
     const from = text.indexOf("\n", Math.floor(text.length / 2)) + 1;
@@ -66,7 +66,7 @@ class HistoryFile {
   }
 }
 
-/** False when the last writer died within a line. */
+/** False when the last writer was killed within a line. */
 function endsWithLine(file: Deno.FsFile): boolean {
   if (file.statSync().size === 0) return true;
   file.seekSync(-1, Deno.SeekMode.End);
@@ -79,7 +79,7 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
-/** An image of the clipboard stays out: it is in the session. */
+/** Replaces images of the clipboard: the session has them. */
 function storable(piece: Piece): Piece {
   return typeof piece !== "string" && piece.kind === "image" ? "[image]" : piece;
 }
@@ -99,16 +99,16 @@ function pieceOf(value: unknown): Piece | undefined {
 }
 
 interface HistoryOptions {
-  /** The file that keeps it; absent: nothing does. */
+  /** Path of the history file; absent: nothing is saved. */
   readonly path?: () => Promise<string>;
-  /** Gives what takes secrets out of a text before it is written; rejects where they are not known. */
+  /** Loads the redactor for saved texts; rejects where the secrets are not known. */
   readonly redactor?: () => Promise<(text: string) => string>;
 }
 
 const MAX_ENTRIES = 2000;
 const WRITE_DELAY_MS = 100;
 
-/** What was sent from a directory, and drafts that were given up. What comes again moves to the end. */
+/** Sent messages and discarded drafts of a directory. Repeated ones move to the end. */
 export class History {
   readonly #options: HistoryOptions;
   readonly #file: () => Promise<HistoryFile | undefined>;
@@ -126,7 +126,7 @@ export class History {
     });
   }
 
-  /** Oldest first; before it is loaded only what was added. */
+  /** Oldest first; before loading, only what was added. */
   get entries(): readonly Entry[] {
     return this.#entries;
   }
@@ -135,17 +135,16 @@ export class History {
     return this.#loaded;
   }
 
-  /** Reads the file, once. */
   load(): Promise<void> {
     return this.#loading ??= this.#file().then((file) => {
-      this.#entries = folded([...(file?.read() ?? []).map(entryOf), ...this.#entries]);
+      this.#entries = lastOccurrences([...(file?.read() ?? []).map(entryOf), ...this.#entries]);
       this.#loaded = true;
     });
   }
 
-  /** Remembers a draft; without its secrets on the disk. */
+  /** Adds a draft; the saved copy is redacted. */
   add(pieces: readonly Piece[]): void {
-    this.#entries = folded([...this.entries, entryOf(pieces)]);
+    this.#entries = lastOccurrences([...this.entries, entryOf(pieces)]);
     this.#writing = this.#writing.then(async () => {
       // What was sent is on its way first.
       await Promise.race([
@@ -155,7 +154,7 @@ export class History {
       const file = await this.#file();
       if (!file) return;
       const known = this.#options.redactor?.() ?? loadPlainRedactor();
-      // A session that is still being opened holds up nobody who leaves; one that is open comes first.
+      // Leaving does not wait for a session that is still being opened.
       const left = this.#closing.promise.then(() => new Promise<void>((resolve) => after(1, resolve)))
         .then(loadPlainRedactor);
       const redact = await Promise.race([known, left]).catch(loadPlainRedactor);
@@ -163,17 +162,15 @@ export class History {
     });
   }
 
-  /** Writes what was added; waits for nothing but the disk. */
+  /** Writes pending entries; waits only for the disk. */
   close(): Promise<void> {
     this.#closing.resolve();
     return this.#writing;
   }
 }
 
-/** A draft of the past. */
 interface Entry {
   readonly pieces: readonly Piece[];
-  /** What was typed of it, for searches. */
   readonly text: string;
   readonly key: string;
 }
@@ -183,8 +180,8 @@ function entryOf(pieces: readonly Piece[]): Entry {
   return { pieces, text, key: pieces.length === 1 ? text : JSON.stringify(pieces) };
 }
 
-/** Each entry once, where it came last. */
-function folded(entries: readonly Entry[]): Entry[] {
+/** Keeps the last occurrence of each entry. */
+function lastOccurrences(entries: readonly Entry[]): Entry[] {
   const byKey = new Map<string, Entry>();
   for (const entry of entries) {
     byKey.delete(entry.key);
@@ -193,7 +190,7 @@ function folded(entries: readonly Entry[]): Entry[] {
   return [...byKey.values()].slice(-MAX_ENTRIES);
 }
 
-/** Knows secrets by their form only. */
+/** Recognizes secrets by their form only. */
 const loadPlainRedactor = lazy(async () => (await import("../../../util/redact.ts")).createRedactor([]));
 
 function redacted(piece: Piece, redact: (text: string) => string): Piece {
@@ -201,14 +198,14 @@ function redacted(piece: Piece, redact: (text: string) => string): Piece {
   return piece.kind === "paste" ? { kind: "paste", content: redact(piece.content) } : piece;
 }
 
-/** A walk through the history, beside the draft that it began with. */
+/** A position in the history, with the draft that it started from. */
 export class HistoryWalk {
   readonly #entries: readonly Entry[];
   readonly #draft: readonly Piece[];
   readonly #prefix: string;
   #at: number;
 
-  /** Only entries that begin with `prefix` are passed. */
+  /** Visits only entries that begin with `prefix`. */
   constructor(entries: readonly Entry[], draft: readonly Piece[], prefix: string) {
     this.#entries = entries;
     this.#draft = draft;
@@ -216,7 +213,6 @@ export class HistoryWalk {
     this.#at = entries.length;
   }
 
-  /** The next older entry; undefined at the end. */
   older(): readonly Piece[] | undefined {
     const before = this.#entries.slice(0, this.#at);
     const at = before.findLastIndex(({ text }) => text.startsWith(this.#prefix));
@@ -225,7 +221,7 @@ export class HistoryWalk {
     return this.#entries[at]?.pieces;
   }
 
-  /** The next newer entry, behind the newest the draft; undefined when that is already there. */
+  /** The next newer entry, then the draft; undefined when the draft is already shown. */
   newer(): readonly Piece[] | undefined {
     if (this.#at === this.#entries.length) return undefined;
     const at = this.#entries.findIndex(({ text }, index) =>
@@ -236,27 +232,25 @@ export class HistoryWalk {
   }
 }
 
-/** A place in an entry. */
 interface HistoryMatch {
   readonly entry: number;
   readonly text: string;
   readonly pieces: readonly Piece[];
-  /** Where the searched text is. */
   readonly at: number;
 }
 
-/** The newest entry before `before` that has the text; case matters only where it is searched for. */
+/** The newest entry before index `before` with the text; capitals in `wanted` make case matter. */
 export function searchHistory(
   entries: readonly Entry[],
   wanted: string,
   before = entries.length,
 ): HistoryMatch | undefined {
-  const fold = wanted === wanted.toLowerCase()
+  const normalize = wanted === wanted.toLowerCase()
     ? (text: string) => text.toLowerCase()
     : (text: string) => text;
   for (let index = before - 1; index >= 0; index--) {
     const entry = entries[index];
-    const at = entry ? fold(entry.text).indexOf(wanted) : -1;
+    const at = entry ? normalize(entry.text).indexOf(wanted) : -1;
     if (entry && at >= 0) return { entry: index, text: entry.text, pieces: entry.pieces, at };
   }
   return undefined;
@@ -267,7 +261,7 @@ interface SearchTexts {
   readonly nothingFound: string;
 }
 
-/** How a search goes on after a key: it stays, ends with an entry or without, or leaves the key to others. */
+/** Outcome of a key: the search stays, is canceled, or takes an entry (`again`: handle the key again). */
 type SearchStep = "stay" | "cancel" | { readonly take: readonly Piece[]; readonly again: boolean };
 
 /** An incremental search in the history (Ctrl-R). */
@@ -293,15 +287,15 @@ export class HistorySearch {
     if (key === "ctrl+u") return this.#look("");
     if (text !== undefined) return this.#look(this.#wanted + text);
     if (!this.#found) return "cancel";
-    // Every other key works on what was found; Enter only takes it, so that it is seen before it is sent.
+    // Every other key acts on the match; Enter only takes it, so that it is seen before it is sent.
     return { take: this.#found.pieces, again: key !== "enter" && key !== "tab" };
   }
 
   frame(columns: number, palette: Palette, texts: SearchTexts): Frame {
     const label = this.#failed ? texts.nothingFound : texts.searching;
     const prompt = `${label}: `;
-    const room = Math.max(1, columns - displayWidth(prompt) - 1);
-    const query = endOf(terminalSafe(this.#wanted), room);
+    const space = Math.max(1, columns - displayWidth(prompt) - 1);
+    const query = endOf(terminalSafe(this.#wanted), space);
     const lines = [
       this.#found ? excerpt(this.#found, this.#failed ? "" : this.#wanted, palette, columns) : "",
       `${this.#failed ? palette.warning(prompt) : palette.dim(prompt)}${query}`,
@@ -336,28 +330,27 @@ export class HistorySearch {
     return "stay";
   }
 
-  /** What was found last stays to be seen when there is nothing more. */
+  /** The last match stays visible when there are no more. */
   #set(found: HistoryMatch | undefined): void {
     this.#failed = found === undefined;
     if (found) this.#found = found;
   }
 }
 
-/** The line of the entry around what was searched for, which stands out. */
+/** The line of the entry around the match, which is highlighted. */
 function excerpt(found: HistoryMatch, wanted: string, palette: Palette, columns: number): string {
   const flat = (text: string) => terminalSafe(text.replaceAll("\n", "↵").replaceAll("\t", " "));
   const before = flat(found.text.slice(0, found.at));
   const match = flat(found.text.slice(found.at, found.at + wanted.length));
   const after = flat(found.text.slice(found.at + wanted.length));
-  const room = Math.max(0, columns - displayWidth(match) - 4);
-  const left = endOf(before, Math.max(Math.floor(room / 2), room - displayWidth(after.slice(0, columns))));
-  const right = fitDisplay(after.slice(0, columns * 2), Math.max(0, room - displayWidth(left)));
+  const space = Math.max(0, columns - displayWidth(match) - 4);
+  const left = endOf(before, Math.max(Math.floor(space / 2), space - displayWidth(after.slice(0, columns))));
+  const right = fitDisplay(after.slice(0, columns * 2), Math.max(0, space - displayWidth(left)));
   const shown = palette.bold(palette.accent(match));
-  // Without colours brackets show what was found.
+  // Without colors brackets show what was found.
   return `  ${left}${shown === match && match !== "" ? `[${match}]` : shown}${right}`;
 }
 
-/** The end of a text that fits. */
 function endOf(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = text.slice(-columns * 4);

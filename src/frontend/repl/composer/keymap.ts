@@ -1,6 +1,5 @@
 import type { TextBuffer } from "./buffer.ts";
 
-/** What keys do in the composer. */
 export type Action =
   | "send"
   | "steer"
@@ -30,7 +29,6 @@ export type Action =
   | "complete"
   | "discard";
 
-/** Actions that concern more than the text. */
 type OtherAction =
   | "send"
   | "steer"
@@ -42,7 +40,7 @@ type OtherAction =
   | "complete"
   | "discard";
 
-/** Keys of each action by their names (`parseKey`), the first ones are those that the help names. */
+/** Keys of each action by name (`parseKey`); the help shows the first ones. */
 const KEYS: Readonly<Record<Action, readonly string[]>> = {
   send: ["enter"],
   steer: ["ctrl+enter"],
@@ -73,7 +71,7 @@ const KEYS: Readonly<Record<Action, readonly string[]>> = {
   discard: ["escape escape"],
 };
 
-/** What the actions do that concern nothing else than the text. */
+/** Actions on the text buffer only. */
 export const EDITS: Readonly<Record<Exclude<Action, OtherAction>, (buffer: TextBuffer) => void>> = {
   newline: (buffer) => buffer.type("\n"),
   left: (buffer) => buffer.move("left"),
@@ -98,17 +96,17 @@ export const EDITS: Readonly<Record<Exclude<Action, OtherAction>, (buffer: TextB
 const ACTIONS = new Map(
   Object.entries(KEYS).flatMap(([action, keys]) => keys.map((key) => [key, action as Action] as const)),
 );
-/** First keys of those that are pressed one after the other. */
+/** First keys of two-key sequences. */
 const PREFIXES = new Set([...ACTIONS.keys()].flatMap((key) => key.includes(" ") ? key.split(" ", 1) : []));
 
-/** The meaning of a key, given what was pressed before it as the first of two. */
+/** The action of a key; `prefix` is the first key of a two-key sequence. */
 export function actionOf(key: string, prefix: string | undefined): Action | "prefix" | undefined {
   const second = prefix === undefined ? undefined : ACTIONS.get(`${prefix} ${key}`);
   if (second) return second;
   return PREFIXES.has(key) ? "prefix" : ACTIONS.get(key);
 }
 
-/** The help: what keys do is said in the texts of the composer; some are keys of the chat around it. */
+/** Keys in the help, in order; some are keys of the chat. */
 const HELP = {
   send: KEYS.send,
   newline: [...KEYS.newline, "\\ enter"],
@@ -133,7 +131,7 @@ const HELP = {
   leave: ["ctrl+d", "ctrl+c ctrl+c"],
 } as const;
 
-/** A row of the help: keys, the usual ones first, and what they do. */
+/** A row of the help: keys, the usual ones first, and their effect. */
 export interface KeyHelp {
   readonly keys: readonly string[];
   readonly what: string;
@@ -141,17 +139,16 @@ export interface KeyHelp {
 
 interface HelpTexts {
   readonly keys: Readonly<Record<keyof typeof HELP, string>>;
-  /** Names of keys that are not written as they are called here. */
+  /** Names of keys that differ from those used here. */
   readonly keyNames: Readonly<Record<"enter" | "escape" | "up" | "down" | "left" | "right", string>>;
 }
 
-/** The keys of the composer, in the language of the texts. */
-export function keyHelp({ keys: said, keyNames }: HelpTexts): KeyHelp[] {
+export function keyHelp({ keys: descriptions, keyNames }: HelpTexts): KeyHelp[] {
   const names: Readonly<Record<string, string>> = keyNames;
   const nameOf = (key: string) =>
     key.replace(/[a-z]+/g, (word) => names[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
   return Object.entries(HELP).map(([name, keys]) => ({
     keys: keys.map(nameOf),
-    what: said[name as keyof typeof HELP],
+    what: descriptions[name as keyof typeof HELP],
   }));
 }

@@ -2,7 +2,7 @@ import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { PanelOptions, PanelStyle } from "./panel.ts";
-import { Overlay } from "../screen/view.ts";
+import type { Overlay } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
 import { loadTexts, loadTranslator, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
@@ -11,9 +11,9 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { loadMarkdown, type Palette } from "../../../view/mod.ts";
 
-/** Nobody reads a question faster: a key that comes earlier, or in one go with others, is no answer. */
+/** A key that comes earlier cannot be an answer: it takes longer to read a question. */
 const PAUSE_MS = 300;
-/** Somebody who has typed within this time is still writing. */
+/** After a key to the composer the user counts as typing for this long. */
 const WRITING_MS = 1000;
 
 interface Waiting {
@@ -22,21 +22,18 @@ interface Waiting {
 }
 
 interface OverlayQueueOptions {
-  /** Draws what has changed. */
   readonly changed: () => void;
-  /** The composer holds a text that was not sent. */
   readonly drafting?: () => boolean;
-  /** Milliseconds of a clock that only goes on. */
   readonly now?: (() => number) | undefined;
 }
 
 /**
  * The overlays that wait for an answer. The first one is shown; the others follow in order.
  *
- * Contract: what somebody types never answers. Text goes to the composer, which keeps the keyboard as long as
- * it holds any, until Tab hands it to the overlay. A first lone letter or digit after a pause selects the
- * entry it names; with the next one both go to the composer, and the selection goes back. Enter answers after
- * a pause, or where a key that is no text has moved the selection.
+ * Contract: typed text never answers. It goes to the composer, which keeps the keyboard as long as it has
+ * text, until Tab hands it to the overlay. A first single letter or digit after a pause selects its entry;
+ * with the next one both go to the composer, and the selection is undone. Enter answers after a pause, or
+ * where a key other than text has moved the selection.
  */
 export class OverlayQueue {
   readonly #changed: () => void;
@@ -45,16 +42,16 @@ export class OverlayQueue {
   readonly #waiting: Waiting[] = [];
   #shown: Overlay<unknown> | undefined;
   #shownAt = 0;
-  /** The keyboard is the overlay's: the user has called for it, gone over to it, or moved in it. */
+  /** The overlay has the keyboard: the user opened it, switched to it, or moved in it. */
   #armed = true;
-  /** Nothing was written since the user called for an overlay, or had the keyboard in one. */
+  /** No text was typed since the user opened an overlay, or used one. */
   #called = true;
-  /** The last key of all, and the last that went to the composer. */
+  /** The last key of all, and the last one for the composer. */
   #last = { key: "", at: -Infinity };
   #written = { key: "", at: -Infinity };
-  /** A letter that has selected an entry, and may turn out to begin a text. */
+  /** A letter that selected an entry, and may be the start of a text. */
   #held: { readonly overlay: unknown; readonly event: InputEvent; readonly back: () => void } | undefined;
-  /** The keys on their way were meant for an overlay before, and not for the composer. */
+  /** Pending keys were typed for an earlier overlay, not for the composer. */
   #follows = false;
   #cancelRedraw: () => void = () => {};
 
@@ -68,15 +65,15 @@ export class OverlayQueue {
     return this.#waiting[0]?.overlay;
   }
 
-  /** Somebody writes a message, and the overlay on top leaves the keyboard to that. */
+  /** The user is typing a message, and the overlay on top leaves the keyboard to the composer. */
   get aside(): boolean {
     return this.top !== undefined && !this.#armed && (this.#drafting() || this.#writing());
   }
 
-  /** Gives a key to the overlay on top; returns what is meant for the composer instead. */
+  /** Gives a key to the overlay on top; returns the keys for the composer. */
   input(event: InputEvent): readonly InputEvent[] {
     const last = this.#last;
-    // A letter for an overlay that has gone begins a text only where that follows at once.
+    // A letter for a closed overlay starts a text only if more text follows at once.
     const isOld = this.#held?.overlay !== this.top && this.#now() - last.at >= WRITING_MS;
     const held = isOld ? undefined : this.#held;
     this.#held = undefined;
@@ -92,7 +89,7 @@ export class OverlayQueue {
     return this.#takeText(event, event.text, last.at) ? [] : this.#leave([event]);
   }
 
-  /** The user has just called for an overlay: its keys are meant for it, unless they write meanwhile. */
+  /** The user has asked for an overlay: the next keys are for it, unless text is typed first. */
   called(): void {
     this.#called = true;
   }
@@ -130,14 +127,14 @@ export class OverlayQueue {
     if (!top) return false;
     const isEarly = !this.#armed && !this.#pausedFor(PAUSE_MS, last.at);
     const isRepeated = key === "enter" && last.key === key && this.#now() - last.at < PAUSE_MS;
-    // What refuses at most may come at any time.
+    // Keys that can only refuse are accepted at any time.
     if (key === "escape" || (key === "ctrl+c" && !this.#drafting())) top.input(event);
     else if (this.aside) {
-      // It goes over to the overlay, and is no answer.
+      // Tab switches to the overlay without answering.
       this.#armed = key === "tab";
       return this.#armed;
     } else if (isRepeated || (isEarly && !(last.held && key !== "enter"))) {
-      // Enter right behind a letter ends a message of one letter as often as it answers.
+      // Enter right after a letter may send a message of one letter.
       return this.#armed || this.#follows || last.held;
     } else {
       this.#armed = this.#called = true;
@@ -150,21 +147,21 @@ export class OverlayQueue {
     return this.#now() - Math.max(this.#shownAt, lastAt) >= ms;
   }
 
-  /** Enter has sent what was written, so that it is the end of it. */
+  /** Enter ends the typing: it has sent the message. */
   #writing(): boolean {
     const { key, at } = this.#written;
     return key !== "enter" && this.#now() - at < WRITING_MS;
   }
 
-  /** Nothing else draws when somebody has stopped writing. */
+  /** Draws again when the typing has ended; no other event does. */
   #redrawLater(): void {
     this.#cancelRedraw();
     this.#cancelRedraw = after(WRITING_MS, this.#changed);
   }
 
   /**
-   * Shows an overlay when its turn has come; an abort takes it away. With `called` the user asked for it: the
-   * next key is meant for it, unless they have written since they called.
+   * Shows an overlay after the earlier ones; an abort cancels it. With `called` the user asked for it: the
+   * next key is for it, unless text was typed since.
    */
   async show<T>(overlay: Overlay<T>, signal?: AbortSignal, called = false): Promise<T | undefined> {
     const cancel = () => overlay.cancel();
@@ -182,7 +179,6 @@ export class OverlayQueue {
     }
   }
 
-  /** Leaves all of them without an answer. */
   cancel(): void {
     for (const { overlay } of [...this.#waiting]) overlay.cancel();
   }
@@ -300,7 +296,6 @@ export class Dialogs {
     await this.#ask({ title, body }, { signal });
   }
 
-  /** Lets the user look through changes of files. */
   async changes(title: string, files: readonly ChangedFile[]): Promise<void> {
     const { lookAtChanges } = await import("./questions.ts");
     await lookAtChanges(this, title, files, await this.#style());

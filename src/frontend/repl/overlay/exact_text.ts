@@ -3,9 +3,8 @@ import { CONTROLS } from "../../../util/terminal_text.ts";
 import { wrapText } from "../../../view/mod.ts";
 
 /**
- * Characters that a terminal shows as nothing, as a blank that is none, or in another order: control
- * characters, format characters, bidirectional controls, tags, selectors, fillers, blanks of other widths,
- * halves of characters, and what has no picture of its own.
+ * Characters that a terminal hides, shows as blanks or reorders: control and format characters, bidirectional
+ * controls, tags, selectors, fillers, blanks of other widths, lone surrogates, private use.
  */
 const UNSEEN = new RegExp(
   `[[${CONTROLS}]--\\t]|[\\xa0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000\\uffa0\\u{1d159}]|` +
@@ -15,39 +14,38 @@ const UNSEEN = new RegExp(
 const ASCII = /^[\x20-\x7e]*$/;
 /** Joiners, selectors and tags in it make its picture, and hide nothing. */
 const EMOJI = /^\p{RGI_Emoji}$|^(?:\p{ExtPict}\p{EMod}?\ufe0f?)(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?)*$/v;
-/** A tab is no blank: `→` shows which of them it is. */
+/** Distinguishes a tab from blanks. */
 const TAB = "→   ";
-/** More marks on one character cover what is beside it. */
+/** More marks on one character cover its neighbors. */
 const MAX_MARKS = 4;
-/** A longer run of blanks is as good as a hidden text: what follows may be out of sight. */
+/** A longer run of blanks can move the following text out of sight. */
 const MAX_BLANKS = 60;
 const BLANKS = new RegExp(` {${MAX_BLANKS},}`, "g");
 
 interface Cell {
   readonly text: string;
   readonly width: number;
-  /** Stands for something that is not to be seen as what it is. */
+  /** It is the name of an invisible character. */
   readonly named: boolean;
 }
 
 /**
- * A text as rows of at most `columns` cells, every character of it to be seen: what a terminal would hide or
- * reorder is named, such as `\u{202e}`, in the way of `mark`; `\x0d` is half of the line end of Windows and
- * `\x20{3000}` a long run of blanks.
+ * A text as rows of at most `columns` cells with every character visible: hidden ones are named, such as
+ * `\u{202e}`, and styled by `mark`; `\x0d` is half of a Windows line end, and `\x20{3000}` a long run of
+ * blanks.
  */
 export function exactRows(text: string, columns: number, mark: (text: string) => string): string[] {
   return text.split("\n").flatMap((line) => exactLine(line, columns, mark));
 }
 
-/** The rows of one line. */
 export function exactLine(line: string, columns: number, mark: (text: string) => string): string[] {
-  const room = Math.max(2, columns);
-  if (ASCII.test(line) && !hasRun(line)) return chunks(line, room);
+  const space = Math.max(2, columns);
+  if (ASCII.test(line) && !hasRun(line)) return chunks(line, space);
   const rows: string[] = [];
   let row = "";
   let used = 0;
   for (const { text, width, named } of cells(line)) {
-    if (used + width > room) {
+    if (used + width > space) {
       rows.push(row);
       [row, used] = ["", 0];
     }
@@ -86,7 +84,6 @@ function* cellsOf(text: string): Generator<Cell> {
   }
 }
 
-/** The characters of a segment one by one. */
 function* named(segment: string): Generator<Cell> {
   let marks = 0;
   for (const character of segment) {
@@ -118,11 +115,11 @@ function nameLine(line: string): string {
   return text;
 }
 
-/** A sentence as rows, broken between words where they fit; unseen characters named as in `exactRows`. */
+/** A text as rows, broken between words where they fit; invisible characters named as in `exactRows`. */
 export function wordRows(text: string, columns: number, mark: (text: string) => string): string[] {
-  const room = Math.max(2, columns);
+  const space = Math.max(2, columns);
   return text.split("\n").flatMap((line) => {
-    const rows = ASCII.test(line) && line.length <= room ? [line] : wrapText(line, room, displayWidth);
-    return rows.flatMap((row) => exactLine(row, room, mark));
+    const rows = ASCII.test(line) && line.length <= space ? [line] : wrapText(line, space, displayWidth);
+    return rows.flatMap((row) => exactLine(row, space, mark));
   });
 }

@@ -1,7 +1,7 @@
 import type { TranscriptTexts } from "../chat_texts.ts";
 import { dealRows, type Frame, hintRows, type Overlay, stack } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
-import type { Folded } from "../transcript/printed.ts";
+import type { CollapsedItem } from "../transcript/printed.ts";
 import { rowsOfLine, styledParts, withoutStyles } from "../screen/line.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
@@ -12,10 +12,10 @@ const [ON, OFF] = ["\x1b[7m", "\x1b[27m"];
 /** A part of a line, from the first character to the one behind the last, in UTF-16 units. */
 type Range = readonly [from: number, to: number];
 
-/** Where a text is found in a line without colours; upper and lower case are the same. */
+/** Finds a text in a line without styles, ignoring case. */
 function occurrences(plain: string, query: string): Range[] {
   if (query === "") return [];
-  const [line, wanted] = [folded(plain), folded(query)];
+  const [line, wanted] = [lowerCase(plain), lowerCase(query)];
   const found: Range[] = [];
   for (let at = line.indexOf(wanted); at >= 0; at = line.indexOf(wanted, at + wanted.length)) {
     found.push([at, at + wanted.length]);
@@ -23,8 +23,8 @@ function occurrences(plain: string, query: string): Range[] {
   return found;
 }
 
-/** Small letters, one for one: the places of a text stay what they are. */
-function folded(text: string): string {
+/** Lower case without changing the length, so that offsets stay valid. */
+function lowerCase(text: string): string {
   const small = text.toLowerCase();
   if (small.length === text.length) return small;
   return [...text].map((char) => char.toLowerCase().length === char.length ? char.toLowerCase() : char).join(
@@ -32,7 +32,7 @@ function folded(text: string): string {
   );
 }
 
-/** A coloured line in which the parts are reversed; its own colours stay. */
+/** Reverses ranges of a styled line; its styles stay. */
 function emphasised(line: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return line;
   let text = "";
@@ -40,7 +40,7 @@ function emphasised(line: string, ranges: readonly Range[]): string {
   let inside = false;
   for (const part of styledParts(line)) {
     if (part.startsWith("\x1b")) {
-      // Colours that end take the emphasis along.
+      // Colors that end take the emphasis along.
       text += inside ? part + ON : part;
       continue;
     }
@@ -63,34 +63,33 @@ interface ExpandOptions {
   readonly palette: Palette;
   readonly marks?: DiffMarks | undefined;
   readonly texts: TranscriptTexts;
-  /** What was folded, newest last. */
-  readonly folded: readonly Folded[];
+  readonly collapsed: readonly CollapsedItem[];
 }
 
-/** A line of the view: the head of an entry (-1), or one of its text. */
-interface Place {
+/** A line of the view: the title of an entry (-1), or one of its text. */
+interface Position {
   readonly entry: number;
   readonly line: number;
 }
 
-/** What the transcript shows a part of, in full: entries that are opened and closed, and searched. */
+/** Shows collapsed items in full: entries can be opened, closed and searched. */
 export class ExpandPanel implements Overlay<never> {
   readonly answer: Promise<undefined>;
   readonly #options: ExpandOptions;
   readonly #open = new Set<number>();
   readonly #lines = new Map<number, readonly string[]>();
-  #at: Place;
-  /** The line in the first row, and which of its rows that is. */
+  #at: Position;
+  /** Index of the line in the first row. */
   #top = 0;
   #page = 1;
   #query = "";
-  /** What is being searched for, while it is written. */
+  /** The query while it is typed. */
   #writing: string | undefined;
   #resolve: (value: undefined) => void = () => {};
 
   constructor(options: ExpandOptions) {
     this.#options = options;
-    this.#at = { entry: options.folded.length - 1, line: -1 };
+    this.#at = { entry: options.collapsed.length - 1, line: -1 };
     this.answer = new Promise((resolve) => this.#resolve = resolve);
   }
 
@@ -145,8 +144,8 @@ export class ExpandPanel implements Overlay<never> {
   }
 
   #toggleAll(): void {
-    const { folded } = this.#options;
-    if (this.#open.size < folded.length) folded.forEach((_, entry) => this.#open.add(entry));
+    const { collapsed } = this.#options;
+    if (this.#open.size < collapsed.length) collapsed.forEach((_, entry) => this.#open.add(entry));
     else {
       this.#open.clear();
       this.#at = { entry: this.#at.entry, line: -1 };
@@ -154,59 +153,59 @@ export class ExpandPanel implements Overlay<never> {
   }
 
   #move(by: number): void {
-    const places = this.#places();
-    const at = this.#index(places) + by;
-    this.#at = places[Math.max(0, Math.min(places.length - 1, at))] ?? this.#at;
+    const positions = this.#positions();
+    const at = this.#index(positions) + by;
+    this.#at = positions[Math.max(0, Math.min(positions.length - 1, at))] ?? this.#at;
   }
 
-  #index(places: readonly Place[]): number {
-    return places.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
+  #index(positions: readonly Position[]): number {
+    return positions.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
   }
 
-  /** Goes to the next line with the text, around the end; an entry that it is in is opened. */
+  /** Moves to the next match, around the end, and opens its entry. */
   #search(direction: 1 | -1): void {
-    const places = this.#places(true).filter((place) => this.#isMatch(place));
-    const isAfter = ({ entry, line }: Place) =>
+    const positions = this.#positions(true).filter((position) => this.#isMatch(position));
+    const isAfter = ({ entry, line }: Position) =>
       entry > this.#at.entry || (entry === this.#at.entry && line > this.#at.line);
-    const isSame = ({ entry, line }: Place) => entry === this.#at.entry && line === this.#at.line;
+    const isSame = ({ entry, line }: Position) => entry === this.#at.entry && line === this.#at.line;
     const found = direction === 1
-      ? places.find(isAfter) ?? places[0]
-      : places.findLast((place) => !isAfter(place) && !isSame(place)) ?? places.at(-1);
+      ? positions.find(isAfter) ?? positions[0]
+      : positions.findLast((position) => !isAfter(position) && !isSame(position)) ?? positions.at(-1);
     if (!found) return;
     this.#at = found;
     if (found.line >= 0) this.#open.add(found.entry);
   }
 
-  #isMatch(place: Place): boolean {
-    return occurrences(withoutStyles(this.#text(place)), this.#query).length > 0;
+  #isMatch(position: Position): boolean {
+    return occurrences(withoutStyles(this.#text(position)), this.#query).length > 0;
   }
 
-  /** The lines that can be gone to; `all` with those of closed entries. */
-  #places(all = false): Place[] {
-    return this.#options.folded.flatMap((_, entry) => [
+  /** All lines; without `all` those of closed entries are left out. */
+  #positions(all = false): Position[] {
+    return this.#options.collapsed.flatMap((_, entry) => [
       { entry, line: -1 },
       ...(all || this.#open.has(entry) ? this.#linesOf(entry).map((_, line) => ({ entry, line })) : []),
     ]);
   }
 
-  #text({ entry, line }: Place): string {
+  #text({ entry, line }: Position): string {
     if (line >= 0) return this.#linesOf(entry)[line] ?? "";
-    const folded = this.#options.folded[entry];
-    return folded ? oneLine(folded.title, 1000) : "";
+    const collapsed = this.#options.collapsed[entry];
+    return collapsed ? oneLine(collapsed.title, 1000) : "";
   }
 
   #linesOf(entry: number): readonly string[] {
     const known = this.#lines.get(entry);
     if (known) return known;
-    const folded = this.#options.folded[entry];
-    const lines = folded ? textLines(folded, this.#options) : [];
+    const collapsed = this.#options.collapsed[entry];
+    const lines = collapsed ? textLines(collapsed, this.#options) : [];
     this.#lines.set(entry, lines);
     return lines;
   }
 
   frame(columns: number, rows: number): Frame {
-    const { palette, texts: { expand }, folded } = this.#options;
-    const hints = folded.length === 0 ? [expand.leave] : expand.hints;
+    const { palette, texts: { expand }, collapsed } = this.#options;
+    const hints = collapsed.length === 0 ? [expand.leave] : expand.hints;
     const hint = hintRows([this.#matches(), ...hints].filter((text) => text !== ""), columns);
     const given = dealRows(rows, [
       ["body", 1],
@@ -221,7 +220,9 @@ export class ExpandPanel implements Overlay<never> {
     return stack([
       { lines: given.rule > 0 ? ["─".repeat(columns)] : [] },
       { lines: given.title > 0 ? [palette.bold(fitDisplay(expand.title, columns))] : [] },
-      { lines: folded.length === 0 ? [fitDisplay(expand.empty, columns)] : this.#body(columns, given.body) },
+      {
+        lines: collapsed.length === 0 ? [fitDisplay(expand.empty, columns)] : this.#body(columns, given.body),
+      },
       given.input > 0
         ? {
           lines: [fitDisplay(input, columns)],
@@ -232,49 +233,49 @@ export class ExpandPanel implements Overlay<never> {
     ]);
   }
 
-  /** Which of the lines that match is the current one. */
+  /** The number of the current match. */
   #matches(): string {
     if (this.#query === "") return "";
     const { texts: { expand } } = this.#options;
-    const found = this.#places(true).filter((place) => this.#isMatch(place));
+    const found = this.#positions(true).filter((position) => this.#isMatch(position));
     const at = found.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
     return found.length === 0 ? expand.notFound(this.#query) : expand.match(at + 1, found.length);
   }
 
-  /** The rows around the current line; only those in view are laid out. */
-  #body(columns: number, room: number): string[] {
-    this.#page = Math.max(1, room - 1);
-    const places = this.#places();
-    const at = Math.max(0, this.#index(places));
-    this.#top = Math.max(0, Math.min(this.#top, at, places.length - 1));
+  /** The rows around the current line; only visible ones are laid out. */
+  #body(columns: number, space: number): string[] {
+    this.#page = Math.max(1, space - 1);
+    const positions = this.#positions();
+    const at = Math.max(0, this.#index(positions));
+    this.#top = Math.max(0, Math.min(this.#top, at, positions.length - 1));
     const rowsFrom = (top: number) => {
       const rows: string[] = [];
-      for (const place of places.slice(top, top + room)) {
-        if (rows.length >= room) break;
-        rows.push(...this.#rows(place, columns));
+      for (const position of positions.slice(top, top + space)) {
+        if (rows.length >= space) break;
+        rows.push(...this.#rows(position, columns));
       }
       return rows;
     };
     const reaches = (top: number) => {
       let used = 0;
-      for (const place of places.slice(top, at)) used += this.#rows(place, columns).length;
-      return used < room;
+      for (const position of positions.slice(top, at)) used += this.#rows(position, columns).length;
+      return used < space;
     };
     // Far away the view jumps, near it moves by as much as it must.
-    if (at - this.#top > room) this.#top = Math.max(0, at - room + 1);
+    if (at - this.#top > space) this.#top = Math.max(0, at - space + 1);
     while (this.#top < at && !reaches(this.#top)) this.#top++;
-    return rowsFrom(this.#top).slice(0, room);
+    return rowsFrom(this.#top).slice(0, space);
   }
 
-  #rows(place: Place, columns: number): string[] {
-    const { palette, texts: { expand }, folded } = this.#options;
-    const { entry, line } = place;
+  #rows(position: Position, columns: number): string[] {
+    const { palette, texts: { expand }, collapsed } = this.#options;
+    const { entry, line } = position;
     const current = entry === this.#at.entry && line === this.#at.line;
     const pointer = current ? palette.accent("› ") : "  ";
-    const text = this.#text(place);
+    const text = this.#text(position);
     const marked = emphasised(text, occurrences(withoutStyles(text), this.#query));
     if (line >= 0) return rowsOfLine(marked, columns - 4).map((row) => `${pointer}  ${row}`);
-    const { kind = "output" } = folded[entry] ?? {};
+    const { kind = "output" } = collapsed[entry] ?? {};
     const sign = this.#open.has(entry) ? "▾" : "▸";
     const about = `${expand[kind]} · ${expand.lines(this.#linesOf(entry).length)}`;
     const wide = displayWidth(text) + displayWidth(about) + 6 <= columns;
@@ -287,13 +288,12 @@ export class ExpandPanel implements Overlay<never> {
   }
 }
 
-/** The title of a call that has read a file. */
 const READ = /^read(?:_file)? (.+?)(?: from line \d+)?$/;
-/** Characters of a file above which its syntax would take too long. */
+/** Maximum characters of a file with syntax highlighting. */
 const MAX_CODE = 100_000;
 
-function textLines(folded: Folded, { palette, marks, texts }: ExpandOptions): string[] {
-  const { kind, title, text } = folded;
+function textLines(collapsed: CollapsedItem, { palette, marks, texts }: ExpandOptions): string[] {
+  const { kind, title, text } = collapsed;
   if (kind === "diff") {
     return diffLines(text, {
       palette,
@@ -308,7 +308,7 @@ function textLines(folded: Folded, { palette, marks, texts }: ExpandOptions): st
   return path === undefined ? lines : readLines(lines, languageOf(path), { palette, marks });
 }
 
-/** The lines of a file behind their numbers, in the colours of its syntax. */
+/** The numbered lines of a file with syntax highlighting. */
 function readLines(
   lines: string[],
   language: string,
@@ -316,7 +316,7 @@ function readLines(
 ): string[] {
   const parts = lines.map((line) => /^ *\d+→/.exec(line)?.[0] ?? "");
   const code = lines.map((line, at) => parts[at] === "" ? "" : line.slice(parts[at]?.length));
-  const coloured = marks?.highlight?.(code.join("\n"), language);
-  if (coloured?.length !== lines.length) return lines;
-  return lines.map((line, at) => parts[at] ? palette.dim(parts[at]) + coloured[at] : line);
+  const colored = marks?.highlight?.(code.join("\n"), language);
+  if (colored?.length !== lines.length) return lines;
+  return lines.map((line, at) => parts[at] ? palette.dim(parts[at]) + colored[at] : line);
 }

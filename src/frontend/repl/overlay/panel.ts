@@ -29,21 +29,20 @@ class ScrollText {
   /** The part in view; where something is left out, the last row is the one that `position` returns. */
   view(
     columns: number,
-    room: number,
+    space: number,
     position: (first: number, last: number, all: number) => string,
   ): string[] {
     const rows = this.rows(columns);
-    const cut = rows.length > room;
-    this.#shown = cut && room > 1 ? room - 1 : room;
+    const cut = rows.length > space;
+    this.#shown = cut && space > 1 ? space - 1 : space;
     this.#top = Math.max(0, Math.min(this.#top, rows.length - this.#shown));
     const shown = rows.slice(this.#top, this.#top + this.#shown);
     this.#seen ||= this.#top + this.#shown >= rows.length;
-    return cut && room > 1
+    return cut && space > 1
       ? [...shown, position(this.#top + 1, this.#top + shown.length, rows.length)]
       : shown;
   }
 
-  /** Its end has been in view. */
   get seen(): boolean {
     return this.#seen;
   }
@@ -75,35 +74,29 @@ class ScrollText {
   }
 }
 
-/** A choice, one whose value the user writes, or one that opens further choices. */
+/** A choice, one whose value the user types, or one with further choices. */
 export type Entry<T> =
   | Choice<T>
   | (Omit<Choice<T>, "value"> & { readonly entries: readonly Entry<T>[] })
   | (Omit<Choice<T>, "value"> & {
     readonly write: (text: string) => T;
-    /** What is asked for; absent: the label. */
     readonly prompt?: string;
-    /** An empty text is an answer, too. */
     readonly optional?: true;
-    /** What the user begins with. */
     readonly initial?: string;
-    /** Says what is wrong with a text, which is then not taken. */
+    /** Returns the problem with a text that is not accepted. */
     readonly check?: (text: string) => string | undefined;
   });
 
 interface ChoiceListOptions<T> {
   readonly entries: readonly Entry<T>[];
   readonly palette: Palette;
-  /** What is typed narrows the list. */
   readonly filter?: boolean | undefined;
-  /** Entries are marked, and all marked ones are chosen together. */
+  /** Several entries can be marked and chosen together. */
   readonly multiple?: boolean | undefined;
 }
 
-/** More entries than this take one row each. */
 const SHORT_LIST = 12;
 
-/** Entries of which one is the current one. */
 class ChoiceList<T> {
   readonly marked = new Set<Entry<T>>();
   filter = "";
@@ -118,17 +111,17 @@ class ChoiceList<T> {
     this.#entries = options.entries;
   }
 
-  /** Undefined also where nothing is selected yet. */
+  /** Undefined where nothing is selected. */
   get current(): Entry<T> | undefined {
     return this.#entries[this.#at];
   }
 
-  /** Where the current entry stands among those that the filter leaves, from 1 on. */
+  /** Position of the current entry among the filtered ones, from 1. */
   get position(): { readonly at: number; readonly of: number } {
     return { at: Math.min(this.#at + 1, this.#entries.length), of: this.#entries.length };
   }
 
-  /** Takes a key; false when it means nothing to a list. */
+  /** Handles a key; false for keys without a meaning in a list. */
   input(event: InputEvent): boolean {
     if (event.kind === "paste") return this.#type(oneLine(event.text));
     const { key, text } = event;
@@ -152,7 +145,7 @@ class ChoiceList<T> {
     return true;
   }
 
-  /** Marks an entry, or takes its mark back; false for one that cannot be marked. */
+  /** Toggles the mark of an entry; false for one that cannot be marked. */
   mark(entry: Entry<T> | undefined): boolean {
     if (!entry || !("value" in entry)) return false;
     if (!this.marked.delete(entry)) this.marked.add(entry);
@@ -191,7 +184,6 @@ class ChoiceList<T> {
     return this.#go(0, "stop");
   }
 
-  /** Rows that all entries take. */
   height(columns: number): number {
     return this.#short ? this.#blocks(columns).flat().length : this.#entries.length;
   }
@@ -236,32 +228,32 @@ class ChoiceList<T> {
     const detail = entry.detail === undefined || left < 6
       ? ""
       : fitDisplay(oneLine(entry.detail, 1000), left);
-    return this.#coloured(index, `${lead}${label}`, detail === "" ? "" : palette.dim(`  ${detail}`));
+    return this.#colored(index, `${lead}${label}`, detail === "" ? "" : palette.dim(`  ${detail}`));
   }
 
-  /** Rows of each entry, wrapped: everything of a short list can be read. */
+  /** Rows of each entry, wrapped. */
   #blocks(columns: number): string[][] {
     const { palette } = this.#options;
     const mark = palette.warning;
     return this.#entries.map((entry, index) => {
       const lead = this.#lead(entry, index);
       const indent = " ".repeat(displayWidth(lead));
-      const room = columns - indent.length;
+      const space = columns - indent.length;
       const key = entry.key === undefined ? "" : ` (${entry.key})`;
-      // A label that had lines of its own could look like further entries.
-      const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, room, mark);
+      // A label with newlines could look like further entries.
+      const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, space, mark);
       const detail = entry.detail ?? "";
       const last = label.at(-1) ?? "";
-      const beside = detail !== "" && !detail.includes("\n") &&
-        displayWidth(last) + 2 + displayWidth(detail) <= room;
-      const below = detail === "" || beside ? [] : wordRows(detail, room, mark);
+      const inline = detail !== "" && !detail.includes("\n") &&
+        displayWidth(last) + 2 + displayWidth(detail) <= space;
+      const below = detail === "" || inline ? [] : wordRows(detail, space, mark);
       return [
         ...label.map((text, row) =>
-          this.#coloured(
+          this.#colored(
             index,
             `${row === 0 ? lead : indent}${text}`,
-            beside && row === label.length - 1
-              ? palette.dim(`  ${wordRows(detail, room, mark).join("")}`)
+            inline && row === label.length - 1
+              ? palette.dim(`  ${wordRows(detail, space, mark).join("")}`)
               : "",
           )
         ),
@@ -270,7 +262,7 @@ class ChoiceList<T> {
     });
   }
 
-  #coloured(index: number, text: string, rest: string): string {
+  #colored(index: number, text: string, rest: string): string {
     return `${index === this.#at ? this.#options.palette.accent(text) : text}${rest}`;
   }
 }
@@ -279,7 +271,6 @@ function clamp(value: number, low: number, high: number): number {
   return Math.max(low, Math.min(value, high));
 }
 
-/** What every panel is drawn with. */
 export interface PanelStyle {
   readonly palette: Palette;
   readonly texts: Texts["overlay"];
@@ -318,10 +309,9 @@ interface Writing<T> {
   readonly problem?: string;
 }
 
-/** A panel of so many rows is set apart by a rule before less important parts get their rows. */
+/** From this height on the rule comes before less important parts. */
 const ROOMY = 10;
 
-/** Rows for the preview of an entry. */
 const PREVIEW_ROWS = 5;
 
 /** A dialog: a title, and below it a text, a list of answers, an input, or several of them. */
@@ -335,10 +325,8 @@ export class Panel<T> implements Overlay<T> {
   readonly #parents: ChoiceList<T>[] = [];
   #resolve: (value: T | undefined) => void = () => {};
   #body: ScrollText | undefined;
-  /** The answer that is being written. */
   #writing: Writing<T> | undefined;
   #previewed: Entry<T> | undefined;
-  /** The user has moved the selection. */
   #moved = false;
   /** Entries have previews, which are shown in place of a body. */
   readonly #previews: boolean;
@@ -371,7 +359,7 @@ export class Panel<T> implements Overlay<T> {
       if (key === "escape" || key === "ctrl+c") return this.cancel();
       if (key === "enter") return this.#isText ? this.cancel() : this.#enter();
       if (key === "q" && (this.#isText || this.#options.reading)) return this.cancel();
-      // In a list with previews a page is one of the list.
+      // In a list with previews, paging moves in the list.
       if (!this.#previews && this.#body?.input(key, this.#isText)) return;
     }
     if (!this.#list.input(event)) return;
@@ -461,7 +449,6 @@ export class Panel<T> implements Overlay<T> {
     else composer.input(event);
   }
 
-  /** Shows the preview of the current entry. */
   #preview(): void {
     const { current } = this.#list;
     if (!current || current === this.#previewed) return;
@@ -532,11 +519,11 @@ export class Panel<T> implements Overlay<T> {
     ]);
   }
 
-  /** Previews take the same room for every entry, so that the list does not move. */
-  #bodyRows(columns: number, room: number): string[] {
-    if (room === 0) return [];
-    const rows = this.#body?.view(columns, room, this.#position) ?? [];
-    return this.#previews ? [...rows, ...Array<string>(room - rows.length).fill("")] : rows;
+  /** Previews take the same space for every entry, so that the list does not move. */
+  #bodyRows(columns: number, space: number): string[] {
+    if (space === 0) return [];
+    const rows = this.#body?.view(columns, space, this.#position) ?? [];
+    return this.#previews ? [...rows, ...Array<string>(space - rows.length).fill("")] : rows;
   }
 
   #title(columns: number): string[] {

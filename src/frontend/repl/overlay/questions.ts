@@ -18,15 +18,14 @@ import {
   type Palette,
 } from "../../../view/mod.ts";
 
-/** What is shown one after the other. */
 interface Panels extends Pick<CommandHost, "choose"> {
   show(title: string, body: (columns: number) => readonly string[]): Promise<void>;
 }
 
-/** Lines of one diff that are shown; laying out more would hold up the chat. */
+/** Maximum lines of one diff; laying out more would block the chat. */
 const MAX_LINES = 20_000;
 
-/** Lets the user look through the changes of files, one after the other, until they leave. */
+/** Lets the user read the changes of files until they leave. */
 export async function lookAtChanges(
   dialogs: Panels,
   title: string,
@@ -65,13 +64,13 @@ function entryOf({ path, what, added, removed, diff }: ChangedFile): { label: st
 
 interface DiffRowsOptions {
   readonly palette: Palette;
-  /** Marks within the lines; without them whole lines are coloured. */
+  /** Marks within the lines; without them whole lines are colored. */
   readonly marks?: DiffMarks | undefined;
-  /** Where the diff is cut, and what says how much is left out; absent: nowhere. */
+  /** Maximum lines, and the text about the rest; absent: no limit. */
   readonly cut?: { readonly lines: number; readonly more: (lines: number) => string };
 }
 
-/** A unified diff as rows, with line numbers and nothing hidden: long lines go on in the next row. */
+/** A unified diff as rows, with line numbers; long lines are wrapped and nothing is hidden. */
 function diffRows(diff: string, columns: number, { palette, marks, cut }: DiffRowsOptions): string[] {
   return diffLines(nameUnseen(diff), {
     palette,
@@ -134,7 +133,7 @@ export function trustPanel(
   };
 }
 
-/** What can be said about a plan, if anything yet. */
+/** An answer about a plan; "leave" decides nothing. */
 type PlanChoice = PlanAnswer | "leave";
 
 type PlanTexts = Texts["overlay"]["plan"];
@@ -144,15 +143,15 @@ export function planTitle({ title, isAbove }: PlanTexts): string {
   return `${title}\n${isAbove}`;
 }
 
-/** A plan of more lines or characters has probably left the screen at its top. */
+/** A longer plan has probably scrolled off the screen. */
 const SHORT_PLAN = { lines: 15, characters: 1500 };
 
-/** Reports whether somebody may not have seen all of a plan. */
+/** Reports whether the user may not have seen all of a plan. */
 export function isLongPlan({ plan }: PlanProposal): boolean {
   return plan.length > SHORT_PLAN.characters || plan.split("\n").length > SHORT_PLAN.lines;
 }
 
-/** Its answers where lines are read and written; the one that grants least comes first. */
+/** Its answers for a line-based terminal, least permissive first. */
 export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
   return [
     { label: texts.asking, key: "y", value: { approve: true } },
@@ -191,7 +190,6 @@ export function planPanel(
   return { title: planTitle(texts), entries, current: isRead ? 0 : look };
 }
 
-/** What the panel is drawn with. */
 interface ApprovalStyle extends PanelStyle {
   readonly reasons: Texts["reasons"];
   readonly translator: Translator;
@@ -244,7 +242,7 @@ function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   ];
 }
 
-/** Hosts that stay open; never where they are not known. */
+/** Answers that allow hosts for longer; none where the hosts are unknown. */
 function hostAnswers({ network, savesHosts }: ApprovalRequest, approval: ApprovalTexts): Answer[] {
   const hosts = network?.hosts.join(", ") ?? "";
   if (hosts === "") return [];
@@ -322,14 +320,13 @@ function refusalText(rule: string, refusal: RuleRefusal, { texts, translator }: 
 
 type Change = NonNullable<ApprovalRequest["changes"]>[number];
 
-/** Targets of a destructive command that are listed. */
 const MAX_TARGETS = 10;
-/** Characters of a finding, which the call below says in full. */
+/** Maximum characters of a finding; the call is shown in full. */
 const MAX_FINDING = 1000;
-/** Characters of a call that are shown. Nobody reads more, and laying it out would hold up the chat. */
+/** Maximum characters of a call; laying out more would block the chat. */
 const MAX_SHOWN = 100_000;
 
-/** A question where no panel can be drawn: what it says, and its answers. */
+/** A question and its answers for a terminal without panels. */
 export interface QuestionInLines<T> {
   readonly text: string;
   readonly entries: readonly Entry<T>[];
@@ -337,7 +334,6 @@ export interface QuestionInLines<T> {
 
 export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
 
-/** Asks whether a call may run. */
 export async function approvalPanel(
   request: ApprovalRequest,
   style: ApprovalStyle,
@@ -354,13 +350,13 @@ export async function approvalPanel(
     body: (columns) => view.rows(columns),
     entries,
     leave: style.texts.hints.stop,
-    // What cannot be taken back is not what a mere Enter does.
+    // Enter alone does nothing irreversible.
     current: risky ? no : 0,
     unseen: no,
   };
 }
 
-/** The same question in lines of so many columns, and its answers, for a terminal that shows no panels. */
+/** Formats the same question as lines of at most `columns` cells. */
 export async function approvalInLines(
   request: ApprovalRequest,
   style: ApprovalStyle,
@@ -381,7 +377,7 @@ function titleOf(
   { agent, destructive, directory, escape, reason, why, tool }: ApprovalRequest,
   { texts: { approval }, reasons }: ApprovalStyle,
 ): string {
-  // What the jail and the findings say is told below, in full.
+  // Sandbox and destructive findings are shown below, in full.
   const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
   if (escape?.network) return whose + approval.escapeOnline;
   if (escape) return whose + (directory === undefined ? approval.escape : approval.escapeDirectory);
@@ -391,12 +387,11 @@ function titleOf(
   return reason === "" || why?.code === "noRule" ? question : `${question}\n${reasons.asked(why, reason)}`;
 }
 
-/** Reports whether a part of the call is out of sight: then a mere Enter does not let it run. */
+/** Reports whether a part of the call is not shown: then Enter alone does not approve it. */
 function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
   return Math.max(subject.length, rest.length) > MAX_SHOWN;
 }
 
-/** What is asked about, in full. */
 class RequestView {
   readonly #request: ApprovalRequest;
   readonly #style: ApprovalStyle;
@@ -425,7 +420,7 @@ class RequestView {
     ];
   }
 
-  /** The beginning of a text, laid out, and how much of it is left out. */
+  /** The start of a text, and a warning about the rest. */
   #bounded(text: string, columns: number, rows: (text: string) => string[]): string[] {
     if (text.length <= MAX_SHOWN) return rows(text);
     const { palette, texts: { approval } } = this.#style;
@@ -436,15 +431,15 @@ class RequestView {
     ];
   }
 
-  /** Lines of the text as they are; a row that only goes on with a line looks different from a new line. */
+  /** Lines of the text; the margin distinguishes wrapped rows from new lines. */
   #subject(columns: number): string[] {
     const { palette } = this.#style;
     const { subject, rest } = this.#request;
-    const [begin, goOn] = [palette.accent("│ "), palette.dim("┆ ")];
+    const [begin, continued] = [palette.accent("│ "), palette.dim("┆ ")];
     const lines = (text: string) =>
       text.split("\n").flatMap((line) =>
         exactLine(line, columns - 2, palette.warning)
-          .map((row, index) => `${index === 0 ? begin : goOn}${row}`)
+          .map((row, index) => `${index === 0 ? begin : continued}${row}`)
       );
     const more = (text: string) => exactRows(text, columns - 2, palette.warning).map((row) => `  ${row}`);
     return [
@@ -462,7 +457,7 @@ class RequestView {
     return destructive.flatMap((finding) => {
       const { command, targets } = finding;
       const reason = reasons.destructive(finding, finding.reason);
-      // Most reasons name their targets already.
+      // Most reasons name their targets.
       const unnamed = targets.filter(({ path }) => !reason.includes(path));
       const more = unnamed.length - MAX_TARGETS;
       return [

@@ -233,7 +233,7 @@ const HEAD = /^ *(?:[-•·!✗✓] +|\S+(?: \S+)* {2,})/;
  */
 export function hangingRows(line: string, columns: number): string[] {
   const blanks = /^ */.exec(line)?.[0] ?? "";
-  // In a narrow window a column of names would leave no room for the text.
+  // In a narrow window a column of names would leave no space for the text.
   const found = [HEAD.exec(line)?.[0] ?? blanks, blanks];
   const head = found.find((each) => displayWidth(each) <= columns / 2) ?? "";
   const indent = displayWidth(head);

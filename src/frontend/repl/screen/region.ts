@@ -2,49 +2,48 @@ import { lineChange, rowCount, rowOf } from "./line.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** The live region as it was written, with the cursor in it; without a column it is hidden at the left. */
-export interface Standing {
+export interface RegionState {
   readonly live: readonly string[];
   readonly row: number;
   readonly column?: number;
 }
 
-/** A line of history, and the width for which it was made. */
+/** A printed line, and the width that it was laid out for. */
 export interface PrintedLine {
   readonly line: string;
   readonly columns: number;
 }
 
-/** The newest frame: what it made of the region before. */
+/** The newest frame and the region before it. */
 export interface LastFrame {
-  readonly before: Standing;
-  /** It began by erasing that region: so many rows it went up. All of it was written again. */
+  readonly before: RegionState;
+  /** Rows that it moved up to erase that region; then everything was written again. */
   readonly erased?: number | undefined;
-  /** Lines of history that it wrote above the region, and the rows they took. */
+  /** Lines that it printed above the region, and their number of rows. */
   readonly printed: readonly PrintedLine[];
   readonly rows: number;
 }
 
-/** A terminal that has become so wide, and how it treats lines that are there. */
+/** The new width of a terminal, and its treatment of existing lines. */
 interface Width {
   readonly columns: number;
   readonly reflow: Terminal["reflow"];
 }
 
-/** Rows between the top of the region and the cursor, in a terminal that was given this width afterwards. */
-function rowsAbove({ live, row, column = 0 }: Standing, { columns, reflow }: Width): number {
+/** Rows between the top of the region and the cursor after a change to this width. */
+function rowsAbove({ live, row, column = 0 }: RegionState, { columns, reflow }: Width): number {
   if (reflow === "none") return row;
   const above = live.slice(0, row).reduce((sum, line) => sum + rowCount(line, columns), 0);
   return reflow === "all" ? above + rowOf(live[row] ?? "", column, columns) : above;
 }
 
 /**
- * Rows between the top of the region before the newest frame and the cursor, where the terminal took that
- * frame with another width than it was made for, and its printed lines have to be written again: they were
- * cut at that width, below rows that had been wrapped. Undefined where they are right, or have left a screen
- * of so many rows.
+ * Rows between the top of the region before the newest frame and the cursor, where the printed lines of that
+ * frame must be written again: the terminal processed it in another width, and cut them below wrapped rows.
+ * Undefined where they are right, or have left the screen.
  */
 export function rowsToPrintAgain(
-  now: Standing,
+  now: RegionState,
   last: LastFrame,
   taken: Terminal["lastTaken"],
   width: Width & { readonly rows: number },
@@ -55,19 +54,18 @@ export function rowsToPrintAgain(
   return rows + now.live.length <= width.rows ? above : undefined;
 }
 
-/** Rows of the region before that stay above what a frame wrote, since they had been wrapped. */
+/** Wrapped rows of the earlier region that stay above the rows of a frame. */
 function rowsPassed({ before, erased }: LastFrame, width: Width): number {
   return Math.max(0, rowsAbove(before, width) - (erased ?? before.row));
 }
 
 /**
- * Rows between the top of the region and the cursor, now that the terminal is `columns` wide. It wraps what
- * it has, but not what comes afterwards: then each line takes one row, and movements count such rows. Where
- * nobody knows which of the two a frame was, it is the least that can be: what is left over can be seen, and
- * what was erased above the region would be lost.
+ * Rows between the top of the region and the cursor after a change of the width. The terminal wraps existing
+ * lines but not later ones, which take one row each. Where it is unknown which of the two applies to a frame,
+ * this is the minimum: left-over rows are visible, but erased rows above the region would be lost.
  */
 export function rowsToTop(
-  now: Standing,
+  now: RegionState,
   last: LastFrame,
   taken: Terminal["lastTaken"],
   width: Width,
@@ -88,52 +86,47 @@ export function rowsToTop(
 }
 
 /**
- * Moves the cursor down, or up when negative; its column may be another one afterwards. Where the screen has
- * become lower and nobody knows it yet, rows below its end come into being: a movement that stopped there
- * would make all that follow count from a wrong row.
+ * Moves the cursor down, or up when negative; its column may change. Newlines add rows below the end of a
+ * screen that has just become lower, where a cursor movement would stop and all later rows would be wrong.
  */
 export function vertical(rows: number): string {
   if (rows >= 0) return "\n".repeat(rows);
   return `\x1b[${rows === -1 ? "" : -rows}A`;
 }
 
-/** Moves the cursor to a column of its row. */
 export function horizontal(column: number): string {
   return column === 0 ? "\r" : `\x1b[${column + 1}G`;
 }
 
-/** More rows than these are not worth moving the rows below them. */
+/** When more rows are inserted, the rows below are written again instead of moved. */
 const MOVED_ROWS = 5;
 
 interface Region {
-  /** The rows as they are on the screen. */
   readonly old: readonly string[];
-  /** The rows as they shall be, from the same top on. */
+  /** The wanted rows, from the same top on. */
   readonly lines: readonly string[];
-  /** Row that the cursor is in. */
   readonly row: number;
-  /** Height of the screen. */
   readonly rows: number;
 }
 
-/** Text that makes rows of the screen into others, and the row in which it leaves the cursor. */
+/** Text that updates rows of the screen, and the row of the cursor afterwards. */
 interface Update {
   readonly text: string;
   readonly row: number;
 }
 
 /**
- * Makes a region at the end of the screen into another one with few bytes: rows that stay are not written,
- * rows that only move are moved by the terminal, rows that change are written from their first change on.
- * What leaves the screen at its top becomes history.
+ * Updates a region at the end of the screen with few bytes: unchanged rows are not written, moved rows are
+ * moved by the terminal, changed rows are written from their first change on. Rows that leave the screen at
+ * its top become history.
  */
 export function updateRegion({ old, lines, row, rows }: Region): Update {
   const most = Math.min(old.length, lines.length);
   let before = 0;
   while (before < most && old[before] === lines[before]) before++;
   if (before === lines.length && before === old.length) return { text: "", row };
-  // Rows that have left the screen cannot be written any more: then in order, each row before it leaves.
-  // Many rows as well: that is right even when the screen has just become lower and nobody knows it yet.
+  // Rows that will leave the screen are written in order, before they leave it. Many rows as well: that works
+  // even when the screen has just become lower.
   const isLow = lines.length - rows <= before && lines.length - old.length <= MOVED_ROWS;
   if (!isLow) return inOrder({ old, lines, row, rows }, before);
   let after = 0;
@@ -160,18 +153,17 @@ export function updateRegion({ old, lines, row, rows }: Region): Update {
   return pen.update;
 }
 
-/** Writes all rows from the first that changes; those that have no room scroll the screen. */
+/** Writes all rows from the first changed one; the screen scrolls where there is no space. */
 function inOrder({ old, lines, row }: Region, first: number): Update {
   const start = Math.min(first, Math.max(0, old.length - 1));
   const text = lines.slice(start).map((line, index) => start + index < old.length ? `\x1b[K${line}` : line);
   return { text: `${vertical(start - row)}\r${text.join("\r\n")}`, row: lines.length - 1 };
 }
 
-/** Writes at places of a region and knows where the cursor is. */
+/** Writes in a region and tracks the cursor. */
 class Pen {
   #text = "";
   #row: number;
-  /** Rows of the region that exist on the screen. */
   height: number;
 
   constructor(row: number, height: number) {
@@ -189,7 +181,7 @@ class Pen {
     if (text !== "") this.#text += horizontal(column) + text;
   }
 
-  /** Makes room before a row; the rows from there on move down, if need be the screen scrolls. */
+  /** Inserts empty rows before a row; the screen scrolls where there is no space. */
   insert(row: number, count: number): void {
     this.#to(this.height - 1);
     this.#text += "\n".repeat(count);

@@ -3,9 +3,9 @@ import {
   horizontal,
   type LastFrame,
   type PrintedLine,
+  type RegionState,
   rowsToPrintAgain,
   rowsToTop,
-  type Standing,
   updateRegion,
   vertical,
 } from "./region.ts";
@@ -13,47 +13,44 @@ import type { Frame, View } from "./view.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { after } from "../../../util/timer.ts";
 
-/** Frames while nobody types come at most this often. */
+/** Minimum time between frames, unless a key is pressed. */
 const FRAME_MS = 33;
-/** Lines that are printed with one frame; more wait for the next, so that keys come in between. */
+/** Maximum lines printed with one frame, so that keys are handled in between. */
 const PRINT_LINES = 1000;
-/** A longer text is held together, so that no half of it is seen. */
+/** A longer text is written as a synchronized update. */
 const SMALL_TEXT = 64;
 /**
- * Started by hand without `--quiet`, the runtime clears the rows from the cursor on when it has loaded a
- * large file for the first time, such as the vocabulary. That happens early in the first turn, so the rows
- * are written again at these times (ms).
+ * Without `--quiet` the runtime clears rows below the cursor after it has loaded a large file for the first
+ * time. It happens early in the first turn, so the rows are written again at these times (ms).
  */
 const REPAINT_MS = [700, 3000];
 const NO_FRAME: LastFrame = { before: { live: [], row: 0 }, printed: [], rows: 0 };
-/** A row of which nobody knows what it shows. */
+/** A row with unknown content. */
 const UNKNOWN = "\0";
-/** At the end a terminal that takes nothing is waited for no longer. */
+/** Maximum wait at the end for a terminal that accepts no output. */
 const CLOSE_MS = 1000;
 
 /**
- * The main screen of a terminal: lines that are printed once and belong to its history from then on, and
- * below them the live region, which alone is written over.
+ * The main screen of a terminal: lines that are printed once and then belong to its history, and below them
+ * the live region, which is updated.
  *
- * Contract: a line takes one row. What is wider is cut, but for lines whose screen has become narrower since
- * they were printed: these take several. Control characters are taken out; only colours and
- * links get through. While the terminal takes a frame no other is drawn, and the next one shows the newest
- * state; printed lines wait for it and none is lost.
+ * Contract: a line takes one row. Wider lines are cut, except printed lines whose screen has become
+ * narrower. Control characters are removed; only colors and links remain. While the terminal processes a
+ * frame no other is drawn, and the next one shows the newest state; printed lines wait and none is lost.
  */
 export class Screen {
   readonly #terminal: Terminal;
   readonly #view: View;
-  /** Rows of the live region as they were written, for a screen of this size. */
+  /** Rows of the live region as written, for a screen of this size. */
   #live: readonly string[] = [];
   #size = { columns: 0, rows: 0 };
-  /** Where the cursor is, counted from the top of the live region; without a column it is hidden. */
+  /** The cursor relative to the live region; hidden without a column. */
   #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
   #before: LastFrame = NO_FRAME;
   #safe = new Map<string, string>();
   #printed: PrintedLine[] = [];
   #cancel: (() => void) | undefined;
   #last = 0;
-  /** Cancel what is going to be written again. */
   #repaints: readonly (() => void)[] | undefined;
   #open = false;
   #closing = false;
@@ -72,33 +69,33 @@ export class Screen {
     this.draw();
   }
 
-  /** Lines for the history, above the live region; they are never written again. */
+  /** Prints lines above the live region; they are never written again. */
   print(lines: readonly string[]): void {
     const { columns } = this.#terminal;
     for (const line of lines) this.#printed.push({ line, columns });
     this.refresh();
   }
 
-  /** Draws soon; calls in between make one frame. */
+  /** Draws soon; several calls make one frame. */
   refresh(): void {
     if (this.#cancel || !this.#open) return;
     const wait = Math.max(0, FRAME_MS - (performance.now() - this.#last));
     this.#cancel = after(Math.ceil(wait), () => this.draw());
   }
 
-  /** Draws now: what a key did is seen at once. */
+  /** Draws now, so that the effect of a key is visible at once. */
   draw(): void {
     this.#cancel?.();
     this.#cancel = undefined;
     if (!this.#open) return;
     this.#stale = this.#writing !== undefined;
     if (this.#stale) return;
-    // What is printed at the end is shown in any case.
+    // At the end everything is drawn.
     if (this.#closing || !this.#terminal.resizing) this.#drawNow();
     else this.#terminal.askSize();
   }
 
-  /** Writes every row of the live region again for some seconds, over what the runtime makes of it; once. */
+  /** Schedules writing the live region again over rows that the runtime clears; once. */
   guard(): void {
     this.#repaints ??= REPAINT_MS.map((ms) =>
       after(ms, () => {
@@ -113,7 +110,7 @@ export class Screen {
     this.#write(this.#update());
   }
 
-  /** The terminal has another size: what it did with the live region is made good. */
+  /** Draws again for a new size of the terminal. */
   resized(): void {
     // It may be the old size again, after another one.
     this.#size = { columns: this.#size.columns, rows: 0 };
@@ -121,8 +118,8 @@ export class Screen {
   }
 
   /**
-   * Prints what is left and takes the live region away, for another program or for good. A terminal that
-   * takes nothing is waited for only so long.
+   * Prints pending lines and erases the live region, for another program or at the end. The wait for a
+   * terminal that accepts no output is limited.
    */
   async close(): Promise<void> {
     this.#lent = false;
@@ -139,10 +136,10 @@ export class Screen {
       await this.#settled(limit.promise);
     }
     cancel();
-    for (const spare of this.#repaints ?? []) spare();
+    for (const cancel of this.#repaints ?? []) cancel();
   }
 
-  /** Lends the terminal to another program and shows everything again, unless it was closed meanwhile. */
+  /** Lends the terminal to another program, then draws again, unless closed meanwhile. */
   async lend<T>(run: () => Promise<T>): Promise<T> {
     await this.close();
     await this.#terminal.suspend();
@@ -163,7 +160,7 @@ export class Screen {
     return this.lend(() => this.#terminal.stopJob());
   }
 
-  /** Begins anew where the cursor is, after somebody else has written on the screen. */
+  /** Draws at the cursor after another program has written on the screen. */
   continued(): void {
     this.#forget();
     this.draw();
@@ -180,7 +177,7 @@ export class Screen {
     while (this.#writing && await Promise.race([this.#writing.then(() => true), passed]));
   }
 
-  /** Text that makes the screen show the newest state. */
+  /** Text that updates the screen to the newest state. */
   #update(): string {
     const { columns, rows } = this.#terminal;
     let text = "";
@@ -195,7 +192,7 @@ export class Screen {
     const frame = within(this.#view.frame(columns, rows), rows);
     const live = this.#safeLines(frame.lines);
     const lines = this.#mayPrint ? this.#printed.splice(0, PRINT_LINES) : [];
-    // What was made for another width loses nothing to this one.
+    // Lines that were laid out for another width are not cut.
     const printed = lines.flatMap((made) => rowsOfLine(safeLine(made.line, made.columns), columns));
     this.#before = {
       before: { live: this.#live, ...this.#cursor },
@@ -214,11 +211,11 @@ export class Screen {
     return this.#held(text, update.row - printed.length, frame.caret);
   }
 
-  /** The text as one piece, followed by the way to the caret. */
+  /** The text as one update, followed by the movement to the caret. */
   #held(text: string, row: number, caret: Frame["caret"]): string {
     const { columns } = this.#size;
     const old = this.#cursor;
-    // A hidden cursor waits at the top, where no change of the width moves it.
+    // A hidden cursor stays at the top, where no change of the width moves it.
     this.#cursor = caret
       ? { row: Math.min(caret.row, this.#live.length - 1), column: Math.min(caret.column, columns - 1) }
       : { row: 0 };
@@ -249,17 +246,17 @@ export class Screen {
   }
 
   /**
-   * Text that takes the live region away for a screen of this size, and with it lines that were printed for
-   * another width: they are printed again, whole. Next to it where the region was, if that is known for sure.
+   * Erases the live region for a new size, and lines that were printed for another width, which are printed
+   * again. Also returns the position of the region, if it is known for certain.
    */
   #erasedForSize(columns: number, rows: number): [string, Pick<LastFrame, "before" | "erased"> | undefined] {
     const { reflow, lastTaken } = this.#terminal;
-    const now: Standing = { live: this.#live, ...this.#cursor };
+    const now: RegionState = { live: this.#live, ...this.#cursor };
     const again = rowsToPrintAgain(now, this.#before, lastTaken, { columns, rows, reflow });
     const { printed } = this.#before;
     if (again !== undefined) this.#printed.unshift(...printed);
     else if (lastTaken === "after" && columns < this.#size.columns) {
-      // They have left the screen, cut: the whole lines follow.
+      // They have left the screen, cut: the full lines follow.
       this.#printed.unshift(...printed.filter(({ line }) => rowCount(line, columns) > 1));
     }
     const above = again ?? rowsToTop(now, this.#before, lastTaken, { columns, reflow });
@@ -267,14 +264,13 @@ export class Screen {
     return [erasing(above), start];
   }
 
-  /** Text that takes the live region away. */
   #erased(): string {
     const { reflow, lastTaken } = this.#terminal;
-    const now: Standing = { live: this.#live, ...this.#cursor };
+    const now: RegionState = { live: this.#live, ...this.#cursor };
     return erasing(rowsToTop(now, this.#before, lastTaken, { columns: this.#size.columns, reflow }));
   }
 
-  /** Lines wait for the history. While the size changes they wait on: a copy that is cut there stays. */
+  /** Lines can be printed. Not while the size changes: a line cut then stays cut. */
   get #mayPrint(): boolean {
     return this.#printed.length > 0 && (this.#closing || this.#terminal.settled);
   }
@@ -290,14 +286,14 @@ export class Screen {
 }
 
 /**
- * Erases from that many rows above the cursor. The first row is erased alone: tmux saves a screen in its
- * history that is erased from its first cell on.
+ * Erases from `rows` above the cursor. The first row is erased separately: tmux saves a screen in its history
+ * that is erased from its first cell on.
  */
 function erasing(rows: number): string {
   return `${vertical(-rows)}\r\x1b[C\x1b[J\r\x1b[K`;
 }
 
-/** At least one line and at most as many as the screen has, the last ones; the caret among them. */
+/** The last lines that fit the screen, at least one; the caret within them. */
 function within({ lines, caret }: Frame, rows: number): Frame {
   const skipped = Math.max(0, lines.length - rows);
   const shown = lines.length === 0 ? [""] : lines.slice(skipped);

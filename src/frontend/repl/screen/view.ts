@@ -1,19 +1,18 @@
 import type { InputEvent } from "../terminal/terminal.ts";
 import { displayWidth } from "../../../util/display_width.ts";
 
-/** What a part of the screen shows: lines that fit the width, and the cell of the caret where it has one. */
+/** The content of a view: lines that fit the width, and the cell of the caret if it has one. */
 export interface Frame {
   readonly lines: readonly string[];
   readonly caret?: { readonly row: number; readonly column: number };
 }
 
-/** A part of the screen. */
 export interface View {
-  /** The lines for a width, at most `rows` of them. Says nothing of what was shown before. */
+  /** The lines for a width, at most `rows` of them. */
   frame(columns: number, rows: number): Frame;
 }
 
-/** Puts frames below each other; the caret is that of the last one that has one. */
+/** Stacks frames vertically; the caret is that of the last frame that has one. */
 export function stack(frames: readonly Frame[]): Frame {
   const lines: string[] = [];
   let caret: Frame["caret"];
@@ -24,7 +23,7 @@ export function stack(frames: readonly Frame[]): Frame {
   return caret ? { lines, caret } : { lines };
 }
 
-/** Hints in as few rows as they fit in; none is broken where it fits a row. */
+/** Joins hints into as few rows as possible; a hint is not broken where it fits a row. */
 export function hintRows(hints: readonly string[], columns: number): string[] {
   const rows: string[] = [];
   let row = "";
@@ -38,12 +37,12 @@ export function hintRows(hints: readonly string[], columns: number): string[] {
   return row === "" ? rows : [...rows, row];
 }
 
-/** A part of a panel: rows that it gets in one go, up to a number. */
+/** A part of a panel, and the number of rows that it is raised to. */
 type Grant<P extends string> = readonly [part: P, upTo: number];
 
 /**
- * Deals out rows to the parts of a panel: each grant raises its part to that many rows as long as there are
- * any left. The most important grants come first; a part may come several times.
+ * Distributes rows: each grant raises its part to that many rows while any are left. The most important
+ * grants come first; a part may have several.
  */
 export function dealRows<P extends string>(rows: number, grants: readonly Grant<P>[]): Record<P, number> {
   const given = Object.fromEntries(grants.map(([part]) => [part, 0])) as Record<P, number>;
@@ -57,21 +56,20 @@ export function dealRows<P extends string>(rows: number, grants: readonly Grant<
 }
 
 /**
- * A question that takes keys until it is answered; the composer is hidden meanwhile.
+ * A view that takes keys until it is answered; it replaces the composer.
  *
- * Contract: only Enter answers. Text comes to it by `input` where it wants that, else by `select`.
+ * Contract: only Enter answers. Text is passed to `input` where the overlay wants it, else to `select`.
  */
 export interface Overlay<T> extends View {
   input(event: InputEvent): void;
-  /** It has its own use for this text: it filters, searches or writes. */
+  /** It uses this text to filter, search or write. */
   wants(text: string): boolean;
   /**
-   * Selects the entry that a letter or digit names, or marks one with a blank; returns what takes that back,
-   * undefined without one.
+   * Selects the entry of a letter or digit, or marks one with a blank; returns the undo, or undefined
+   * without an entry.
    */
   select?(text: string): (() => void) | undefined;
-  /** Resolves once; with undefined when it was left without an answer. */
+  /** Resolves once; with undefined when it is left without an answer. */
   readonly answer: Promise<T | undefined>;
-  /** Leaves it without an answer. */
   cancel(): void;
 }

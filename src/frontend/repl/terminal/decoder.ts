@@ -1,7 +1,7 @@
 import type { InputEvent } from "./terminal.ts";
 import { after } from "../../../util/timer.ts";
 
-/** A key by its name, and the text that it types, where it types something. */
+/** A key by name, and the text that it types, if any. */
 interface Key {
   readonly key: string;
   readonly text?: string;
@@ -10,7 +10,7 @@ interface Key {
 const SHIFT = 1;
 const ALT = 2;
 const CTRL = 4;
-/** Super, hyper and meta: nobody binds the last two, so they have one name. */
+/** Super, hyper and meta have one name: the last two are not bound. */
 const SUPER = 8 | 16 | 32;
 
 /** Final letters of `CSI 1 ; modifiers letter` and `SS3 letter`. */
@@ -103,7 +103,7 @@ function named(name: string, modifiers: number): Key {
   return { key: words.join("") + name };
 }
 
-/** A character as keyboards have always sent it. */
+/** A key that is sent as a character. */
 function character(text: string): Key | undefined {
   const code = text.codePointAt(0) ?? 0;
   if (text === " ") return { key: "space", text };
@@ -133,7 +133,7 @@ function application(modifiers: number, letter: string): Key | undefined {
   return text === undefined ? undefined : { key: text, text };
 }
 
-/** A control sequence: numbers, separated by semicolons and within them by colons, and a final character. */
+/** A control sequence: numbers separated by semicolons, within them by colons, and a final character. */
 function control(parameters: string, final: string): Key | undefined {
   const numbers = parameters.split(";").map((part) => part.split(":").map((number) => Number(number)));
   const [[number = 0, ...alternates] = [], [modifierNumber = 1, event = 1] = [], third = []] = numbers;
@@ -145,7 +145,7 @@ function control(parameters: string, final: string): Key | undefined {
   }
   const name = NUMBERS[number];
   if (final === "~") return name === undefined ? undefined : named(name, modifiers);
-  // rxvt: the final character tells the modifiers.
+  // rxvt: the final character is the modifiers.
   if (final === "$" || final === "^" || final === "@") {
     const held = (final === "^" ? 0 : SHIFT) | (final === "$" ? 0 : CTRL);
     return name === undefined ? undefined : named(name, held);
@@ -158,14 +158,14 @@ function control(parameters: string, final: string): Key | undefined {
 
 interface UnicodeKey {
   readonly number: number;
-  /** The character with shift, and the one of the same place on a Latin keyboard. */
+  /** The character with shift, and the one at the same position of a Latin keyboard. */
   readonly alternates: readonly number[];
   readonly modifiers: number;
   /** The text as code points, where the terminal reports it. */
   readonly typed: readonly number[];
 }
 
-/** A key as kitty and modifyOtherKeys tell it: by the character it has without modifiers. */
+/** A key as kitty and modifyOtherKeys report it: by its character without modifiers. */
 function unicode({ number, alternates, modifiers, typed }: UnicodeKey): Key | undefined {
   const held = modifiers & (SHIFT | ALT | CTRL | SUPER);
   const special = number === 10 ? "enter" : CHARACTERS[number];
@@ -185,7 +185,7 @@ function unicode({ number, alternates, modifiers, typed }: UnicodeKey): Key | un
   return shortcut(plain.toLowerCase(), held | (plain === plain.toLowerCase() ? 0 : SHIFT), alternates[1]);
 }
 
-/** Shortcuts go by the place of a key where its character is not of the Latin keyboard (`ctrl+с` is c). */
+/** Shortcuts use the position of a key where its character is not Latin (`ctrl+с` is c). */
 function shortcut(plain: string, held: number, base: number | undefined): Key {
   const latin = plain > "\x7f" && base && isCharacter(base) ? String.fromCodePoint(base) : plain;
   const separator = (held & ~SHIFT) === CTRL && (latin === "_" || latin === "-");
@@ -205,43 +205,42 @@ function isCharacter(code: number): boolean {
 
 const PASTE_START = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
-/** A lone ESC is the key when nothing follows it for so long. */
+/** A lone ESC is the Escape key when nothing follows in this time. */
 const ESCAPE_MS = 50;
-/** A sequence that is not whole after so long never will be. */
+/** After this time an incomplete sequence is given up. */
 const SEQUENCE_MS = 300;
-/** A paste that brings nothing for so long may have lost its end. */
+/** After this pause a paste may have lost its end. */
 const PASTE_MS = 2000;
-/** So long after the end of a paste more may come of one that holds the mark of its end itself. */
+/** Time after an end mark in which the rest of a paste that contains the mark may arrive. */
 const AFTER_PASTE_MS = 20;
-/** Longer answers are none. */
+/** Maximum length of a report. */
 const MAX_STRING = 64 * 1024;
 
 /**
- * One escape sequence: CSI, SS3, strings (OSC, DCS, APC) up to their end, or ESC with one character. What
- * replies of the terminal bring is among them.
+ * One escape sequence: CSI, SS3, strings (OSC, DCS, APC) up to their end, or ESC with one character;
+ * reports of the terminal included.
  */
 const SEQUENCE =
   // deno-lint-ignore no-control-regex
   /\x1b(?:\[M[\s\S]{3}|\[\[[A-E]|\[(?!M)[\x20-\x3f]*[\x40-\x5a\x5c-\x7e]|O\d*[A-Za-z]|(?:\]\d|P[\d>!+$]|_G)[^\x07\x1b]*(?:\x07|\x1b\\)|[\]P_^X][^\x07\x1b]*\x1b\\|[^[\]OP_\x1b\ud800-\udbff]|[\ud800-\udbff][\s\S])/y;
-/** What may become one, with more to come. */
+/** The start of a sequence. */
 const UNFINISHED =
   // deno-lint-ignore no-control-regex
   /^\x1b(?:$|\[(?:$|\[$|M[\s\S]{0,2}$|[\x20-\x3f]*$)|O\d*$|[\]P_]$|(?:\]\d|P[\d>!+$]|_G)[^\x07\x1b]*\x1b?$|[\ud800-\udbff]$)/;
-/** Answers to questions, reports of the mouse and of the focus: everything that no key sends. */
+/** Reports of the terminal, the mouse and the focus: everything that no key sends. */
 const REPLY =
   // deno-lint-ignore no-control-regex
   /^\x1b(?:[\]P_]|[\^X][\s\S]|\[[<=>?]|\[M|\[[\d;]*[nty]$|\[(?!1;(?:[2-9]|1[0-6])R)\d+;\d+R$|\[[IO]$)/;
-/** The beginning of an answer whose end has not come. */
+/** The start of a report without its end. */
 // deno-lint-ignore no-control-regex
 const CUT_REPLY = /^\x1b(?:\]\d|P[\d>!+$]|_G|\[[<=>?\d])/;
-/** Keys that some terminals send with one ESC more when alt is held. */
+/** Keys that some terminals send with another ESC when alt is held. */
 // deno-lint-ignore no-control-regex
 const PLAIN_KEY = /^\x1b(?:\[[A-FHZ]|O[A-FHP-S]|\[\d+~)$/;
 
 /**
- * Where the paste ends; -1 when that has not come. A clipboard that holds the mark itself would end it early,
- * and the rest would be typed: so the last mark counts that comes before another paste begins, or before
- * nothing comes any more.
+ * Offset of the end of the paste, or -1. A clipboard that contains the end mark would end it early, and the
+ * rest would be typed: so the last mark counts before another paste begins, or before input pauses.
  */
 function endOfPaste(text: string): number {
   const next = text.indexOf(PASTE_START, text.indexOf(PASTE_END));
@@ -250,7 +249,7 @@ function endOfPaste(text: string): number {
 
 interface DecoderHandlers {
   readonly input: (event: InputEvent) => void;
-  /** Takes what the terminal answers to questions, sequence by sequence. */
+  /** Takes the reports of the terminal, sequence by sequence. */
   readonly reply?: (sequence: string) => void;
 }
 
@@ -258,7 +257,7 @@ interface DecoderHandlers {
 type Delay = (ms: number, task: () => void) => () => void;
 
 /**
- * Turns the bytes that a terminal sends into keys and pastes. Sequences, characters and pastes may arrive in
+ * Decodes the bytes of a terminal into keys and pastes. Sequences, characters and pastes may arrive in
  * pieces of any size: the events are the same.
  */
 export class InputDecoder {
@@ -267,7 +266,7 @@ export class InputDecoder {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #pending = "";
   #paste: string[] | undefined;
-  /** Nothing of the paste has come for long: a chunk that is one key ends it. */
+  /** The paste has paused for long: a chunk that is one key ends it. */
   #stalled = false;
   #cancel: (() => void) | undefined;
 
@@ -280,7 +279,7 @@ export class InputDecoder {
     this.#cancel?.();
     this.#cancel = undefined;
     const text = this.#decoder.decode(bytes, { stream: true });
-    if (this.#stalled) this.#goOn(text);
+    if (this.#stalled) this.#resumePaste(text);
     this.#stalled = false;
     this.#pending += text;
     this.#work();
@@ -312,7 +311,7 @@ export class InputDecoder {
   }
 
   /** After a pause in a paste: a single key means that the end of the paste was lost. */
-  #goOn(text: string): void {
+  #resumePaste(text: string): void {
     SEQUENCE.lastIndex = 0;
     const isKey = [...text].length === 1 || (SEQUENCE.exec(text)?.[0] === text && text !== PASTE_END);
     const all = this.#pending + text;
@@ -325,7 +324,7 @@ export class InputDecoder {
     this.#endPaste();
   }
 
-  /** Takes keys up to the beginning of a paste or of a sequence that is not whole. */
+  /** Takes keys up to a paste or an incomplete sequence. */
   #keys(): boolean {
     const text = this.#pending;
     let at = 0;
@@ -348,7 +347,7 @@ export class InputDecoder {
     return character.length;
   }
 
-  /** Takes the sequence that begins here; its length, or 0 when it is not whole. */
+  /** Takes the sequence that begins here; returns its length, or 0 when it is incomplete. */
   #sequenceAt(text: string, at: number): number {
     if (text.startsWith("\x1b\x1b", at)) return this.#doubleEscape(text, at);
     SEQUENCE.lastIndex = at;
@@ -364,7 +363,7 @@ export class InputDecoder {
     return this.#giveUp(rest);
   }
 
-  /** Two ESC: the key twice, or once before a sequence; before a key of its own it stands for alt. */
+  /** Two ESC: the key twice, or once before a sequence; before a plain key it means alt. */
   #doubleEscape(text: string, at: number): number {
     SEQUENCE.lastIndex = at + 1;
     const sequence = SEQUENCE.exec(text)?.[0];
@@ -378,7 +377,7 @@ export class InputDecoder {
     return 1 + sequence.length;
   }
 
-  /** No sequence begins here: the length of what is dropped or taken as keys. */
+  /** No sequence begins here; returns the length of what is dropped or taken as keys. */
   #giveUp(rest: string): number {
     if (CUT_REPLY.test(rest)) {
       // An answer that never ended; another sequence may begin in it.
@@ -395,7 +394,7 @@ export class InputDecoder {
     if (key !== undefined) this.#handlers.input({ kind: "key", ...key });
   }
 
-  /** What stays incomplete was no sequence: a lone ESC is the key of that name. */
+  /** Waits for the rest of a sequence or paste. */
   #waitForMore(): void {
     if (this.#paste && endOfPaste(this.#pending) >= 0) {
       this.#cancel = this.#delay(AFTER_PASTE_MS, () => this.#settle());
@@ -407,7 +406,7 @@ export class InputDecoder {
     }
   }
 
-  /** Nothing has come since the last mark: it was the end of the paste. */
+  /** No input followed the last mark: it was the end of the paste. */
   #settle(): void {
     if (this.#paste) this.#pasted(this.#paste, true);
     this.#work();

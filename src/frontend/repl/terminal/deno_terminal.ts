@@ -2,32 +2,31 @@ import { InputDecoder } from "./decoder.ts";
 import type { EndSignal, Terminal, TerminalHandlers } from "./terminal.ts";
 import { after } from "../../../util/timer.ts";
 
-/** Until a write that found no room is tried again. */
+/** Time until a write that found no space is tried again. */
 const RETRY_MS = 5;
 
 /**
- * Standard output as a terminal that may be slow: a connection that is stuck keeps neither the agent nor the
- * keyboard waiting. Measured: a write that blocks in a thread of its own costs 0.02 ms more than one that
- * blocks the program.
+ * Standard output to a terminal that may be slow: a stalled connection blocks neither the agent nor the
+ * keyboard. Measured: a blocking write in its own thread costs 0.02 ms more than one that blocks the
+ * program.
  */
 export class TerminalOutput {
   readonly #encoder = new TextEncoder();
   #first = true;
   #writing: Promise<void> | undefined;
 
-  /** A write is under way. */
   get busy(): boolean {
     return this.#writing !== undefined;
   }
 
   /**
-   * Writes after what was written before. Undefined when it is done; the promise never rejects: a terminal
-   * that is gone shows nothing any more.
+   * Writes after earlier texts. Undefined when it is done; the promise never rejects: output to a closed
+   * terminal is dropped.
    */
   write(text: string): Promise<void> | undefined {
     let bytes = this.#encoder.encode(text);
     if (this.#first) {
-      // The first frame is not worth the thread, whose start takes some milliseconds.
+      // The first frame is written without the thread, whose start takes some milliseconds.
       this.#first = false;
       bytes = bytes.subarray(this.#now(bytes));
       if (bytes.length === 0) return undefined;
@@ -39,7 +38,7 @@ export class TerminalOutput {
     return this.#writing = done;
   }
 
-  /** Writes before it returns; for the end of the program. */
+  /** Writes synchronously, for the end of the program. */
   writeNow(text: string): void {
     this.#now(this.#encoder.encode(text));
   }
@@ -48,12 +47,12 @@ export class TerminalOutput {
     while (this.#writing) await this.#writing;
   }
 
-  /** The number of bytes that the terminal has taken. */
+  /** Returns the number of bytes that the terminal has accepted. */
   #now(bytes: Uint8Array): number {
     let at = 0;
     try {
       while (at < bytes.length) at += Deno.stdout.writeSync(bytes.subarray(at));
-    } catch { /* the terminal is gone, or has no room */ }
+    } catch { /* the terminal is gone, or has no space */ }
     return at;
   }
 }
@@ -70,8 +69,8 @@ async function writeAll(bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * A program that has the same terminal may have made its writes return at once when there is no room, and a
- * signal may have come in between: what was not taken is written again.
+ * Another program on the same terminal may have made its writes nonblocking, and a signal may interrupt
+ * them: the rest is written again.
  */
 function isPassing(error: unknown): boolean {
   return error instanceof Deno.errors.WouldBlock || error instanceof Deno.errors.Interrupted;
@@ -81,7 +80,7 @@ function isPassing(error: unknown): boolean {
 const SIZE_QUESTION = "\x1b[18t";
 // deno-lint-ignore no-control-regex
 const REPORT = /^\x1b\[8;(\d+);(\d+)t$/;
-/** A terminal that has answered before and does not now is not waited for any longer. */
+/** Maximum wait for an answer from a terminal that has answered before. */
 const SIZE_ANSWER_MS = 200;
 
 interface Size {
@@ -90,29 +89,28 @@ interface Size {
 }
 
 /**
- * What a terminal itself says of its size. tmux changes the size of what it shows at once, and that of the
- * terminal that programs ask the system for up to 250 ms later; what it answers is true at that place of the
+ * Sizes that the terminal itself reports. tmux changes the size of what it shows at once, and that of the
+ * terminal that programs ask the system for up to 250 ms later; its answer is true at that point of the
  * output.
  */
 export class SizeReports {
-  /** In which order it names rows and columns: some versions of tmux have it the wrong way round. */
+  /** The order of rows and columns: some versions of tmux swap them. */
   #order: "rows-first" | "columns-first" | undefined;
   readonly #waiting: ((size: Size | undefined) => void)[] = [];
 
-  /** It has not answered in time: it is asked no more until it has, or it would answer the next program. */
+  /** The last answer is late: no more questions until it comes, or the next program would get it. */
   #late = false;
 
-  /** It has answered, and is worth asking. */
+  /** It has answered in time before. */
   get known(): boolean {
     return this.#order !== undefined && !this.#late;
   }
 
-  /** An answer is on its way. */
   get waiting(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** The answer to a question that is being written now; undefined when none comes. */
+  /** The answer to the question that is written now; undefined when none comes. */
   next(): Promise<Size | undefined> {
     const { promise, resolve } = Promise.withResolvers<Size | undefined>();
     const cancel = after(SIZE_ANSWER_MS, () => {
@@ -126,7 +124,7 @@ export class SizeReports {
     return promise;
   }
 
-  /** Takes an answer, the first while the terminal has size `now`; false when the sequence is no answer. */
+  /** Takes an answer while the terminal has size `now`; false for other sequences. */
   take(sequence: string, now: Size): boolean {
     const match = REPORT.exec(sequence);
     if (!match) return false;
@@ -147,7 +145,7 @@ function isSame(one: Size, other: Size): boolean {
   return one.columns === other.columns && one.rows === other.rows;
 }
 
-/** The size of the terminal as the system knows it; a usual one where it is gone or says nothing. */
+/** The size of the terminal according to the system; 80 × 24 where it is unknown. */
 function consoleSize(): Size {
   try {
     const { columns, rows } = Deno.consoleSize();
@@ -156,55 +154,53 @@ function consoleSize(): Size {
   return { columns: 80, rows: 24 };
 }
 
-/** Bracketed paste; no wrapping at the right edge, since a line of ours takes one row by itself. */
+/** Bracketed paste on; wrapping at the right edge off, since each line takes one row. */
 const MODES_ON = "\x1b[?2004h\x1b[?7l";
 const MODES_OFF = "\x1b[?7h\x1b[?2004l\x1b[?25h";
 /**
- * What another program may have left on, switched off: its screen, where the cursor goes back to where it was
- * before (the one that is saved first, where there is no such screen), a part of the rows that scrolls,
- * colours, line drawing, inserting, keys of applications, and reports of mouse and focus.
+ * Resets what another program may have left on: the alternate screen (with the cursor saved first, where
+ * there is no such screen), a scroll region, colors, line drawing, insert mode, application keys, and
+ * reports of mouse and focus.
  */
 const LEFT_BEHIND_OFF = "\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[m\x0f\x1b(B\x1b[4l\x1b[?1l\x1b>" +
   [1000, 1002, 1003, 1004, 1005, 1006, 1015].map((mode) => `\x1b[?${mode}l`).join("");
-/** Kitty's keyboard protocol: keys are told apart (1), with their place on a Latin keyboard (4). */
+/** Kitty's keyboard protocol: disambiguated keys (1), with their position on a Latin keyboard (4). */
 const KITTY_ON = "\x1b[>5u";
 const KITTY_OFF = "\x1b[<u";
-/** The older way of xterm and tmux to tell modified keys apart. */
+/** modifyOtherKeys of xterm and tmux. */
 const OTHER_KEYS_ON = "\x1b[>4;1m";
 const OTHER_KEYS_OFF = "\x1b[>4;0m";
-/** Primary device attributes: every terminal answers this, after what was asked before it. */
+/** Primary device attributes: every terminal answers this, after earlier questions. */
 const ATTRIBUTES = "\x1b[c";
 const QUESTIONS = `\x1b[?u\x1b[?2026$p\x1b[>0q\x1b]11;?\x1b\\${ATTRIBUTES}`;
 
 const RESIZE_MS = 30;
 /** tmux announces the first of several changes at once, the others together 250 ms later. */
 const TMUX_RESIZE_MS = 280;
-/** A terminal that has not answered the first questions after so long never will. */
+/** After this time a terminal will not answer the first questions. */
 const SILENT_MS = 1000;
 
-/** The settings of the environment that tell which terminal this is. */
+/** Environment variables that identify the terminal. */
 interface TerminalEnvironment {
   readonly TERM?: string | undefined;
   readonly TERM_PROGRAM?: string | undefined;
-  /** Set inside of tmux. */
   readonly TMUX?: string | undefined;
-  /** Set inside of GNU screen. */
   readonly STY?: string | undefined;
 }
 
 /**
- * What a terminal can do, learnt from its answers. Nothing waits for them: until they come the terminal is
- * taken for one that can do little.
+ * Capabilities of a terminal, learned from its answers. Nothing waits for them: until they come the terminal
+ * counts as one with few.
  */
 export class Capabilities {
   synchronized = false;
-  /** After so long, in ms, a change of the size that was announced is the last. */
+  /** Time in ms after which an announced change of the size is the last. */
   readonly resizeMs: number;
   reflow: Terminal["reflow"] = "all";
-  /** What it says of its background colour (OSC 11). */
+  /** The background color that it reports (OSC 11). */
   background: Terminal["background"];
   #keyboard: "unknown" | "kitty" | "other-keys" | "plain" = "unknown";
-  /** Terminals that print a part of a question that they do not know are asked nothing. */
+  /** False for terminals that print parts of unknown questions. */
   readonly #mayAsk: boolean;
   readonly #inTmux: boolean;
   #open = 0;
@@ -219,17 +215,17 @@ export class Capabilities {
     if (TERM_PROGRAM === "vscode") this.reflow = "other-lines";
   }
 
-  /** It has answered already, or had no time for it: an answer is worth waiting for. */
+  /** It has answered before, or its time is not over. */
   get mayAnswer(): boolean {
     return this.#answers || (this.#mayAsk && performance.now() - this.#asked < SILENT_MS);
   }
 
-  /** Questions whose answer has not come. */
+  /** Some questions have no answer yet. */
   get waiting(): boolean {
     return this.#open > 0;
   }
 
-  /** Text that puts the terminal into our modes; with questions the first time. */
+  /** Text that sets the modes of the terminal; with questions the first time. */
   get on(): string {
     if (this.#keyboard !== "unknown") return MODES_ON + this.#keys(KITTY_ON, OTHER_KEYS_ON);
     if (!this.#mayAsk) return MODES_ON;
@@ -242,19 +238,19 @@ export class Capabilities {
     return this.#keys(KITTY_OFF, OTHER_KEYS_OFF) + MODES_OFF;
   }
 
-  /** Text that makes the terminal send something, once it has done everything before. */
+  /** Text that makes the terminal answer once it has processed everything before. */
   get echo(): string {
     if (!this.#mayAsk) return "";
     this.#open++;
     return ATTRIBUTES;
   }
 
-  /** Answers that have not come are not expected any more. */
+  /** Stops expecting answers. */
   waitNoLonger(): void {
     this.#open = 0;
   }
 
-  /** Takes an answer; the text to send now, if any. */
+  /** Takes an answer; returns the text to send now, if any. */
   reply(sequence: string): string {
     // deno-lint-ignore no-control-regex
     const version = /^\x1bP>\|([^\x1b]*)/.exec(sequence)?.[1];
@@ -280,7 +276,7 @@ export class Capabilities {
   }
 }
 
-/** Whether a colour as X11 writes it (`rgb:ffff/ffff/ffff`) is light; undefined where it is none. */
+/** The brightness of a color in X11 form (`rgb:ffff/ffff/ffff`); undefined for other text. */
 function backgroundOf(sequence: string): Terminal["background"] {
   const parts = /rgba?:([0-9a-f]{1,4})\/([0-9a-f]{1,4})\/([0-9a-f]{1,4})/i.exec(sequence)?.slice(1);
   if (!parts) return undefined;
@@ -288,46 +284,45 @@ function backgroundOf(sequence: string): Terminal["background"] {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 ? "light" : "dark";
 }
 
-/** A terminal that does not answer, or takes nothing, is waited for no longer. */
+/** Maximum wait for a terminal that does not answer or accept output. */
 const ANSWER_MS = 300;
-/** Time in which a terminal answers a last question, when the program ends at once. */
+/** Wait for pending answers when the program ends at once. */
 const LAST_ANSWER_MS = 100;
-/** How long a signal may take until it stops the program. */
+/** Time until a signal has stopped the program. */
 const STOP_MS = 50;
 const WINDOWS = Deno.build.os === "windows";
-/** A signal that comes so soon after another program has ended was sent while that had the terminal. */
+/** A signal this soon after another program has ended was meant for that program. */
 const LATE_MS = 500;
-/** A text that was written so long before, in ms, may have met the terminal in its new size. */
+/** Text written this recently, in ms, may have reached the terminal in its new size. */
 const ON_ITS_WAY_MS = 20;
-/** Characters that a terminal takes in one piece. */
+/** Characters that a terminal accepts in one piece. */
 const ONE_PIECE = 2000;
-/** A size that a terminal has for so long, in ms, it has probably for longer. */
+/** Time in ms after which a size is probably stable. */
 const SETTLE_MS = 25;
-/** Windows tells nobody that a window has another size. */
+/** Windows has no signal for a changed size. */
 const SIZE_POLL_MS = 500;
 const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** The terminal that the program was started from. */
 export class DenoTerminal implements Terminal {
   readonly #output = new TerminalOutput();
   readonly #reports = new SizeReports();
-  /** What it has said of its size, as long as the system may not know that yet. */
+  /** The reported size, as long as the system may not know it yet. */
   #reported: Size | undefined;
-  /** The size that it has just said counts. */
+  /** The reported size was just confirmed. */
   #isSure = false;
   #asking = false;
   #lastTaken: Terminal["lastTaken"] = "before";
   #written = -Infinity;
   readonly #capabilities: Capabilities;
   #handlers: TerminalHandlers | undefined;
-  /** `releasing`: keys are read, but nobody gets them any more. */
+  /** `releasing`: keys are read and dropped. */
   #state: "idle" | "running" | "releasing" | "suspended" = "idle";
-  /** Resolves when reading goes on. */
+  /** Resolves when reading resumes. */
   #pause = Promise.withResolvers<void>();
-  /** Resolves when nothing reads any more. */
+  /** Resolves when reading has stopped. */
   #released = Promise.withResolvers<void>();
   #resumed = -Infinity;
-  /** Waits for the last of the changes of the size. */
+  /** Cancels the wait for the last change of the size. */
   #resizing: (() => void) | undefined;
   #undo: (() => void)[] = [];
 
@@ -341,7 +336,7 @@ export class DenoTerminal implements Terminal {
     });
   }
 
-  /** Asked anew each time: what is drawn for a size that the terminal has no more would be cut by it. */
+  /** Read each time: rows drawn for an old size would be cut. */
   get columns(): number {
     return this.#size.columns;
   }
@@ -394,7 +389,7 @@ export class DenoTerminal implements Terminal {
     return this.#writeAsking(text, this.#size);
   }
 
-  /** Writes, and asks what size the terminal had when it took that. */
+  /** Writes, and asks for the size that the terminal had when it processed the text. */
   async #writeAsking(text: string, drawn: Size): Promise<void> {
     this.#lastTaken = "unknown";
     const answer = this.#reports.next();
@@ -416,17 +411,17 @@ export class DenoTerminal implements Terminal {
       this.#asking = false;
       if (size === undefined || this.#state !== "running") return;
       if (this.#reported === undefined || !isSame(size, this.#reported)) return this.#changed(size);
-      // It is what it was some time ago: a frame for it can be drawn.
+      // It has not changed for some time: a frame for it can be drawn.
       this.#isSure = true;
       this.#handlers?.resize();
       this.#isSure = false;
     });
   }
 
-  /** The terminal has said another size; while a window is being dragged the next one follows at once. */
+  /** The terminal has reported another size; while a window is dragged, more follow. */
   #changed(size: Size): void {
     this.#reported = size;
-    this.#expectMore();
+    this.#awaitChanges();
     this.#asking = true;
     after(SETTLE_MS, () => {
       this.#asking = false;
@@ -434,8 +429,8 @@ export class DenoTerminal implements Terminal {
     });
   }
 
-  /** Other changes may follow, of which nobody has heard yet. */
-  #expectMore(): void {
+  /** Further changes may follow. */
+  #awaitChanges(): void {
     this.#resizing?.();
     this.#resizing = after(this.#capabilities.resizeMs, () => {
       this.#resizing = this.#reported = undefined;
@@ -451,9 +446,9 @@ export class DenoTerminal implements Terminal {
   resume(): void {
     if (this.#state !== "suspended") return;
     this.#resumed = performance.now();
-    const { resolve: goOn } = this.#pause;
+    const { resolve: resumeReading } = this.#pause;
     this.#take(LEFT_BEHIND_OFF);
-    goOn();
+    resumeReading();
   }
 
   async stopJob(): Promise<void> {
@@ -478,8 +473,8 @@ export class DenoTerminal implements Terminal {
   }
 
   /**
-   * Gives the terminal back. A read that is under way would take the first keys of whoever comes next, and
-   * what was typed last would reach the shell, so the terminal is asked something: its answer ends the read.
+   * Restores the terminal. A pending read would take the first keys for the next program, and late answers
+   * would reach the shell, so the terminal is asked a question: its answer ends the read.
    */
   async #release(): Promise<void> {
     this.#state = "releasing";
@@ -490,17 +485,17 @@ export class DenoTerminal implements Terminal {
     if (this.#capabilities.mayAnswer) await Promise.race([this.#released.promise, limit.promise]);
     this.#capabilities.waitNoLonger();
     cancel();
-    // A terminal that takes nothing would hold the program here for ever.
+    // A terminal that accepts no output would block the program here forever.
     if (!this.#output.busy) setRaw(false);
     this.#state = "suspended";
   }
 
-  /** The terminal as it was, at once: the program ends without having stopped. */
+  /** Restores the terminal at once: the program ends without `stop`. */
   #abandon(): void {
     if (this.#state === "idle" || this.#state === "suspended") return;
     this.#state = "suspended";
     this.#output.writeNow(`${this.#capabilities.off}\r\n\x1b[J`);
-    // The shell would take an answer that is on its way for keys; the read that is under way takes it now.
+    // The shell would take a late answer for keys; the pending read takes it now.
     if (this.#reports.waiting) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_ANSWER_MS);
     setRaw(false);
   }
@@ -512,7 +507,7 @@ export class DenoTerminal implements Terminal {
         if (this.#reports.take(sequence, consoleSize())) return;
         const { background } = this.#capabilities;
         const text = this.#capabilities.reply(sequence);
-        if (this.#capabilities.background !== background) this.#handlers?.learnt?.();
+        if (this.#capabilities.background !== background) this.#handlers?.learned?.();
         if (text !== "" && this.#state === "running") this.#output.write(text);
       },
     });
@@ -530,7 +525,7 @@ export class DenoTerminal implements Terminal {
   #listen(handlers: TerminalHandlers): void {
     for (const signal of END_SIGNALS) {
       this.#onSignal(signal, () => {
-        // Ctrl-C in another program reaches the whole job and means that one; we may hear of it late.
+        // Ctrl-C in another program reaches the whole job but is meant for that one; it may arrive late.
         const isForOther = this.#state === "suspended" || performance.now() - this.#resumed < LATE_MS;
         if (signal === "SIGINT" && isForOther) return;
         handlers.ended(signal);
@@ -551,11 +546,11 @@ export class DenoTerminal implements Terminal {
         if (!this.#reports.known && performance.now() - this.#written < ON_ITS_WAY_MS) {
           this.#lastTaken = "unknown";
         }
-        this.#expectMore();
+        this.#awaitChanges();
         this.askSize();
       });
       this.#undo.push(() => this.#resizing?.());
-      // Stopped from outside and continued: the shell has had the terminal in between.
+      // Stopped from outside and continued: the shell has used the terminal.
       this.#onSignal("SIGCONT", () => {
         if (this.#state !== "running") return;
         setRaw(false);

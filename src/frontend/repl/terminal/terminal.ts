@@ -1,70 +1,66 @@
-/** What a person does at the keyboard. */
 export type InputEvent =
   /**
    * A key by its name (`ctrl+c`, `shift+enter`, `a`; all names: `parseKey`); `text` is what it types, where
    * it types something.
    */
   | { readonly kind: "key"; readonly key: string; readonly text?: string }
-  /** Text of the clipboard, byte for byte as the terminal sent it. */
+  /** Pasted text, exactly as the terminal sent it. */
   | { readonly kind: "paste"; readonly text: string };
 
 export interface TerminalHandlers {
   readonly input: (event: InputEvent) => void;
   readonly resize: () => void;
-  /** The terminal has told more of itself: its background. */
-  readonly learnt?: () => void;
-  /** The program was stopped from outside and goes on: all that is on the screen is somebody else's. */
+  /** The terminal has reported its background. */
+  readonly learned?: () => void;
+  /** The program was stopped and continues: the screen shows output of other programs. */
   readonly continued: () => void;
-  /** The program shall end: by a signal, or since the terminal is gone. */
+  /** The program must end: by a signal, or because the terminal is gone. */
   readonly ended: (signal?: EndSignal) => void;
 }
 
-/** Signals that ask the program to end. */
 export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** A terminal that sends keys and shows text. */
 export interface Terminal {
   readonly columns: number;
   readonly rows: number;
   /**
-   * Its size is changing, and `resize` will be called: what is written until then may be for a size that it
-   * has no more, and nobody would know where its rows are.
+   * Its size is changing, and `resize` will be called: the position of rows that are written until then is
+   * unknown.
    */
   readonly resizing: boolean;
-  /** It has had its size for some time. */
+  /** Its size is stable. */
   readonly settled: boolean;
-  /** While it is `resizing`: asks for its size, so that `resize` is called soon for a frame to be drawn. */
+  /** While it is `resizing`: asks for its size, so that `resize` is called soon. */
   askSize(): void;
-  /** Whether the text written last had been taken when the size changed. */
+  /** Reports if the last text was processed before or after the size changed. */
   readonly lastTaken: "before" | "after" | "unknown";
-  /** It has said that it holds a frame back until it is whole (mode 2026). */
+  /** It supports synchronized updates (mode 2026). */
   readonly synchronized: boolean;
   /**
-   * What it does when its width changes: wraps all lines anew, all but the line of the cursor, or none (it
-   * cuts them).
+   * Effect of a changed width on existing lines: it wraps all of them again, all but the line of the
+   * cursor, or none (it cuts them).
    */
   readonly reflow: "all" | "other-lines" | "none";
-  /** What it has said of its background; undefined as long as it has not. */
+  /** The reported background; undefined until it is known. */
   readonly background?: "dark" | "light" | undefined;
-  /** Takes the keyboard; modes that were changed are put back by `stop`. */
+  /** Takes the keyboard and sets modes; `stop` resets them. */
   start(handlers: TerminalHandlers): void;
   /**
-   * Writes a text. Undefined when the terminal has taken it already, otherwise a promise that resolves when
-   * it has; it never rejects. A slow terminal blocks nobody who waits for that before the next frame.
+   * Writes a text. Undefined when the terminal has accepted it, otherwise a promise that resolves when it
+   * has; it never rejects. Callers wait for it before the next frame.
    */
   write(text: string): Promise<void> | undefined;
   /**
-   * Gives the terminal back as it was, for another program (an editor, a shell): resolves when nothing reads
-   * its keys any more.
+   * Restores the terminal for another program (an editor, a shell); resolves when reading keys has stopped.
    */
   suspend(): Promise<void>;
   /** Takes the terminal again after `suspend`. */
   resume(): void;
   /**
-   * Stops the program until its shell continues it (Ctrl-Z); to be called between `suspend` and `resume`.
-   * Resolves when it goes on, at once where it cannot be stopped.
+   * Stops the program until its shell continues it (Ctrl-Z); call it between `suspend` and `resume`.
+   * Resolves when the program continues, or at once where it cannot be stopped.
    */
   stopJob(): Promise<void>;
-  /** Gives the terminal back as it was; may be called twice. */
+  /** Restores the terminal; may be called twice. */
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { EventOf, NewEventOf, PersonWaits } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { CollapsedItems, type PrintedPieces } from "./printed.ts";
+import type { CollapsedItems, PrintedPieces } from "./printed.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import {
@@ -13,9 +13,7 @@ import {
   Refusals,
 } from "../../../view/mod.ts";
 
-/** The last lines of a running command that are shown. */
 const TAIL_LINES = 5;
-/** More of its output is not needed for them. */
 const TAIL_CHARACTERS = 8 * 1024;
 
 interface Running {
@@ -33,20 +31,20 @@ interface CallsNow {
 interface CallsDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
-  readonly folded: CollapsedItems;
+  readonly collapsed: CollapsedItems;
   readonly texts: () => TranscriptTexts;
 }
 
-/** The calls: each that runs has a line of its own with the end of its output, and becomes its result. */
+/** Running calls, each with a line and the end of its output, until its result is printed. */
 export class Calls {
-  readonly #parts: CallsDeps;
+  readonly #deps: CallsDeps;
   readonly #running = new Map<string, Running>();
   readonly #refusals = new Refusals();
   #marks: DiffMarks | "none" | undefined;
   #loading: Promise<void> | undefined;
 
-  constructor(parts: CallsDeps) {
-    this.#parts = parts;
+  constructor(deps: CallsDeps) {
+    this.#deps = deps;
   }
 
   get any(): boolean {
@@ -54,7 +52,7 @@ export class Calls {
   }
 
   start(event: EventOf<"tool.start">, now: number): void {
-    this.#running.set(event.call.id, { title: callTitle(event, this.#parts.texts()), since: now, tail: "" });
+    this.#running.set(event.call.id, { title: callTitle(event, this.#deps.texts()), since: now, tail: "" });
   }
 
   decided(event: EventOf<"approval.decision">): void {
@@ -66,35 +64,34 @@ export class Calls {
     if (call) call.tail = (call.tail + text).slice(-TAIL_CHARACTERS);
   }
 
-  /** An agent that works on a call is doing something. */
+  /** Adds the progress of a subagent to the output of its call. */
   progress({ callId = "", text, calls }: EventOf<"subagent.progress">): void {
     this.output({
       type: "tool.delta",
       callId,
-      text: `${this.#parts.texts().agents.calls(calls)} › ${text}\n`,
+      text: `${this.#deps.texts().agents.calls(calls)} › ${text}\n`,
     });
   }
 
-  /** A call is over. */
   end(event: EventOf<"tool.end">, isLive: boolean): void {
     const title = this.#running.get(event.callId)?.title ?? event.name;
     this.#running.delete(event.callId);
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
-    this.#fold(title, event);
-    const end = this.#refusals.translated(event, this.#parts.texts().refused);
+    this.#collapse(title, event);
+    const end = this.#refusals.translated(event, this.#deps.texts().refused);
     const hasDiff = isLive && event.changes?.some(({ diff }) => diff !== undefined);
-    this.#parts.history.lines(
+    this.#deps.history.lines(
       "call",
       (columns) => callLines(title, end, this.#view(columns)),
       hasDiff ? () => this.#prepare() : undefined,
     );
   }
 
-  /** Loads what marks the lines of diffs; undefined when there is nothing to wait for. */
+  /** Loads the marks for diffs; undefined when they are loaded. */
   #prepare(): Promise<void> | undefined {
     if (this.#marks) return undefined;
-    return this.#loading ??= loadDiffMarks(this.#parts.palette).then(
+    return this.#loading ??= loadDiffMarks(this.#deps.palette).then(
       (marks) => void (this.#marks = marks),
       // A diff can be read without marks.
       () => void (this.#marks = "none"),
@@ -106,14 +103,14 @@ export class Calls {
   }
 
   #view(columns: number): CallView {
-    const { palette, texts } = this.#parts;
-    const said = texts();
+    const { palette, texts } = this.#deps;
+    const plain = texts();
     return {
       palette,
       texts: () => ({
-        ...said,
-        linesAbove: (count) => `${said.linesAbove(count)} · ${said.showAll}`,
-        moreLines: (count) => `${said.moreLines(count)} · ${said.showAll}`,
+        ...plain,
+        linesAbove: (count) => `${plain.linesAbove(count)} · ${plain.showAll}`,
+        moreLines: (count) => `${plain.moreLines(count)} · ${plain.showAll}`,
       }),
       layout: { columns: () => columns, fit: fitDisplay, width: displayWidth },
       verbose: false,
@@ -121,27 +118,27 @@ export class Calls {
     };
   }
 
-  #fold(title: string, { content, changes = [] }: EventOf<"tool.end">): void {
+  #collapse(title: string, { content, changes = [] }: EventOf<"tool.end">): void {
     const diffs = changes.flatMap(({ diff }) => diff ?? []);
-    if (diffs.length > 0) this.#parts.folded.add({ kind: "diff", title, text: diffs.join("\n") });
-    else this.#parts.folded.add({ kind: "output", title, text: terminalSafe(content) });
+    if (diffs.length > 0) this.#deps.collapsed.add({ kind: "diff", title, text: diffs.join("\n") });
+    else this.#deps.collapsed.add({ kind: "output", title, text: terminalSafe(content) });
   }
 
-  /** The lines of all of them; fewer lines of output where there is no room for more. */
+  /** The lines of all calls, with as much output as there is space for. */
   live(
     columns: number,
     rows: number,
     { now, spinner, waits }: CallsNow,
   ): string[] {
-    const { palette, texts } = this.#parts;
+    const { palette, texts } = this.#deps;
     const calls = [...this.#running];
     const each = Math.floor((rows - calls.length) / Math.max(1, calls.length));
-    const room = Math.max(0, Math.min(TAIL_LINES, each));
+    const space = Math.max(0, Math.min(TAIL_LINES, each));
     return calls.flatMap(([id, { title, since, tail }]) => {
       const took = now - since - waits.since(since, now, id);
       const elapsed = took < 1000 || waits.waiting(id) ? "" : ` · ${timeText(took, texts())}`;
       const head = fitDisplay(title, Math.max(1, columns - displayWidth(elapsed) - 2));
-      const lines = room > 0 ? tailOf(tail, room) : [];
+      const lines = space > 0 ? tailOf(tail, space) : [];
       return [
         `${palette.accent(waits.waiting(id) ? "•" : spinner)} ${head}${palette.dim(elapsed)}`,
         ...lines.map((line) => palette.dim(fitDisplay(`  ${line}`, columns))),
@@ -150,7 +147,7 @@ export class Calls {
   }
 }
 
-/** The last lines that say something, as a terminal would show them: `\r` writes over a line. */
+/** The last nonblank lines as a terminal would show them: `\r` overwrites a line. */
 function tailOf(text: string, most: number): string[] {
   const lines = text.replace(/\r+\n/g, "\n").trimEnd().split("\n").slice(-most);
   return lines

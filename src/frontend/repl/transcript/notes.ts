@@ -5,31 +5,29 @@ import { agentUpdate, ServerUpdates } from "../../server_updates.ts";
 import { hangingRows } from "../screen/line.ts";
 import type { TranscriptTexts } from "../chat_texts.ts";
 
-/** A calm line about what happened besides texts and calls. */
+/** A line about an event other than texts and calls. */
 export interface Note {
   readonly text: string;
   readonly level: "info" | "warning" | "error";
 }
 
-/** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
-  const [mark, colour] = level === "error"
+  const [mark, color] = level === "error"
     ? ["✗", palette.bad]
     : level === "warning"
     ? ["!", palette.warning]
     : ["·", palette.dim];
   const rows = terminalSafe(text).trimEnd().split("\n")
     .flatMap((line) => hangingRows(line.trim(), Math.max(1, columns - 2)));
-  return rows.map((row, index) => colour(`${index > 0 ? " " : mark} ${row}`));
+  return rows.map((row, index) => color(`${index > 0 ? " " : mark} ${row}`));
 }
 
-/** Makes notes of events. What the user decided is told with the call that it was about. */
+/** Makes notes of events. A decision of the user is noted with its call. */
 export class Notes {
-  /** What people hear of MCP servers. */
   readonly servers = new ServerUpdates();
   readonly #asked = new Map<string, string>();
   #retryReason = "";
-  /** The answer of this turn bears a mark that it was interrupted. */
+  /** The answer of this turn was marked as interrupted. */
   #marked = false;
 
   of(event: Event, texts: TranscriptTexts): Note[] {
@@ -91,7 +89,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
         text: noticeText(event, texts),
       }];
     case "error":
-      // Why a turn ended is told at its end.
+      // The end of a turn has the reason.
       return event.code in texts.reasons ? [] : [{ level: "error", text: event.text }];
     case "context.prefix":
       if (event.reason === "start") return [];
@@ -110,7 +108,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return [info(planText(event, texts.plan))];
     case "subagent.start":
     case "subagent.end":
-      // One that a call waits for is shown as that call.
+      // A subagent that a call waits for is shown as that call.
       return event.background || event.callId === undefined ? [agentUpdate(event, texts)] : [];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];
@@ -119,7 +117,6 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
   }
 }
 
-/** Rows of a text that is no Markdown. */
 export function plainRows(text: string, columns: number): string[] {
   return terminalSafe(text).trimEnd().split("\n").flatMap((line) => hangingRows(line, columns));
 }

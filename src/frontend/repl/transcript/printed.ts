@@ -1,19 +1,19 @@
 import { rowsOfLine } from "../screen/line.ts";
 import type { Block, MarkdownRenderer, Palette } from "../../../view/mod.ts";
 
-/** What a piece of the transcript is: pieces of different kinds are parted by a blank line. */
+/** Kinds of pieces; pieces of different kinds are separated by a blank line. */
 type PieceKind = "user" | "command" | "text" | "thought" | "call" | "note";
 
 interface Lines {
   readonly kind: PieceKind;
   readonly lines: (columns: number) => readonly string[];
-  /** Loads what the lines are rendered with; undefined when there is nothing to wait for. */
+  /** Loads what the lines are rendered with; undefined when it is loaded. */
   readonly prepare?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** How far the block has come that a piece is of. */
+/** Progress of a block that is printed in parts. */
 interface Progress {
-  /** Lines of its code that were printed before. */
+  /** Number of its code lines that were printed before. */
   readonly printed?: number;
   readonly code?: CodeLines;
   /** More of its code comes. */
@@ -32,15 +32,14 @@ interface PrintedPiecesOptions {
   readonly print: (lines: readonly string[]) => void;
   readonly changed: () => void;
   readonly columns: () => number;
-  /** A piece could not be shown, and was left out. */
+  /** Called when a piece could not be shown and was left out. */
   readonly failed: (error: unknown) => void;
-  /** Loads the renderer of Markdown. */
   readonly load: () => Promise<MarkdownRenderer>;
 }
 
 /**
- * What is over, in order: each piece is printed once. What has to be rendered waits for its renderer, and
- * everything behind it too; until then it is shown as it is.
+ * Completed pieces in order: each is printed once. A piece waits until its renderer is loaded, and later
+ * ones wait behind it; until then they are shown live as they are.
  */
 export class PrintedPieces {
   readonly #options: PrintedPiecesOptions;
@@ -57,12 +56,10 @@ export class PrintedPieces {
     return this.#renderer === "none" ? undefined : this.#renderer;
   }
 
-  /** Something was printed. */
   get begun(): boolean {
     return this.#last !== undefined;
   }
 
-  /** Something is going to be rendered soon. */
   warm(): void {
     this.#loading ??= this.#options.load().then(
       (renderer) => void (this.#renderer = renderer),
@@ -79,7 +76,7 @@ export class PrintedPieces {
     this.#add({ kind: "text", block, ...progress });
   }
 
-  /** What waits for its renderer. */
+  /** Pieces that wait for their renderer. */
   waiting(columns: number): string[] {
     let last = this.#last;
     return this.#waiting.flatMap((piece) => {
@@ -89,8 +86,8 @@ export class PrintedPieces {
     });
   }
 
-  /** Whether a blank line parts a piece from what was printed last. */
-  partsFrom(kind: PieceKind, follows = false): boolean {
+  /** Reports whether a blank line separates a piece from the last printed one. */
+  needsGap(kind: PieceKind, follows = false): boolean {
     return this.#gap({ kind, follows }, this.#waiting.at(-1)?.kind ?? this.#last);
   }
 
@@ -132,7 +129,7 @@ export class PrintedPieces {
   }
 
   #gap(piece: Piece | { readonly kind: PieceKind; readonly follows: boolean }, last?: PieceKind): boolean {
-    // What a command prints follows its name.
+    // The output of a command follows its name.
     if (last === undefined || last === "command") return false;
     const follows = "block" in piece
       ? piece.block.follows || (piece.printed ?? 0) > 0
@@ -146,7 +143,7 @@ export class PrintedPieces {
     try {
       return renderBlock(piece.block, this.renderer, view);
     } catch {
-      // What cannot be made pretty is shown as it is: a text of a model must not end the chat.
+      // A text that cannot be rendered is shown as it is: it must not end the chat.
       return renderBlock(piece.block, undefined, view);
     }
   }
@@ -157,7 +154,7 @@ interface BlockView extends Progress {
   readonly palette: Palette;
 }
 
-/** The rows of a block; of code only those behind the lines that were printed. */
+/** The rows of a block; of code only those that were not printed. */
 function renderBlock(block: Block, renderer: MarkdownRenderer | undefined, view: BlockView): string[] {
   const { columns, palette, open } = view;
   if (!block.code) {
@@ -169,7 +166,7 @@ function renderBlock(block: Block, renderer: MarkdownRenderer | undefined, view:
   return open ? rows : [...rows, palette.dim("```")];
 }
 
-/** The rows of fenced code from the first line that was not printed, behind the fence that opens it. */
+/** The rows of fenced code from the first unprinted line, after the opening fence. */
 export function codeRows(
   lines: readonly string[],
   code: CodeLines,
@@ -182,10 +179,10 @@ export function codeRows(
   return printed > 0 ? rows : [...rowsOfLine(palette.dim(`\`\`\`${code.info}`), columns), ...rows];
 }
 
-/** Lines before a new one that decide about its colours, such as the beginning of a long comment. */
+/** Lines before a new one that determine its colors, such as the start of a long comment. */
 const CONTEXT = 40;
 
-/** The lines of fenced code in colours: each is coloured once, and a line that was shown stays as it is. */
+/** The lines of fenced code in colors: each is highlighted once and never changes afterwards. */
 export class CodeLines {
   readonly info: string;
   readonly #done: string[] = [];
@@ -194,7 +191,7 @@ export class CodeLines {
     this.info = info;
   }
 
-  /** All lines of the code, of which the last one may not be whole. */
+  /** All lines of the code; the last one may be incomplete. */
   rows(
     lines: readonly string[],
     renderer: MarkdownRenderer | undefined,
@@ -208,31 +205,29 @@ export class CodeLines {
     if (lines.length <= from) return this.#done.slice(0, lines.length);
     const begin = Math.max(0, from - CONTEXT);
     const text = lines.slice(begin).join("\n").replaceAll("\t", "  ");
-    const coloured = renderer.code(text, this.info).slice(from - begin).map((line) => `  ${line}`);
-    this.#done.push(...coloured.slice(0, -1));
-    return [...this.#done, ...coloured.slice(-1)];
+    const colored = renderer.code(text, this.info).slice(from - begin).map((line) => `  ${line}`);
+    this.#done.push(...colored.slice(0, -1));
+    return [...this.#done, ...colored.slice(-1)];
   }
 }
 
-/** Something of which the transcript shows only a part. */
-export interface Folded {
+/** An item that the transcript shows collapsed. */
+export interface CollapsedItem {
   readonly kind: "thought" | "output" | "diff" | "summary";
-  /** One line that says what it is of. */
   readonly title: string;
   readonly text: string;
 }
 
-/** As much is kept as a person may want to look at again; the session file has everything. */
+/** Limits of what is kept in memory; the session file has everything. */
 const MAX_ENTRIES = 200;
 
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** What was folded lately, newest last. */
 export class CollapsedItems {
-  readonly #entries: Folded[] = [];
+  readonly #entries: CollapsedItem[] = [];
   #characters = 0;
 
-  add(entry: Folded): void {
+  add(entry: CollapsedItem): void {
     if (entry.text.trim() === "") return;
     this.#entries.push(entry);
     this.#characters += entry.text.length;
@@ -243,7 +238,7 @@ export class CollapsedItems {
     }
   }
 
-  get entries(): readonly Folded[] {
+  get entries(): readonly CollapsedItem[] {
     return this.#entries;
   }
 

@@ -1,13 +1,13 @@
 import type { EventOf } from "../../../core/mod.ts";
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
-import { CodeLines, codeRows, CollapsedItems, PrintedPieces } from "./printed.ts";
+import { CodeLines, codeRows, type CollapsedItems, type PrintedPieces } from "./printed.ts";
 import { rowsOfLine } from "../screen/line.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { type Block, grouped, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 
-/** The reasoning of the model: a line while it goes on and one when it is over; all of it is kept. */
+/** The reasoning of the model: a live line, then a collapsed item. */
 class Thought {
   #text = "";
   #since = 0;
@@ -21,13 +21,13 @@ class Thought {
     this.#text += terminalSafe(text);
   }
 
-  /** The line of a thought that goes on: how long, and its last words. */
+  /** The duration and last words of a running thought. */
   live(now: number, texts: TranscriptTexts): { readonly head: string; readonly words: string } {
     const words = this.#text.slice(-300).replace(/\s+/g, " ").trim();
     return { head: texts.thinkingFor(timeText(now - this.#since, texts)), words };
   }
 
-  /** Ends it; `tokens` as the server has counted them. */
+  /** Ends it; `tokens` as counted by the server. */
   end(
     now: number,
     texts: TranscriptTexts,
@@ -45,7 +45,7 @@ interface Known {
   readonly tokens?: number | undefined;
 }
 
-/** "thought for 4 s · 320 tokens"; tokens that nobody has counted are estimated. */
+/** "thought for 4 s · 320 tokens"; tokens are estimated without a count. */
 function thoughtTitle({ text, ms, tokens }: Known, texts: TranscriptTexts): string {
   const time = ms === undefined || ms < 1000 ? texts.thought : texts.thoughtFor(timeText(ms, texts));
   const size = tokens
@@ -55,20 +55,20 @@ function thoughtTitle({ text, ms, tokens }: Known, texts: TranscriptTexts): stri
 }
 
 /**
- * The answer of the model as it streams. Blocks that are complete go to the history; the open one is live.
- * Where it is higher than its room its upper part goes to the history as far as it can no longer change: the
- * lines of fenced code, the items of a list but the last. Of a paragraph and a table, which the next
- * character may change as a whole, the last rows are shown until they are complete.
+ * The answer of the model as it streams. Complete blocks are printed; the open one is live. Where it is
+ * higher than its space, its upper part is printed as far as it can no longer change: the lines of fenced
+ * code, the items of a list but the last. Of a paragraph or a table the last rows are shown until it is
+ * complete.
  */
 class Answer {
   readonly #history: PrintedPieces;
   readonly #palette: Palette;
   #blocks = new MarkdownBlocks();
   #code: CodeLines | undefined;
-  /** Lines of the open code that are in the history. */
+  /** Number of lines of the open code that were printed. */
   #printed = 0;
-  #room = Infinity;
-  /** The rows of the open block, as long as it is the same. */
+  #space = Infinity;
+  /** Cached rows of the open block. */
   #cached: { readonly key: string; readonly rows: readonly string[] } | undefined;
 
   constructor(history: PrintedPieces, palette: Palette) {
@@ -83,18 +83,16 @@ class Answer {
       const { info, lines } = open.code;
       this.#cutCode(lines, info, this.#code ??= new CodeLines(info));
     } else {
-      const items = this.#blocks.takeItems(this.#room);
+      const items = this.#blocks.takeItems(this.#space);
       if (items) this.#history.block(items);
     }
   }
 
-  /** The message is over. */
   end(): void {
     const rest = this.#blocks.end();
     if (rest) this.#complete(rest);
   }
 
-  /** Nothing of what was not printed counts. */
   drop(): void {
     this.#blocks.end();
     [this.#code, this.#printed] = [undefined, 0];
@@ -102,11 +100,11 @@ class Answer {
 
   /** The last rows of the open block. */
   live(columns: number, rows: number): readonly string[] {
-    // A row is left for what else is going on.
-    this.#room = Math.max(2, rows - 2);
+    // One row is left for the activity.
+    this.#space = Math.max(2, rows - 2);
     const { open } = this.#blocks;
     if (!open || rows <= 0) return [];
-    const parts = this.#history.partsFrom("text", open.follows || this.#printed > 0);
+    const parts = this.#history.needsGap("text", open.follows || this.#printed > 0);
     return [...(parts ? [""] : []), ...this.#rows(open, columns)].slice(-rows);
   }
 
@@ -127,7 +125,7 @@ class Answer {
 
   #cutCode(lines: readonly string[], info: string, code: CodeLines): void {
     // The last line may not be whole.
-    const to = Math.min(lines.length - 1, lines.length - this.#room);
+    const to = Math.min(lines.length - 1, lines.length - this.#space);
     if (to <= this.#printed) return;
     const block = { source: `\`\`\`${info}`, code: { info, lines: lines.slice(0, to) } };
     this.#history.block(block, { code, printed: this.#printed, open: true });
@@ -143,75 +141,75 @@ class Answer {
   }
 }
 
-/** The beginning of an escape sequence at the end of a text. */
+/** The start of an escape sequence at the end of a text. */
 // deno-lint-ignore no-control-regex
 const CUT_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,500}\x1b?)?$/;
 
-/** The request is on its way by then. */
+/** By then the request was sent. */
 const WARM_AFTER_MS = 40;
 
-interface ReplyParts {
+interface ReplyDeps {
   readonly palette: Palette;
   readonly history: PrintedPieces;
-  readonly folded: CollapsedItems;
+  readonly collapsed: CollapsedItems;
   readonly texts: () => TranscriptTexts;
   readonly now: () => number;
 }
 
-/** A reply of the model while it comes: its thought, folded to a line, and its answer. */
+/** A reply of the model as it streams: its thought, collapsed to a line, and its answer. */
 export class Reply {
-  readonly #parts: ReplyParts;
+  readonly #deps: ReplyDeps;
   readonly #answer: Answer;
   readonly #thought = new Thought();
-  /** A summary is being written, which nobody is shown. */
+  /** The reply is a summary of a compaction, which is not shown. */
   #hidden = false;
   #streamed = false;
-  /** The beginning of an escape sequence, which is not shown. */
+  /** The start of an escape sequence, which is not shown. */
   #held = "";
 
-  constructor(parts: ReplyParts) {
-    this.#parts = parts;
-    this.#answer = new Answer(parts.history, parts.palette);
+  constructor(deps: ReplyDeps) {
+    this.#deps = deps;
+    this.#answer = new Answer(deps.history, deps.palette);
   }
 
   begin(event: EventOf<"message.start">): void {
     this.#hidden = event.step === 0;
     [this.#streamed, this.#held] = [false, ""];
-    // So that the first block has not to wait for it; loaded at once it would hold up the request.
-    if (!this.#hidden) after(WARM_AFTER_MS, () => this.#parts.history.warm());
+    // Loaded before the first block; at once it would delay the request.
+    if (!this.#hidden) after(WARM_AFTER_MS, () => this.#deps.history.warm());
   }
 
   delta({ channel, text }: EventOf<"message.delta">): void {
     if (this.#hidden) return;
-    if (channel === "reasoning") return this.#thought.push(text, this.#parts.now());
+    if (channel === "reasoning") return this.#thought.push(text, this.#deps.now());
     if (text === "") return;
     this.#endThought();
     this.#streamed = true;
-    this.#parts.history.warm();
+    this.#deps.history.warm();
     const whole = this.#held + text;
     // A sequence that is cut in two would be shown as text.
     this.#held = CUT_SEQUENCE.exec(whole)?.[0] ?? "";
     this.#answer.push(terminalSafe(whole.slice(0, whole.length - this.#held.length)));
   }
 
-  /** The reply is whole, or broke off; what was shown of it stays. */
+  /** The reply is complete or interrupted; what was shown stays. */
   end(event: EventOf<"message.end">): void {
     const hidden = this.#hidden || event.step === 0;
     this.#hidden = false;
     if (hidden) return;
-    if (!this.#thought.any && !this.#streamed) this.#thought.push(event.reasoning ?? "", this.#parts.now());
+    if (!this.#thought.any && !this.#streamed) this.#thought.push(event.reasoning ?? "", this.#deps.now());
     this.#endThought(event.usage?.reasoningTokens);
     if (!this.#streamed && event.content.trim() !== "") this.#answer.push(terminalSafe(event.content));
     this.#answer.end();
     this.#streamed = false;
     if (event.interrupted) {
-      const { history, palette, texts } = this.#parts;
+      const { history, palette, texts } = this.#deps;
       const line = palette.warning(`■ ${texts().interrupted}`);
       history.lines("note", () => [line]);
     }
   }
 
-  /** The request is sent again: what was shown stays, and is no part of the next reply. */
+  /** The request is sent again: what was shown stays, apart from the next reply. */
   breakOff(): void {
     this.#endThought();
     this.#answer.end();
@@ -219,27 +217,26 @@ export class Reply {
   }
 
   live(columns: number, rows: number): readonly string[] {
-    const { palette, texts, now } = this.#parts;
+    const { palette, texts, now } = this.#deps;
     if (!this.#thought.any) return this.#answer.live(columns, rows);
     const { head, words } = this.#thought.live(now(), texts());
     const line = fitDisplay(`∴ ${head}`, columns);
-    const room = columns - 1;
+    const space = columns - 1;
     // The last words, as many as fit.
-    const last = fitEnd(words, room);
+    const last = fitEnd(words, space);
     return [palette.dim(line), ...(last === "" || rows < 2 ? [] : [palette.dim(palette.italic(last))])]
       .slice(0, Math.max(0, rows));
   }
 
   #endThought(tokens?: number): void {
     if (!this.#thought.any) return;
-    const { history, palette, texts, now, folded } = this.#parts;
+    const { history, palette, texts, now, collapsed } = this.#deps;
     const { title, text } = this.#thought.end(now(), texts(), tokens);
-    folded.add({ kind: "thought", title, text });
+    collapsed.add({ kind: "thought", title, text });
     history.lines("thought", (columns) => [palette.dim(fitDisplay(`∴ ${title}`, columns))]);
   }
 }
 
-/** The end of a text that fits. */
 function fitEnd(text: string, columns: number): string {
   const words = text.split(" ");
   let line = "";

@@ -3,7 +3,7 @@ import { type Event, type EventOf, isMessage, PersonWaits } from "../../../core/
 import { timeText, type TranscriptTexts } from "../chat_texts.ts";
 import { Calls } from "./calls.ts";
 import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
-import { CollapsedItems, type Folded, PrintedPieces } from "./printed.ts";
+import { type CollapsedItem, CollapsedItems, PrintedPieces } from "./printed.ts";
 import { Reply } from "./reply.ts";
 import { wrappedRows } from "../screen/line.ts";
 import type { WatchedSession } from "../../server_updates.ts";
@@ -14,7 +14,6 @@ import { after } from "../../../util/timer.ts";
 import { attachments, userText } from "../../../util/user_text.ts";
 import { checklistLine, grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 
-/** Rows of a message of the user that are shown again. */
 const MOST = 20;
 
 interface UserView {
@@ -23,12 +22,12 @@ interface UserView {
   readonly texts: TranscriptTexts;
 }
 
-/** What the user said, with a mark before it, and what he gave with it. */
+/** The rows of a user message, its attachments and images. */
 function userRows(event: EventOf<"message.user">, { columns, palette, texts }: UserView): string[] {
   const steer = event.origin === "steer";
-  const room = Math.max(1, columns - 2);
+  const space = Math.max(1, columns - 2);
   const text = terminalSafe(userText(event.content)).replaceAll("\t", "  ").trimEnd();
-  const rows = wrappedRows(text, room);
+  const rows = wrappedRows(text, space);
   const shown = rows.length > MOST + 1 ? rows.slice(0, MOST) : rows;
   const left = rows.length - shown.length;
   const images = event.images?.length ?? 0;
@@ -45,16 +44,15 @@ function userRows(event: EventOf<"message.user">, { columns, palette, texts }: U
     ...shown.map((row, index) =>
       `${index > 0 ? "  " : palette.accent(steer ? "↪ " : "> ")}${palette.user(row)}`
     ),
-    ...details.map((line) => `  ${palette.dim(fitDisplay(line, room))}`),
+    ...details.map((line) => `  ${palette.dim(fitDisplay(line, space))}`),
   ];
 }
 
 type Item = EventOf<"todo.update">["items"][number];
 
-/** Items that are shown above the composer. */
 const LIVE_ITEMS = 8;
 
-/** The todo list: live above the composer as long as something is to be done, printed where it changed. */
+/** The todo list: live above the composer while items are open, and printed when it changes. */
 class TodoList {
   readonly #palette: Palette;
   #items: readonly Item[] = [];
@@ -63,7 +61,7 @@ class TodoList {
     this.#palette = palette;
   }
 
-  /** Takes the list as it is now; the items that are new or finished, as rows for the history. */
+  /** Updates the list; returns rows of new or finished items to print. */
   update(items: readonly Item[]): ((columns: number) => string[]) | undefined {
     const known = new Map(this.#items.map(({ content, status }) => [content, status]));
     const fresh = items.some(({ content }) => !known.has(content));
@@ -83,7 +81,7 @@ class TodoList {
     const done = this.#items.filter(({ status }) => status === "completed").length;
     if (done === this.#items.length || rows < 2) return [];
     const most = Math.min(LIVE_ITEMS, rows - 1);
-    // What is being done stays in view: finished items are left out first.
+    // Open items stay in view: finished ones are left out first.
     const open = this.#items.filter(({ status }) => status !== "completed");
     const shown = this.#items.length <= most ? this.#items : open.slice(0, most - 1);
     const more = this.#items.length - shown.length;
@@ -103,23 +101,23 @@ class TodoList {
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 120;
-/** The number of tokens is shown anew this often: with each token it would cost more than the answer. */
+/** Interval of updates of the token count: updating it with each token would be too expensive. */
 const COUNT_MS = 500;
 
 type Waiting = TurnState | "thinking" | "writing" | "retry";
 
-/** What is being waited for, since when, and how much has come. */
+/** The current activity: what is awaited, since when, and the tokens so far. */
 class Activity {
   #what: Waiting | undefined;
   #model = "";
   #since = 0;
-  /** Output of the replies of this turn that are over, as the server has counted. */
+  /** Output tokens of the completed replies of this turn. */
   #counted = 0;
   #characters = 0;
-  /** The number of tokens that is shown, and since when. */
+  /** The token count shown, and its time. */
   #shown = { tokens: 0, at: 0 };
   #attempt = { number: 0, most: 0 };
-  /** The times in which a person was asked, which nothing took. */
+  /** Times in which the user was asked, which do not count. */
   readonly waits = new PersonWaits();
 
   get busy(): boolean {
@@ -157,12 +155,11 @@ class Activity {
     this.#what = undefined;
   }
 
-  /** One of the frames of the spinner; a still sign where nothing may move. */
+  /** A frame of the spinner; a static sign without animation. */
   spinner(now: number, still: boolean): string {
     return still ? "•" : FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? "•";
   }
 
-  /** The line about it. */
   line(view: ActivityView): string {
     const { texts, palette, now, columns } = view;
     const { tokens } = this.#shown;
@@ -171,7 +168,7 @@ class Activity {
       ...(tokens > 0 ? [texts.aboutTokens(grouped(tokens))] : []),
       texts.escToStop,
     ];
-    const head = `${palette.accent(this.spinner(now, view.still))} ${this.#said(texts)}`;
+    const head = `${palette.accent(this.spinner(now, view.still))} ${this.#description(texts)}`;
     return fitDisplay(`${head}${palette.dim(` · ${parts.join(" · ")}`)}`, columns);
   }
 
@@ -188,7 +185,7 @@ class Activity {
     this.#shown = { tokens: this.#counted + Math.round(this.#characters / 4), at: now };
   }
 
-  #said(texts: TranscriptTexts): string {
+  #description(texts: TranscriptTexts): string {
     const model = this.#model || texts.theModel;
     switch (this.#what) {
       case "thinking":
@@ -217,35 +214,30 @@ interface ActivityView {
   readonly palette: Palette;
   readonly now: number;
   readonly columns: number;
-  /** Nothing may move by itself. */
   readonly still: boolean;
 }
 
 interface TranscriptOptions {
   readonly palette: Palette;
   readonly texts: () => TranscriptTexts;
-  /** Prints lines into the history of the terminal. */
   readonly print: (lines: readonly string[]) => void;
-  /** The live part looks different now. */
   readonly changed: () => void;
   readonly columns: () => number;
-  /** Something could not be shown, and was left out. */
+  /** Called when something could not be shown and was left out. */
   readonly failed: (error: unknown) => void;
-  /** Nothing on the screen may move by itself. */
   readonly still?: () => boolean;
-  /** The terminal shows links. */
   readonly links?: boolean;
-  /** Milliseconds, monotonic; the clock of the process when absent. */
+  /** Monotonic clock in milliseconds; default: that of the process. */
   readonly now?: () => number;
 }
 
-/** The spinner has a new frame; where nothing may move only the time goes on. */
+/** Interval of frames of the spinner; without animation only the time is updated. */
 const TICK_MS = 120;
 const STILL_TICK_MS = 10_000;
 
 /**
- * What happened, as lines: what is over is printed once and for good, the rest is the live part. Of a long
- * session it keeps only what was folded lately.
+ * The conversation as lines: completed pieces are printed once, the rest is the live part. Of a long
+ * session it keeps only the latest collapsed items.
  */
 export class Transcript {
   readonly #options: TranscriptOptions;
@@ -255,8 +247,8 @@ export class Transcript {
   readonly #todos: TodoList;
   readonly #activity = new Activity();
   readonly #notes = new Notes();
-  readonly #folded = new CollapsedItems();
-  /** The command line that runs, as long as nothing was printed below it. */
+  readonly #collapsed = new CollapsedItems();
+  /** The running command line, until something is printed below it. */
   #command: string | undefined;
   #ticking = false;
 
@@ -271,23 +263,27 @@ export class Transcript {
       failed,
       load: () => loadMarkdown({ palette, ...(links === undefined ? {} : { links }) }),
     });
-    const parts = { palette, texts, history: this.#history, folded: this.#folded, now: () => this.#now() };
-    this.#reply = new Reply(parts);
-    this.#calls = new Calls(parts);
+    const deps = {
+      palette,
+      texts,
+      history: this.#history,
+      collapsed: this.#collapsed,
+      now: () => this.#now(),
+    };
+    this.#reply = new Reply(deps);
+    this.#calls = new Calls(deps);
     this.#todos = new TodoList(palette);
   }
 
-  /** Something is being waited for, which the live part says. */
+  /** An activity is shown in the live part. */
   get busy(): boolean {
     return this.#activity.busy;
   }
 
-  /** What was folded lately, newest last. */
-  get folded(): readonly Folded[] {
-    return this.#folded.entries;
+  get collapsed(): readonly CollapsedItem[] {
+    return this.#collapsed.entries;
   }
 
-  /** Takes an event; a reader of the session. */
   event(event: Event): void {
     this.#activity.event(event, this.#now());
     this.#show(event);
@@ -295,16 +291,16 @@ export class Transcript {
     this.#options.changed();
   }
 
-  /** Takes events of a rehearsal, of which nothing is shown: what the first message executes is compiled. */
-  rehearsal(): (event: Event) => void {
+  /** A sink for events of a warm-up, which are not shown: it compiles the code of the first message. */
+  warmUpSink(): (event: Event) => void {
     const shadow = new Transcript({ ...this.#options, print() {}, changed() {} });
-    // A reply would load what renders it.
+    // A reply would load the renderer.
     return (event) => {
       if (event.type === "message.user" || !event.type.startsWith("message.")) shadow.event(event);
     };
   }
 
-  /** Prints the line of a command above what it prints, if it prints something before `run` ends. */
+  /** Prints the line of a command above its output, if it has any before `run` ends. */
   async headed<T>(line: string, run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     this.#command = line;
     try {
@@ -326,7 +322,7 @@ export class Transcript {
     this.#history.lines("command", (columns) => [palette.dim(fitDisplay(`> ${text}`, columns))]);
   }
 
-  /** A report for the user: Markdown, or lines with columns, which are kept. */
+  /** Prints a report: Markdown, or plain lines with columns. */
   say(text: string, form?: "plain"): void {
     this.#head();
     if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));
@@ -336,12 +332,11 @@ export class Transcript {
     if (rest) this.#history.block(rest);
   }
 
-  /** The first line of the chat. */
   head(row: (columns: number) => string): void {
     this.#history.lines("note", (columns) => [row(columns)]);
   }
 
-  /** Tells what happens to the MCP servers of a session from now on. */
+  /** Shows updates of the MCP servers of a session. */
   watch(session: WatchedSession): void {
     this.#notes.servers.watch(session, this.#options.texts, (note) => {
       if (note) this.#note(note);
@@ -349,12 +344,11 @@ export class Transcript {
     });
   }
 
-  /** Something went wrong. */
   fail(text: string): void {
     this.#note({ level: "error", text });
   }
 
-  /** The session that was opened: the end of it, when it is not new. */
+  /** Shows the end of a resumed session. */
   resume(state: SessionState): void {
     this.#calls.clear();
     this.#todos.clear();
@@ -369,7 +363,7 @@ export class Transcript {
     this.#options.changed();
   }
 
-  /** What is going on, in at most so many rows. */
+  /** The live part in at most `rows` rows. */
   live(columns: number, rows: number): string[] {
     const { palette, texts, still } = this.#options;
     const now = this.#now();
@@ -380,17 +374,17 @@ export class Transcript {
     const todos = last.length === 0
       ? []
       : this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
-    let room = rows - last.length - todos.length;
+    let space = rows - last.length - todos.length;
     const spinner = this.#activity.spinner(now, isStill);
     const calls = this.#calls.any
-      ? this.#calls.live(columns, Math.max(0, room), { now, spinner, waits: this.#activity.waits })
+      ? this.#calls.live(columns, Math.max(0, space), { now, spinner, waits: this.#activity.waits })
       : [];
-    room -= calls.length;
+    space -= calls.length;
     const waiting = this.#history.waiting(columns);
-    const reply = this.#reply.live(columns, Math.max(0, room - waiting.length));
-    const above = [...waiting, ...reply].slice(-Math.max(0, room));
-    const parts = [room > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
-    // The first part brings its own blank line where it is a reply.
+    const reply = this.#reply.live(columns, Math.max(0, space - waiting.length));
+    const above = [...waiting, ...reply].slice(-Math.max(0, space));
+    const parts = [space > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
+    // A reply as the first part has its own blank line.
     const first = above.length > 0 || !this.#history.begun ? 1 : 0;
     const roomy = parts.flat().length + parts.length - first <= rows;
     return parts.flatMap((part, index) => index >= first && roomy ? ["", ...part] : part);
@@ -438,7 +432,7 @@ export class Transcript {
         if (event.plan !== undefined) this.say(event.plan);
         break;
       case "compaction":
-        this.#foldSummary(event);
+        this.#collapseSummary(event);
         break;
       case "turn.end":
         this.#calls.clear();
@@ -446,11 +440,11 @@ export class Transcript {
     }
   }
 
-  #foldSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
+  #collapseSummary({ action, digest, tokensBefore, tokensAfter }: EventOf<"compaction">): void {
     if (action === "prune") return;
     const title = this.#options.texts().compacted(grouped(tokensBefore), grouped(tokensAfter));
     const text = terminalSafe(digest.replace(/^<\/?compaction-summary>\n?/gm, "").trim());
-    this.#folded.add({ kind: "summary", title, text });
+    this.#collapsed.add({ kind: "summary", title, text });
   }
 
   #note(note: Note): void {
@@ -474,19 +468,15 @@ export class Transcript {
   }
 }
 
-/** Turns of an earlier run that are shown when a session goes on. */
 const TURNS = 3;
-/** Events of them that are shown at most. */
 const EVENTS = 90;
 
-/** The end of a session, to be shown again. */
 interface Past {
   readonly events: readonly Event[];
-  /** Messages before it. */
   readonly earlier: number;
 }
 
-/** The last turns of a session that was opened. Costs nothing that grows with the session. */
+/** The last turns of a session; the cost does not grow with the session. */
 function pastOf(state: SessionState): Past {
   const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
   const shown = events.filter((event) =>

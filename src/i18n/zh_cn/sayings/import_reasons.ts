@@ -55,7 +55,7 @@ export const importReason = sentenceTeller({
   "no file lifts the jail": "没有任何文件能关闭隔离环境",
   "--permission-mode does for one run": "--permission-mode 可为一次运行关闭",
   "the jail stays on": "隔离环境保持开启",
-  "commands have a /tmp of their own in the jail": "命令在隔离环境中有自己的 /tmp",
+  "commands have their own /tmp in the jail": "命令在隔离环境中有自己的 /tmp",
   "secrets are always kept from commands": "机密从不提供给命令",
   "[tools.shell] pass_env lets single ones through": "[tools.shell] pass_env 可以放行个别变量",
   "AGENTS.md is read up to instructions_max_bytes": "AGENTS.md 最多读到 instructions_max_bytes",

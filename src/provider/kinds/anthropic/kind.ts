@@ -16,7 +16,7 @@ import { extraFields } from "../../wire/message_parts.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
 
-/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
 const NOWHERE = `data:text/event-stream,${
   encodeURIComponent(
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":' +
@@ -39,7 +39,7 @@ const IMAGES: ImageLimits = {
   total: 24 * 1024 * 1024,
 };
 
-/** The Messages API, as spoken by Anthropic and those who are compatible with it. */
+/** The Messages API of Anthropic and compatible servers. */
 export const anthropic: ProviderKind = {
   streamField: true,
   images: IMAGES,
@@ -98,7 +98,7 @@ function createAnthropic(options: KindOptions): Provider {
     remoteMode: "runs",
     model: unsent.length > 0 ? { ...model, unsent } : model,
     stream: (request, signal) =>
-      goOnWherePaused(
+      continuePaused(
         (next) => provider.stream(next, signal),
         (next) => !!replies.get(next)?.paused,
         request,
@@ -124,7 +124,6 @@ function betaHeader({ remote }: KindOptions, { betas }: Thinking): Record<string
   return all.length > 0 ? { "anthropic-beta": all.join(",") } : {};
 }
 
-/** Settings of the entry that the server would refuse. */
 function unsentSettings({ entry }: KindOptions, { samples }: Thinking): readonly string[] {
   const refused = samples ? (["seed"] as const) : (["temperature", "top_p", "seed"] as const);
   return refused.filter((name) => entry[name] !== undefined);
@@ -136,15 +135,15 @@ const MOST_PAUSES = 20;
 type Ask = (request: ModelRequest) => AsyncIterable<Chunk>;
 
 /**
- * One reply out of several where the server stops on the way, because tools of its own took long: what came
- * goes back to it as it is, until the reply is at its end. Tokens are counted together.
+ * One reply out of several where the server pauses, because its own tools took long: each part goes back to
+ * it until the reply has ended. Tokens are counted together.
  */
-async function* goOnWherePaused(
+async function* continuePaused(
   ask: Ask,
   paused: (request: ModelRequest) => boolean,
   request: ModelRequest,
 ): AsyncGenerator<Chunk, void> {
-  const kept: Chunk[] = [];
+  const received: Chunk[] = [];
   let usage: Usage | undefined;
   let next = request;
   for (let pauses = 0;;) {
@@ -158,7 +157,7 @@ async function* goOnWherePaused(
         if (chunk.type !== "retry") round.push(chunk);
         else if (chunk.discarded) {
           round.length = 0;
-          yield* kept;
+          yield* received;
         }
       }
     }
@@ -169,12 +168,11 @@ async function* goOnWherePaused(
       return;
     }
     pauses++;
-    kept.push(...round);
-    next = { ...request, messages: [...request.messages, messageOf(kept)] };
+    received.push(...round);
+    next = { ...request, messages: [...request.messages, messageOf(received)] };
   }
 }
 
-/** The message that these chunks make up. */
 function messageOf(chunks: readonly Chunk[]): AssistantMessage {
   const texts = (type: "text" | "reasoning") =>
     chunks.map((chunk) => chunk.type === type && "text" in chunk ? chunk.text : "").join("");

@@ -32,11 +32,9 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 /** A content block of a reply as far as it has come. */
 interface Block {
   readonly type: "text" | "thinking" | "redacted_thinking" | "tool_use" | "other";
-  /** Number that its events carry. */
   readonly index: number;
   /** As it was when it began. */
   readonly start: Fields;
-  /** Its text, or reasoning. */
   text: string;
   signature: string;
   /** JSON input as far as it has come in pieces. */
@@ -63,7 +61,7 @@ export class MessageReply extends WireReply {
     this.#after = after;
   }
 
-  /** True when the server stopped on the way and wants to be asked to continue. */
+  /** True when the server paused the reply and expects a request to continue it. */
   get paused(): boolean {
     return this.#stop === "pause_turn";
   }
@@ -86,7 +84,7 @@ export class MessageReply extends WireReply {
     if (type === "error" || isPresent(event.error)) throw this.#reported(event);
   }
 
-  /** Returns the error that a reply is which the server would not, or could not, complete. */
+  /** Returns the error of a reply that the server would not, or could not, complete. */
   protected override settle(): ProviderError | undefined {
     this.#completeInputs();
     const { endpoint } = this.context;
@@ -108,8 +106,8 @@ export class MessageReply extends WireReply {
     return last?.type === "tool_use" && (!last.isClosed || !this.calls.complete());
   }
 
-  /** The data of the part is undefined where text and calls in their usual order say it all. */
-  protected override kept(calls: readonly ToolCall[]) {
+  /** Without data where text and calls in their usual order are the whole reply. */
+  protected override finished(calls: readonly ToolCall[]) {
     const isPlain = this.#blocks.every(({ type }) => type === "text" || type === "tool_use");
     if (isPlain && !this.paused) return { calls };
     const blocks = this.#blocks.map(stored);
@@ -262,7 +260,7 @@ function isKnown(type: string): type is Block["type"] {
   return ["text", "thinking", "redacted_thinking", "tool_use"].includes(type);
 }
 
-/** A block as it goes back. A call is written from the message, whose arguments are the text that came. */
+/** A block as it goes back. Calls are written from the message, which has their arguments as they came. */
 function stored({ type, start, text, signature, json }: Block): Fields {
   switch (type) {
     case "text":

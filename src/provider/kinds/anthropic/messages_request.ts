@@ -33,22 +33,22 @@ import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts"
 
 export const KIND = "anthropic";
 
-/** The data of the part that a reply leaves behind: its content blocks as they go back, in their order. */
+/** The part of a reply: its content blocks as they go back, in order. */
 export interface ReplyPart {
-  /** Name of everything that was sent before the reply. */
+  /** Digest of everything that was sent before the reply. */
   readonly after: string;
   /** One of type "tool_use" is only its type: the calls of the message are those of its parts in order. */
   readonly blocks: readonly Fields[];
-  /** Name of the blocks: a changed thought would be refused. */
+  /** Digest of the blocks: a changed thought would be refused. */
   readonly digest: string;
-  /** The reply was not at its end: it continues where it is sent back as the last message. */
+  /** The reply was paused: it continues when it is sent back as the last message. */
   readonly paused?: boolean;
 }
 
 /** The server wants something in every message. */
 const EMPTY = textBlock("(empty message)");
-/** Stands where the server wants a message of the user and the conversation has none. */
-const GO_ON = textBlock("Continue.");
+/** Sent where the server requires a message of the user and the conversation has none. */
+const CONTINUE = textBlock("Continue.");
 
 interface WireMessage {
   readonly role: "user" | "assistant";
@@ -62,7 +62,7 @@ interface WireMessage {
  * The cache is asked to keep what comes before the tools' end, the system prompt's end, and the last blocks
  * of the last two messages of the user. The earlier of these is where the request before ended, so what that
  * one had written to the cache is found however many blocks the step had; the server itself looks back only
- * twenty. Since the two marks move on, what they may still change stays out of the bytes that are kept.
+ * twenty. The marks move, so the messages that they may still change stay out of the written bytes.
  */
 class AnthropicMessages implements MessageWriter {
   readonly head: string;
@@ -70,20 +70,19 @@ class AnthropicMessages implements MessageWriter {
   readonly #options: BodyOptions;
   readonly #mark: string;
   readonly #ids = new WireIds();
-  /** Names what was closed so far, from the system prompt on. */
+  /** Digest of the closed messages, from the system prompt on. */
   readonly #closed: Fingerprint;
   /** Messages that are complete but may still get or lose a mark. */
   #held: WireMessage[] = [];
-  /** Blocks of the user's message that is still open. */
   #results: string[] = [];
   #others: string[] = [];
-  /** True when the last message is a reply that goes on where it is sent back. */
+  /** True when the last message is a paused reply. */
   #paused = false;
   /** True when the first reply after the last user message begins with a thought; absent without a reply. */
   #loopThinks: boolean | undefined;
 
   constructor(given: BodyOptions, { system, tools }: Prefix) {
-    // What is asked beside the conversation has no tools, those of MCP servers neither.
+    // Requests outside of the conversation have no tools, those of MCP servers neither.
     const options = tools.length > 0 ? given : { ...given, remote: [] };
     this.#options = options;
     const safe = safeText(system);
@@ -91,7 +90,7 @@ class AnthropicMessages implements MessageWriter {
     this.#mark = `,"cache_control":${JSON.stringify(cacheMark(options.entry))}`;
     this.head = head(options, safe, all);
     this.#closed = new Fingerprint();
-    if (options.thinking.kept === "bound") this.#closed.add(JSON.stringify([safe, all]));
+    if (options.thinking.sentBack === "bound") this.#closed.add(JSON.stringify([safe, all]));
   }
 
   write(message: Message): readonly string[] {
@@ -113,7 +112,7 @@ class AnthropicMessages implements MessageWriter {
 
   end(request: ModelRequest, started: boolean): string {
     const { thinking, sent } = this.#options;
-    if (thinking.kept === "bound") sent(this.#nameOfAll());
+    if (thinking.sentBack === "bound") sent(this.#digestOfAll());
     const texts = this.#held.map(({ role, text }) => role === "user" ? this.#marked(text) : text);
     if (!this.#paused) texts.push(this.#marked(this.#openMessage()));
     const more = started && texts.length > 0 ? "," : "";
@@ -141,28 +140,28 @@ class AnthropicMessages implements MessageWriter {
   #partsOf(message: AssistantMessage): readonly ReplyPart[] | undefined {
     const { model, thinking } = this.#options;
     const parts = fittingParts(message, partsFor(message, KIND, model).map((part) => part.data));
-    const keeps = thinking.kept === "all" ||
-      (thinking.kept === "bound" && parts?.[0]?.after === this.#nameOfAll());
+    const keeps = thinking.sentBack === "all" ||
+      (thinking.sentBack === "bound" && parts?.[0]?.after === this.#digestOfAll());
     return keeps ? parts : parts?.map((part) => ({ ...part, blocks: part.blocks.filter(isNoThought) }));
   }
 
   #close(message: WireMessage): void {
     this.#held.push(message);
-    if (this.#options.thinking.kept === "bound") this.#closed.add(message.text);
+    if (this.#options.thinking.sentBack === "bound") this.#closed.add(message.text);
   }
 
-  /** Names all that goes before a reply: what is closed, and the open message. */
-  #nameOfAll(): string {
+  /** Digest of everything before a reply: the closed messages and the open one. */
+  #digestOfAll(): string {
     const all = new Fingerprint(this.#closed);
     return (this.#paused ? all : all.add(this.#openMessage())).value;
   }
 
   #openMessage(): string {
     const blocks = [...this.#results, ...this.#others];
-    return `{"role":"user","content":[${blocks.length > 0 ? blocks.join(",") : GO_ON}]}`;
+    return `{"role":"user","content":[${blocks.length > 0 ? blocks.join(",") : CONTINUE}]}`;
   }
 
-  /** A message of the user whose last block marks the end of what is to be cached. */
+  /** A message of the user whose last block carries a cache mark. */
   #marked(text: string): string {
     return `${text.slice(0, -"}]}".length)}${this.#mark}}]}`;
   }
@@ -176,7 +175,7 @@ function isNoThought(block: Fields): boolean {
   return !isThought(block);
 }
 
-/** The parts, unless they do not fit the message as it is now: then nothing of them may be sent. */
+/** The parts; undefined where the message was changed since, because nothing of them may be sent then. */
 function fittingParts(message: AssistantMessage, data: readonly unknown[]): readonly ReplyPart[] | undefined {
   const parts = oldAnthropicParts(message, data) ?? data;
   if (parts.length === 0 || !parts.every(isReplyPart)) return undefined;
@@ -211,7 +210,6 @@ class WireIds {
   }
 }
 
-/** The content blocks of a user's message as JSON texts. */
 function userBlocks(message: UserMessage, vision: boolean): readonly string[] {
   const blocks = contentBlocks(message, vision);
   return blocks.length > 0 ? blocks : [EMPTY];
@@ -252,7 +250,7 @@ function contentBlocks(message: UserMessage | ToolMessage, vision: boolean): rea
   return [...texts(visibleText(message, vision)), ...images.map(imageBlock)];
 }
 
-/** A block of this text; none where the server would refuse it because nothing can be seen in it. */
+/** A block of this text; none for blanks, which the server refuses. */
 function texts(text: string): readonly string[] {
   return text.trim() === "" ? [] : [textBlock(safeText(text))];
 }
@@ -265,23 +263,19 @@ function imageBlock({ mime, data }: ImagePart): string {
   return JSON.stringify({ type: "image", source: { type: "base64", media_type: mime, data } });
 }
 
-/** The facts a request body depends on besides the conversation. */
 interface BodyOptions {
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;
   readonly thinking: Thinking;
-  /** Fields that the user adds to every body. */
   readonly extra: Fields;
-  /** MCP servers that the model's server calls. */
   readonly remote: readonly RemoteServer[];
-  /** Gets the digest of a request when its body is written. */
+  /** Called with the digest of each request when its body is written. */
   readonly sent: (name: string) => void;
 }
 
-/** Fields that `extra` may set and that have a place of their own. */
+/** Fields of `extra` that are written elsewhere. */
 const ELSEWHERE = new Set(["tools", "messages", "max_tokens", "tool_choice", "thinking", "output_config"]);
 
-/** Marks the end of what the server is to cache. */
 function cacheMark({ cache_ttl: ttl }: ProviderEntry): Fields {
   return { type: "ephemeral", ...(ttl === "5m" ? {} : { ttl }) };
 }
@@ -339,9 +333,9 @@ function tail(
   });
 }
 
-/** The limit of a model that no table knows: every model of the last years takes this one. */
+/** The limit of an unknown model: every model of the last years takes it. */
 const USUAL_LIMIT = 32_000;
-/** More is of no use in a step, and stands against the limits of an account. */
+/** A higher limit has no use in a step and counts against the limits of an account. */
 const HIGHEST_LIMIT = 64_000;
 
 /** Tokens that a reply may have, its thoughts included: the wire wants a number in every request. */
@@ -356,7 +350,7 @@ export function replyLimit(
   return Math.max(1, Math.min(outputLimit ?? USUAL_LIMIT, HIGHEST_LIMIT, share));
 }
 
-/** A limit that a single request has is one of its answer; thoughts come on top. */
+/** The limit of a single request is for its answer; thoughts are added. */
 function maxTokens(limit: number, { tokens }: Thinking, { maxOutputTokens }: ModelRequest): number {
   return maxOutputTokens !== undefined || limit <= tokens ? limit + tokens : limit;
 }
@@ -376,7 +370,6 @@ function toolChoice(
 /** The experimental feature of the server that connects it to MCP servers. */
 export const MCP_BETA = "mcp-client-2025-11-20";
 
-/** The field that declares MCP servers; absent without servers. */
 function serverFields(servers: readonly RemoteServer[]): Fields {
   if (servers.length === 0) return {};
   return {
@@ -390,8 +383,8 @@ function serverFields(servers: readonly RemoteServer[]): Fields {
 }
 
 /**
- * Their tools, as entries of the list of tools. The server asks nobody before a call, so only tools that may
- * run unasked are there.
+ * Their tools, as entries of the list of tools. The server makes calls without approval, so only approved
+ * tools are there.
  */
 function remoteToolsets(servers: readonly RemoteServer[]): readonly Fields[] {
   return servers.map((server) => ({ type: "mcp_toolset", mcp_server_name: server.name, ...choice(server) }));
@@ -402,10 +395,10 @@ function choice({ enabledTools, disabledTools, unasked }: RemoteServer): Fields 
   if (unasked === "all" && wanted.length === 0) {
     return disabledTools.length > 0 ? { configs: configs(disabledTools, false) } : {};
   }
-  const kept = wanted.filter((tool) =>
+  const offered = wanted.filter((tool) =>
     (enabledTools.length === 0 || enabledTools.includes(tool)) && !disabledTools.includes(tool)
   );
-  return { default_config: { enabled: false }, configs: configs(kept, true) };
+  return { default_config: { enabled: false }, configs: configs(offered, true) };
 }
 
 function configs(tools: readonly string[], enabled: boolean): Fields {
@@ -444,30 +437,29 @@ export class Bodies {
 
 /** The request for thinking, and the use of earlier thoughts. */
 export interface Thinking {
-  /** Fields of the request body. */
   readonly fields: Fields;
   /**
-   * Thoughts that are sent back: all of them, those that still stand behind the same text as when they were
+   * Thoughts that are sent back: all of them, those that still follow the same text as when they were
    * thought, or none.
    */
-  readonly kept: "all" | "bound" | "none";
-  /** Tokens that it may take beside an answer. */
+  readonly sentBack: "all" | "bound" | "none";
+  /** Tokens for thinking, in addition to the answer. */
   readonly tokens: number;
-  /** False when the server refuses sampling parameters beside it. */
+  /** False when the server refuses sampling parameters with it. */
   readonly samples: boolean;
   /** Experimental features of the server that it needs. */
   readonly betas: readonly string[];
 }
 
-/** The server decides; what it thinks is kept. */
-export const UNASKED: Thinking = { fields: {}, kept: "bound", tokens: 0, samples: true, betas: [] };
+/** The server decides; its thoughts are sent back. */
+export const UNASKED: Thinking = { fields: {}, sentBack: "bound", tokens: 0, samples: true, betas: [] };
 
-const NONE: Thinking = { fields: {}, kept: "none", tokens: 0, samples: true, betas: [] };
+const NONE: Thinking = { fields: {}, sentBack: "none", tokens: 0, samples: true, betas: [] };
 
-/** Words about how a request asks to think; those about thoughts of earlier replies name their message. */
+/** Matches errors about the request for thinking; errors about earlier thoughts name their message. */
 const ABOUT_THINKING = /^(?!.*messages\.\d).*(?:thinking|output_config|\beffort\b)/is;
 
-/** Reports whether a model will not be asked to think in this way, which nobody could know beforehand. */
+/** Reports whether the model refused this form of request for thinking. */
 export function isThinkingRefused({ error }: ProviderFailure): boolean {
   return error.status === 400 && ABOUT_THINKING.test(error.message);
 }
@@ -475,7 +467,7 @@ export function isThinkingRefused({ error }: ProviderFailure): boolean {
 /** Lets a model that has a budget think between its calls, too; others do so anyway. */
 const INTERLEAVED = "interleaved-thinking-2025-05-14";
 
-/** Thoughts that are shown: without it newer models send them empty, and what they say between calls, too. */
+/** Requests visible thoughts: newer models send empty ones otherwise, between calls, too. */
 const ADAPTIVE = { type: "adaptive", display: "summarized" };
 
 /**
@@ -498,8 +490,8 @@ export function thinkingOf(
   if (!isRecord(thinking)) return { ...own, fields };
   if (thinking.type === "disabled") return { ...NONE, fields };
   const budget = typeof thinking.budget_tokens === "number" ? thinking.budget_tokens : own.tokens;
-  const kept = thinking.type === "enabled" ? "all" : "bound";
-  return { ...own, fields, kept, tokens: budget, samples: false };
+  const sentBack = thinking.type === "enabled" ? "all" : "bound";
+  return { ...own, fields, sentBack, tokens: budget, samples: false };
 }
 
 /**
@@ -513,7 +505,7 @@ function styleOf(reasoning: ReasoningFacts | undefined): "adaptive" | "budget" {
   return byLevel || !(budget || toggle) ? "adaptive" : "budget";
 }
 
-/** A model of which nothing is known is asked only when there is an effort; its thoughts are kept anyway. */
+/** An unknown model is asked only when there is an effort; its thoughts are sent back anyway. */
 function adaptive(level: string | undefined, reasoning: ReasoningFacts | undefined, limit: number): Thinking {
   if (reasoning?.thinks === false) return NONE;
   if (level === "none") return { ...NONE, fields: { thinking: { type: "disabled" } } };
@@ -521,7 +513,7 @@ function adaptive(level: string | undefined, reasoning: ReasoningFacts | undefin
   const effort = level === "minimal" ? "low" : level;
   return {
     fields: { thinking: ADAPTIVE, ...(effort === undefined ? {} : { output_config: { effort } }) },
-    kept: "bound",
+    sentBack: "bound",
     tokens: tokensFor(effort, {}, limit),
     samples: false,
     betas: [],
@@ -538,7 +530,7 @@ function withBudget(
   const effort = reasoning?.levels?.includes(level) ? { output_config: { effort: level } } : {};
   return {
     fields: { thinking: { type: "enabled", budget_tokens: tokens }, ...effort },
-    kept: "all",
+    sentBack: "all",
     tokens,
     samples: false,
     betas: [INTERLEAVED],

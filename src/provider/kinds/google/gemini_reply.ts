@@ -82,8 +82,8 @@ export class GeneratedReply extends WireReply {
     throw protocolFailure(message`${what} (${detailOf(this.#reason, this.#message, endpoint)})`, endpoint);
   }
 
-  /** The data of the part is undefined where text and calls in their usual order say it all. */
-  protected override kept(calls: readonly ToolCall[]) {
+  /** Without data where text and calls in their usual order are the whole reply. */
+  protected override finished(calls: readonly ToolCall[]) {
     const isPlain = this.#parts.every(({ text, functionCall, thoughtSignature }) =>
       thoughtSignature === undefined &&
       (typeof text === "string" || isRecord(functionCall) && functionCall.id === undefined)
@@ -114,7 +114,7 @@ export class GeneratedReply extends WireReply {
     if (tool !== "") this.context.onCall?.(tool);
   }
 
-  /** Texts in a row are one part, but for those with a signature: these go back as they came. */
+  /** Consecutive texts are one part, except for signed ones: these go back as they came. */
   #text(isThought: boolean, text: string, signed: Fields): void {
     this.spoken.append(isThought ? "reasoning" : "text", text);
     const isSigned = "thoughtSignature" in signed;
@@ -151,7 +151,7 @@ export class GeneratedReply extends WireReply {
   }
 }
 
-/** Why an answer was not given, by the server's word. */
+/** Reasons of the server for a refused answer. */
 const DECLINED: Readonly<Record<string, () => LocalizedMessage>> = {
   SAFETY: () => message`its safety filter stopped it`,
   RECITATION: () => message`it was about to repeat a protected text`,
@@ -190,7 +190,7 @@ function detailOf(reason: string, explanation: unknown, endpoint: Endpoint): str
   return quote(hasMore ? `${reason}: ${explanation}` : reason, endpoint);
 }
 
-/** Words for a quota that time alone gives back. */
+/** Matches a quota that recovers with time. */
 const QUOTA = /exceeded your current quota|quota exceeded|resource has been exhausted|resource exhausted/i;
 const NO_QUOTA = /\blimit: 0(?!\.?\d)/;
 const RETRY_IN = /please retry in ([\d.]+)\s*(ms|s)\b/i;
@@ -224,7 +224,7 @@ export function understood(reported: Reported): Reported {
   };
 }
 
-/** The remedy for a quota that no wait of seconds gives back. */
+/** The remedy for a quota that does not recover within seconds. */
 function lastingQuota(details: readonly Fields[], text: string): LocalizedMessage | undefined {
   const violations = details.flatMap((detail) =>
     isOf(detail, "QuotaFailure") && Array.isArray(detail.violations) ? detail.violations.filter(isRecord) : []
@@ -237,7 +237,6 @@ function lastingQuota(details: readonly Fields[], text: string): LocalizedMessag
     : undefined;
 }
 
-/** Milliseconds that the server asks to wait. */
 function waitOf(details: readonly Fields[], text: string): number | undefined {
   const delay = details.find((detail) => isOf(detail, "RetryInfo"))?.retryDelay;
   const [, number, unit] = (typeof delay === "string" ? /^([\d.]+)(s)$/.exec(delay) : null) ??

@@ -34,15 +34,14 @@ import type { Adaptation } from "../../wire/streaming_provider.ts";
 
 export const KIND = "google";
 
-/** Stands where the server wants words of the user and the conversation has none. */
-const GO_ON = textPart("Continue.");
+/** Sent where the server requires a message of the user and the conversation has none. */
+const CONTINUE = textPart("Continue.");
 const EMPTY = textPart("(empty message)");
-/** The vendor's word for a call whose thought is not known, because another model made it. */
+/** The vendor's signature of a call whose thought is unknown, because another model made it. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
-/** A call as the results that belong to it need it. */
 interface WireCall {
-  /** Place among the calls of its reply. */
+  /** Index among the calls of its reply. */
   readonly place: number;
   /** Id that the server gave it; results repeat it. */
   readonly id: unknown;
@@ -61,9 +60,7 @@ export class Contents implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[] = [];
   readonly #options: BodyOptions;
-  /** Calls of the last reply, by their ids in the conversation. */
   #calls = new Map<string, WireCall>();
-  /** Parts of the user's turn that is still open. */
   #results: Result[] = [];
   #images: ImagePart[] = [];
   #others: string[] = [];
@@ -137,14 +134,13 @@ export class Contents implements MessageWriter {
     this.#results.push({ place, part });
   }
 
-  /** The turn of the user as far as it has come. */
   #openTurn(): string {
     const results = this.#results.toSorted((a, b) => a.place - b.place).map(({ part }) => part);
     const images = this.#images.length === 0
       ? []
       : [textPart(IMAGES_ABOVE), ...this.#images.map((image) => JSON.stringify(inlineData(image)))];
     const parts = [...results, ...images, ...this.#others];
-    return `{"role":"user","parts":[${parts.length > 0 ? parts.join(",") : GO_ON}]}`;
+    return `{"role":"user","parts":[${parts.length > 0 ? parts.join(",") : CONTINUE}]}`;
   }
 }
 
@@ -158,7 +154,7 @@ function withoutSignature(part: Fields): Fields {
   return rest;
 }
 
-/** The parts that a reply brought; undefined where they do not fit the message as it is now. */
+/** The parts of a reply; undefined where the message was changed since. */
 function fittingParts(message: AssistantMessage, data: unknown): readonly Fields[] | undefined {
   const read = oldGoogleParts(message, data);
   if (!isRecord(read) || !isFieldsList(read.parts) || read.digest !== digestOf(read.parts)) return undefined;
@@ -172,7 +168,7 @@ function fittingParts(message: AssistantMessage, data: unknown): readonly Fields
   return fits ? parts : undefined;
 }
 
-/** A reply of another model, or one that brought nothing but text and calls without ids. */
+/** A reply of another model, or one of text and calls without ids. */
 function plainParts({ content, calls = [] }: AssistantMessage): readonly Fields[] {
   return [{ text: safeText(content) }, ...calls.map(() => ({ functionCall: {} }))];
 }
@@ -211,7 +207,6 @@ function inlineData({ mime, data }: ImagePart): unknown {
   return { inlineData: { mimeType: mime, data } };
 }
 
-/** The facts a request body depends on besides the conversation. */
 interface BodyOptions {
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;
@@ -220,16 +215,16 @@ interface BodyOptions {
   readonly refused: RefusedFields;
 }
 
-/** Fields that `extra` may set and that have a place of their own. */
+/** Fields of `extra` that are written elsewhere. */
 const ELSEWHERE = new Set(["contents", "tools", "toolConfig", "generationConfig"]);
 
-/** Names begin with a letter or `_`; a name that was changed is told apart by {@linkcode toolNamed}. */
+/** Names begin with a letter or `_`; {@linkcode toolNamed} maps a changed name back. */
 function functionName(name: string): string {
   const plain = wireName(name);
   return /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
 }
 
-/** The tool that a function of this wire stands for. */
+/** The tool of a function name of this wire. */
 export function toolNamed(name: string, tools: readonly ToolSchema[]): string {
   return tools.find((tool) => functionName(tool.name) === name)?.name ?? name;
 }
@@ -248,7 +243,7 @@ function head(options: BodyOptions, { system, tools }: Prefix): string {
   }, "contents");
 }
 
-/** The functions of a request, and the server's own tools that `extra` brings behind them. */
+/** The functions of a request, followed by the server's own tools from `extra`. */
 function wireTools(tools: readonly ToolSchema[], others: unknown): readonly unknown[] {
   const own = tools.map(({ name, description, parameters }) => ({
     name: functionName(name),
@@ -304,15 +299,12 @@ function toolConfig(entry: ProviderEntry, { prefix, toolChoice }: ModelRequest):
   return { ...config, functionCallingConfig: { mode: toolChoice === "none" ? "NONE" : "AUTO" } };
 }
 
-/** The features of a generation of models on this wire. */
 interface Generation {
-  /** Calls without the signature of a thought are refused. */
   readonly signsCalls: boolean;
-  /** Results of functions may hold images. */
   readonly resultImages: boolean;
   /** The form of a request for thinking: a word, a number of tokens, or none. */
   readonly thinking: "level" | "budget" | "none";
-  /** It thinks unless it is told not to. */
+  /** It thinks without being asked. */
   readonly thinksUnasked: boolean;
 }
 
@@ -338,20 +330,19 @@ function numberOf(id: string, reasoning: ModelInfo["reasoning"]): number {
   return reasoning?.budget ? 2.5 : 3;
 }
 
-/** Levels of other vendors, and what comes nearest here. */
+/** Levels of other vendors and the nearest ones here. */
 const LEVELS: Readonly<Record<string, string>> = { none: "low", minimal: "low", xhigh: "high", max: "high" };
-/** Tokens that a model of which no number is asked may think with beside a short answer. */
+/** Tokens for thinking in addition to a short answer, where no number is requested. */
 const ALLOWANCE = 8192;
 
-/** The request for thinking. */
 interface Thinking {
-  /** `thinkingConfig` of a request; undefined: nothing is said. */
+  /** `thinkingConfig` of a request; undefined: not sent. */
   readonly config: Fields | undefined;
-  /** Tokens that thinking may need beside a short answer: the limit of output counts thoughts, too. */
+  /** Tokens for thinking in addition to a short answer: the limit of output counts thoughts, too. */
   readonly tokens: number;
 }
 
-/** `asked` is what the user wrote into the body; it goes before everything. */
+/** `asked` is the user's own field of the body, which wins. */
 function thinkingOf(
   model: Pick<ModelInfo, "reasoning" | "maxOutputTokens">,
   generation: Generation,
@@ -381,7 +372,7 @@ function ownConfig(
   return { includeThoughts: true, thinkingBudget: thinkingBudgetOf };
 }
 
-/** Words by which the server refuses to be told how to think, or to show thoughts. */
+/** Matches a refusal of the thinking settings. */
 const THINKING = /thinking|include_?thoughts/i;
 /** Signatures mean nothing at another project, region or gateway than the one they came from. */
 const SIGNATURE = /thought[_ ]?signature/i;
@@ -390,20 +381,18 @@ const SIGNATURE = /thought[_ ]?signature/i;
 export class RefusedFields {
   readonly #wantsEffort: boolean;
   readonly #unreadable = new WeakSet<Message>();
-  /** It takes no `thinkingConfig`. */
   thinking = false;
 
-  /** `wantsEffort`: the user said how much to think, and has to know when that is left out. */
+  /** `wantsEffort`: the user set an effort and is notified when it is left out. */
   constructor(wantsEffort: boolean) {
     this.#wantsEffort = wantsEffort;
   }
 
-  /** Reports whether the signatures of a reply were refused. */
   ofSignatures(message: Message): boolean {
     return this.#unreadable.has(message);
   }
 
-  /** Learns from a failure; what comes back means that the next request is another one. */
+  /** Learns from a failure; returns the change of the next request, if there is one. */
   learn({ error }: ProviderFailure, { messages }: ModelRequest): Adaptation | undefined {
     if (error.status !== 400) return undefined;
     if (SIGNATURE.test(error.message)) {

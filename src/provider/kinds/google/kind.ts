@@ -8,7 +8,7 @@ import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { GeneratedReply, understood } from "./gemini_reply.ts";
 import { Contents, generationOf, RefusedFields } from "./gemini_request.ts";
 
-/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
 const NOWHERE = `data:text/event-stream,${
   encodeURIComponent(
     'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP"}]}\n\n',
@@ -20,7 +20,7 @@ const NAMED = /\/(?:models|openai)$/;
 /** Hosts of Vertex AI, where a command prints tokens, not keys. */
 const VERTEX = /(?:^|[.-])aiplatform\.googleapis\.com$/;
 
-/** All that stands in a request itself may have 20 MB; GIF is not among the types. */
+/** A request may have 20 MB of inline data; GIF is not among the types. */
 const IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/webp"],
   bytes: 7 * 1024 * 1024,
@@ -30,7 +30,7 @@ const IMAGES: ImageLimits = {
   total: 15 * 1024 * 1024,
 };
 
-/** Gemini's `streamGenerateContent`, as spoken by the Gemini API and by Vertex AI. */
+/** `streamGenerateContent` of the Gemini API and Vertex AI. */
 export const google: ProviderKind = {
   images: IMAGES,
   create: createGoogle,
@@ -99,7 +99,7 @@ function notAModel(id: string): ReasonixError {
   });
 }
 
-/** A base URL that is nothing but a host leaves out the version of the wire. */
+/** A base URL that is only a host lacks the version of the wire. */
 function pathUrl({ entry }: KindOptions, path: string): URL {
   const version = URL.parse(entry.base_url)?.pathname === "/" ? "/v1beta" : "";
   return new URL(endpointUrl(entry, `${version}/${path}`, NAMED));

@@ -27,10 +27,10 @@ export const llamacpp: ProviderKind = {
   models: ({ entry }) => Promise.resolve(entry.models ?? (entry.model === undefined ? [] : [entry.model])),
 };
 
-/** Nobody listens there: for rehearsals, which send nothing. */
+/** An address without a server, for warm-ups, which send nothing. */
 const NO_ADDRESS = "http://127.0.0.1:9/v1";
-/** Seconds of loading at which it is said; later every half minute. */
-const TOLD_AT = [0.3, 5, 10, 20, 30];
+/** Seconds of loading at which a notice is shown; later every half minute. */
+const NOTICE_AT = [0.3, 5, 10, 20, 30];
 const THEN_EVERY = 30;
 
 class LlamaCpp {
@@ -55,7 +55,7 @@ class LlamaCpp {
       model,
       stream: (request, signal) => this.#stream(request, signal),
       rehearse: (request, signal) => {
-        // Loading takes longer than typing: a failure is told by the request that needs the server.
+        // Loading takes longer than typing: the request that needs the server reports a failure.
         this.#ready().catch(() => {});
         const { rehearse, stream } = this.#rehearsed;
         return (rehearse ?? stream)(request, signal);
@@ -89,7 +89,7 @@ class LlamaCpp {
     }
   }
 
-  /** Passes on a reply; returns the failure in its place when the server has ended. */
+  /** Forwards a reply; returns the failure instead when the server has ended. */
   async *#attempt(
     client: Provider,
     server: ReadyServer,
@@ -107,7 +107,7 @@ class LlamaCpp {
     return undefined;
   }
 
-  /** Waits for the server, and tells how long it has been loading. Rejects when the signal aborts. */
+  /** Waits for the server with notices of the time. Rejects when the signal aborts. */
   async *#loaded(signal: AbortSignal): AsyncGenerator<Chunk, ReadyServer> {
     signal.throwIfAborted();
     yield* this.#warning();
@@ -115,18 +115,18 @@ class LlamaCpp {
     if (current) return await this.#ready();
     const ready = this.#ready();
     const began = performance.now();
-    let told = 0;
+    let notices = 0;
     for (;;) {
-      const server = await within(ready, began + toldAt(told) * 1000 - performance.now(), signal);
+      const server = await within(ready, began + noticeAt(notices) * 1000 - performance.now(), signal);
       const seconds = String(Math.round((performance.now() - began) / 1000));
       const { modelName, modelBytes } = this.#plan;
       if (server) {
-        if (told > 0) yield notice(message`${modelName} is loaded after ${seconds} s`);
+        if (notices > 0) yield notice(message`${modelName} is loaded after ${seconds} s`);
         return server;
       }
       const size = modelSize(modelBytes);
       yield notice(message`loading model … ${seconds} s (${modelName}, ${size})`);
-      told++;
+      notices++;
     }
   }
 
@@ -144,7 +144,7 @@ class LlamaCpp {
     return this.#server.ready(this.#options.deps.fetch);
   }
 
-  /** Speaks to the server; another one after a new start has another address and key. */
+  /** The client of this server; after a restart it has another address and key. */
   async #clientOf(server: ReadyServer): Promise<Provider> {
     if (this.#client?.server === server) return this.#client.provider;
     const { deps } = this.#options;
@@ -160,7 +160,6 @@ class LlamaCpp {
   }
 }
 
-/** The client of chat completions at an address. */
 async function clientAt(options: KindOptions, base_url: string): Promise<Provider> {
   const { entry } = options;
   const extra = { cache_prompt: entry.server?.cache_prompt ?? true, ...entry.extra };
@@ -180,10 +179,10 @@ function failureOf(error: unknown): ProviderFailure {
   return new ProviderFailure(providerError("connection", errorMessage(error)), false);
 }
 
-/** Second of loading at which it is told for the next time. */
-function toldAt(times: number): number {
-  const last = TOLD_AT.length - 1;
-  return TOLD_AT[times] ?? (TOLD_AT[last] ?? 0) + (times - last) * THEN_EVERY;
+/** Second of loading at which the next notice is shown. */
+function noticeAt(times: number): number {
+  const last = NOTICE_AT.length - 1;
+  return NOTICE_AT[times] ?? (NOTICE_AT[last] ?? 0) + (times - last) * THEN_EVERY;
 }
 
 /** The value, or undefined when it takes longer. Rejects when the signal aborts. */

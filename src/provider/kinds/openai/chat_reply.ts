@@ -157,7 +157,7 @@ class ThinkTags {
   #held = "";
   #close = "";
 
-  /** True when text may be passed on as it is from here on. */
+  /** True when all further text is part of the answer. */
   get done(): boolean {
     return this.#state === "done";
   }
@@ -181,7 +181,7 @@ class ThinkTags {
     }
   }
 
-  /** Returns what is still held back when the reply ends. */
+  /** Returns the held text when the reply ends. */
   end(): ReasoningSplit {
     const rest = this.#take(this.#held.length);
     if (this.#state === "inside") return { reasoning: rest, text: "" };

@@ -38,7 +38,6 @@ interface WireStyle {
   readonly vision: boolean;
 }
 
-/** The messages of one conversation as chat completions take them. */
 export class ChatMessages implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[];
@@ -77,7 +76,6 @@ export class ChatMessages implements MessageWriter {
     return [...this.pending(), wire];
   }
 
-  /** The images of the results so far, as a message. */
   pending(): readonly WireMessage[] {
     if (this.#pendingImages.length === 0) return [];
     const images = this.#pendingImages;
@@ -137,7 +135,7 @@ function wireCall(call: ToolCall): unknown {
 }
 
 /** Sent where the template wants a message of the user. */
-const GO_ON: WireMessage = { role: "user", content: "Continue." };
+const CONTINUE: WireMessage = { role: "user", content: "Continue." };
 /** Sent between results of tools and a message of the user right behind them. */
 const READ: WireMessage = { role: "assistant", content: "(read)" };
 
@@ -182,7 +180,7 @@ export class AlternatingMessages implements MessageWriter {
         this.#open = this.#open ? joined(this.#open, message) : message;
       } else {
         const wantsUser = message.role === "assistant" && this.#lastRole !== "tool";
-        if (this.#open || (wantsUser && this.#lastRole !== "user")) closed.push(this.#open ?? GO_ON);
+        if (this.#open || (wantsUser && this.#lastRole !== "user")) closed.push(this.#open ?? CONTINUE);
         this.#open = undefined;
         closed.push(message);
       }

@@ -6,14 +6,14 @@ import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { CompletionReply } from "./chat_reply.ts";
 import { AlternatingMessages, ChatMessages } from "./chat_request.ts";
 
-/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
 const NOWHERE = `data:text/event-stream,${
   encodeURIComponent(
     'data: {"choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
   )
 }`;
 
-/** Chat completions, as spoken by OpenAI and everybody who is compatible with it. */
+/** Chat completions of OpenAI and compatible servers. */
 export const openai: ProviderKind = {
   streamField: true,
   create: createOpenAi,

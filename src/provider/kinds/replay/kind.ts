@@ -214,7 +214,6 @@ function listed(what: string, names: readonly string[]): string {
   return names.length === 0 ? "" : `${what}: ${names.join(", ")}`;
 }
 
-/** The first differing characters of two texts. */
 function difference(recorded: string, now: string): string | undefined {
   if (recorded === now) return undefined;
   let at = 0;

@@ -21,7 +21,7 @@ import {
   wireTools,
 } from "./responses_request.ts";
 
-/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
 const NOWHERE = `data:text/event-stream,${
   encodeURIComponent(
     'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","status":"completed",' +
@@ -42,7 +42,7 @@ const IMAGES: ImageLimits = {
   total: 40 * 1024 * 1024,
 };
 
-/** OpenAI's Responses API, as spoken by OpenAI, Azure, OpenRouter and local servers. */
+/** The Responses API of OpenAI, Azure, OpenRouter and local servers. */
 export const responses: ProviderKind = {
   streamField: true,
   images: IMAGES,
@@ -77,25 +77,23 @@ function createResponses(options: KindOptions): Provider {
 }
 
 const encoder = new TextEncoder();
-/** After this many lost replies in a row the server is taken to keep none: each attempt costs a request. */
+/** Consecutive lost replies after which the server is assumed to keep none. */
 const MOST_LOST = 2;
 
-/** Bodies and replies of one provider, and what it has learned of the server. */
+/** Bodies and replies of one provider, and its knowledge of the server. */
 class ResponsesWire {
   readonly endpoint: Endpoint;
   readonly #options: KindOptions;
-  /** Fields that the server has refused; they are left out from then on. */
   readonly #refused = new Set<string>();
   /** Messages whose reasoning the server has refused. */
   readonly #unreadable = new WeakSet<Message>();
   /** Absent where the server keeps no replies. */
   #stored: StoredReplies | undefined;
-  /** Replies in a row that the server did not have when it was to go on from them. */
+  /** Consecutive replies that the server no longer had. */
   #lost = 0;
-  #goesOn = false;
+  #continues = false;
   readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
   #heads = new WeakMap<Prefix, string>();
-  /** MCP servers as the last body declared them. */
   #servers: readonly RemoteServer[] | undefined;
   #buffer: RequestBuffer;
 
@@ -109,13 +107,13 @@ class ResponsesWire {
   body(request: ModelRequest): Uint8Array<ArrayBuffer> {
     this.#declareServers();
     const last = this.#stored?.last(request);
-    // The reply that the body before went on from was there.
-    if (this.#goesOn) this.#lost = 0;
-    this.#goesOn = last !== undefined;
+    // The server had the reply that the previous body continued.
+    if (this.#continues) this.#lost = 0;
+    this.#continues = last !== undefined;
     if (last === undefined) return this.#buffer.body(request);
     const items = this.#items();
     // What the reply asked to be allowed is answered among what follows it.
-    items.heard(request.messages[last.messages - 1]);
+    items.register(request.messages[last.messages - 1]);
     const fresh = request.messages.slice(last.messages).flatMap((message) => items.write(message));
     const list = [...fresh, ...items.flush()].join(",");
     const end = tail(this.#options, request, this.#refused, last.id);
@@ -135,11 +133,11 @@ class ResponsesWire {
     });
   }
 
-  /** Handles a refusal: sends everything, or leaves out an optional field. */
+  /** Handles a refusal: sends the whole conversation, or leaves out an optional field. */
   adapt(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined {
     if (isPreviousLost(failure) && this.#stored?.last(request)) {
       this.#stored.forget(request);
-      this.#goesOn = false;
+      this.#continues = false;
       if (++this.#lost >= MOST_LOST) this.#stored = undefined;
       return {};
     }
@@ -150,19 +148,19 @@ class ResponsesWire {
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
     if (field === "store") this.#stored = undefined;
-    this.#beginAnew();
+    this.#reset();
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
-  /** Starts new bodies when the permissions of the MCP servers change: the head of a body declares them. */
+  /** Starts new bodies when the permissions of the MCP servers change, which a body declares first. */
   #declareServers(): void {
     const servers = this.#options.remote?.servers();
     if (servers === this.#servers) return;
     this.#servers = servers;
-    this.#beginAnew();
+    this.#reset();
   }
 
-  #beginAnew(): void {
+  #reset(): void {
     this.#heads = new WeakMap();
     this.#buffer = this.#newBuffer();
   }
@@ -221,7 +219,6 @@ interface Continuation {
   readonly messages: number;
 }
 
-/** What is known of one conversation. */
 interface Known {
   readonly digest: Fingerprint;
   readonly callIds: Set<string>;
@@ -247,17 +244,15 @@ class StoredReplies {
     return this.#read(request).continuation;
   }
 
-  /** Digest of a conversation as it stands. */
   digest(request: ModelRequest): string {
     return this.#read(request).digest.value;
   }
 
-  /** Ids of all calls in a conversation so far. */
   callIds(request: ModelRequest): ReadonlySet<string> {
     return this.#read(request).callIds;
   }
 
-  /** The server does not have what the last request went on from; older replies are gone as well. */
+  /** Forgets the stored replies: the server no longer has the last one, and older ones neither. */
   forget(request: ModelRequest): void {
     this.#read(request).continuation = undefined;
   }
@@ -284,7 +279,6 @@ class StoredReplies {
   }
 }
 
-/** The texts that identify a message. */
 function textsOf(message: Message): readonly string[] {
   const { role, content } = message;
   if (role === "assistant") return [role, content, ...message.calls?.map((call) => call.id) ?? []];
@@ -292,16 +286,16 @@ function textsOf(message: Message): readonly string[] {
   return role === "tool" ? [role, message.callId, content, ...images] : [role, content, ...images];
 }
 
-/** Words by which servers refuse a field, or its value, that they or the model do not know. */
+/** Matches the refusal of a field, or of its value. */
 const REFUSED_FIELD =
   /(?:unsupported|unknown|unrecognized|invalid|unexpected) (?:parameter|value|field|request argument)[^'"`]{0,60}['"`]([\w.]+)['"`]/i;
 const NOT_SUPPORTED = /['"`]([\w.]+)['"`](?: parameter)? is not (?:supported|allowed|permitted)/i;
-/** OpenAI shows summaries only to organizations that have proved who they are. */
+/** OpenAI shows summaries only to verified organizations. */
 const UNVERIFIED = /verified to (?:generate|stream) reasoning summar/i;
 /** Models that do not reason have nothing to encrypt. */
 const NOTHING_SEALED = /encrypted content is not supported/i;
 
-/** Fields that a request is as good without. */
+/** Fields that a request may leave out. */
 const OPTIONAL = new Set([
   "temperature",
   "top_p",
@@ -323,14 +317,14 @@ const ITEM_LOST = /item with id '?rs_\w+'? not found/i;
 
 /**
  * Reports whether the server cannot read reasoning that went back to it: it is another one than that which
- * gave it, or the key belongs to somebody else now.
+ * gave it, or the key belongs to another account now.
  */
 function isReasoningRefused({ error }: ProviderFailure): boolean {
   return (error.status === 400 || error.status === 404) &&
     (SEAL_REFUSED.test(error.message) || ITEM_LOST.test(error.message));
 }
 
-/** Reports whether the server does not know the reply that a request goes on from. */
+/** Reports whether the server no longer has the reply that a request continues. */
 export function isPreviousLost({ error }: ProviderFailure): boolean {
   return (error.status === 400 || error.status === 404) && PREVIOUS_LOST.test(error.message);
 }
@@ -348,7 +342,7 @@ export function refusedField({ error }: ProviderFailure): string | undefined {
   return OPTIONAL.has(name) ? name : undefined;
 }
 
-/** Reports whether the user asked for a field, who then has to know that it is left out. */
+/** Reports whether the user set a field and is notified when it is left out. */
 function isAskedFor(field: string, { entry, effort }: Pick<KindOptions, "entry" | "effort">): boolean {
   switch (field) {
     case "temperature":

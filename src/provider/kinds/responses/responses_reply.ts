@@ -11,7 +11,7 @@ import { ASKS, KIND } from "./responses_request.ts";
 export interface ResponseContext extends ReplyContext {
   /** Tools whose optional arguments come as null. */
   readonly strictTools: ReadonlyMap<string, ToolSchema>;
-  /** Digest of the conversation that the server keeps the reply behind; absent: it keeps nothing. */
+  /** Digest of the conversation before the reply, where the server stores it. */
   readonly storedAfter?: string | undefined;
   readonly remote?: RemoteServers | undefined;
 }
@@ -25,7 +25,7 @@ function callDelta(item: OutputItem, index: number, remote: RemoteServers | unde
   return { index, id: callId(item), function: { name, arguments: item.written } };
 }
 
-/** The tool that an item asks for, under the name that rules know; empty where it names none. */
+/** The name of the requested tool in permission rules; empty where the item names none. */
 function askedName({ server_label: server, name }: Fields, remote: RemoteServers | undefined): string {
   if (typeof name !== "string" || name === "") return "";
   const label = String(server ?? "");
@@ -43,14 +43,14 @@ function remoteCalls(item: Fields): readonly Chunk[] {
   return [remoteCallChunk(call)];
 }
 
-/** One text at most, then calls as they were written: what is sent for a message without a part, too. */
+/** One text at most, then calls as they were written: a message without a part is sent the same way. */
 function isPlain(items: readonly Fields[]): boolean {
   return items.every(({ type, phase, ...item }, at) =>
     type === "message" ? at === 0 && phase === undefined : type === "function_call" && !("arguments" in item)
   );
 }
 
-/** Events that bring a piece of a text: the type of their item, and the field that the text stands in. */
+/** Events with a piece of a text: the type of their item, and the field of the text. */
 const TEXT_EVENTS: Readonly<Record<string, readonly [type: string, field: string]>> = {
   "response.output_text.delta": ["message", "content"],
   "response.refusal.delta": ["message", "content"],
@@ -81,7 +81,6 @@ export class ResponseReply extends WireReply {
   protected override readonly countsFirst = true;
   readonly #facts: ResponseContext;
   readonly #output: OutputItems;
-  /** The id that the server gave the reply. */
   #id: string | undefined;
 
   constructor(context: ResponseContext) {
@@ -97,8 +96,8 @@ export class ResponseReply extends WireReply {
     this.#output.calls.forEach((item, index) => this.calls.add(callDelta(item, index, this.#facts.remote)));
   }
 
-  /** The data of the part is undefined where text and calls in their usual order say it all. */
-  protected override kept(written: readonly ToolCall[]) {
+  /** Without data where text and calls in their usual order are the whole reply. */
+  protected override finished(written: readonly ToolCall[]) {
     const { strictTools, storedAfter: after } = this.#facts;
     const calls = written.map((call) => {
       const tool = strictTools.get(call.name);
@@ -203,20 +202,19 @@ function cutReason(details: unknown): FinishReason {
 
 type Field = "summary" | "content";
 
-/** Stands between texts of a reply that are apart on the wire. */
+/** Separates texts of a reply that are separate on the wire. */
 const SEPARATOR = "\n\n";
 
-/** A text of an item, as far as it was said. */
+/** A text of an item, as far as it was shown. */
 interface Piece {
   readonly name: string;
   readonly field: Field | undefined;
   said: string;
 }
 
-/** One item of a reply while it comes in. */
 interface OutputItem {
   readonly type: string;
-  /** Place that the server gives it; some give all the same one. */
+  /** Index that the server gives it; some give all items the same. */
   readonly index: unknown;
   readonly id: unknown;
   fields: Fields;
@@ -284,7 +282,6 @@ class OutputItems {
     return id ? this.list.find((item) => item.type === type && item.id === id) : undefined;
   }
 
-  /** A further piece of a text of an item. */
   speak(item: OutputItem, name: string, text: string): void {
     if (text === "") return;
     const piece = item.pieces.find((known) => known.name === name) ?? this.#begin(item, name);
@@ -292,7 +289,6 @@ class OutputItems {
     this.#say(channelOf(piece.field), text);
   }
 
-  /** An item as a whole. */
   finish(whole: Fields, index: unknown): void {
     const place = { output_index: index, item_id: whole.id };
     const known = this.#unfinished(place, String(whole.type)) ?? this.#withId(whole);
@@ -343,7 +339,7 @@ function channelOf(field: Field | undefined): Channel {
   return field === undefined ? "text" : "reasoning";
 }
 
-/** The texts of a whole item, each with a name that says where in the item it stands. */
+/** The texts of a whole item, each with the name of its field and index. */
 function textsOf(item: Fields): readonly (readonly [name: string, text: string])[] {
   const named = (name: string, value: unknown) =>
     (Array.isArray(value) ? value : typeof value === "string" ? [{ text: value }] : []).flatMap(
@@ -368,7 +364,7 @@ function present(fields: Fields): Fields {
   );
 }
 
-/** An item as it goes back, unless it is a call; none for what was not said, or has not ended. */
+/** An item as it goes back, unless it is a call; none when it is empty or has not ended. */
 function storedItem({ type, fields, pieces, done }: OutputItem): readonly Fields[] {
   if (type === "reasoning") {
     // Its status and what it lacks are only a report.

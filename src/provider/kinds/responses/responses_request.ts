@@ -31,7 +31,6 @@ import {
 import { oldResponsesItems } from "../../wire/old_parts.ts";
 import { strictSchema } from "../../wire/json_schema.ts";
 
-/** The kind of the parts of this wire. */
 export const KIND = "responses";
 
 /** The type of an item that asks whether an MCP server may be called. */
@@ -44,7 +43,7 @@ export interface ReplyPart {
    * tool got others: the calls of the message are the calls of its items in order.
    */
   readonly items: readonly Fields[];
-  /** The place where the server keeps the conversation up to this reply. */
+  /** The id under which the server stores the conversation up to this reply. */
   readonly stored?: StoredReply;
 }
 
@@ -54,13 +53,13 @@ export interface StoredReply {
   readonly after: string;
 }
 
-/** The part that this model left with a message; undefined where there is none, or it is not readable. */
+/** The part that this model left with a message; undefined where there is none that is readable. */
 export function replyPartOf(message: AssistantMessage, model: ModelInfo): ReplyPart | undefined {
   const data = partsFor(message, KIND, model)[0]?.data;
   return isRecord(data) && isFieldsList(data.items) ? { ...data, items: data.items } : undefined;
 }
 
-/** The items of a reply of this model; undefined where they do not fit the message as it is now. */
+/** The items of a reply of this model; undefined where the message was changed since. */
 function itemsOf(message: AssistantMessage, model: ModelInfo): readonly Fields[] | undefined {
   const part = replyPartOf(message, model);
   const items = part && oldResponsesItems(message, part.items);
@@ -75,13 +74,11 @@ function isCall({ type }: Fields): boolean {
 
 interface ItemStyle {
   readonly model: ModelInfo;
-  /** True where results of tools may hold images. */
   readonly toolImages: boolean;
   /** Messages whose reasoning the server has refused. */
   readonly unreadable: WeakSet<Message>;
 }
 
-/** Writes the messages of a conversation as input items, in order. */
 export class InputItems {
   readonly #style: ItemStyle;
   #pendingImages: ImagePart[] = [];
@@ -92,8 +89,8 @@ export class InputItems {
     this.#style = style;
   }
 
-  /** Takes note of a reply that the server has, without writing it. */
-  heard(message: Message | undefined): void {
+  /** Registers the calls of a reply that the server has stored. */
+  register(message: Message | undefined): void {
     if (message?.role !== "assistant") return;
     itemsOf(message, this.#style.model)?.filter(isCall).forEach(({ type }, at) => {
       const call = type === ASKS ? message.calls?.[at] : undefined;
@@ -101,10 +98,9 @@ export class InputItems {
     });
   }
 
-  /** The items of a message, as JSON texts. */
   write(message: Message): string[] {
     const { model, toolImages, unreadable } = this.#style;
-    this.heard(message);
+    this.register(message);
     if (message.role === "tool" && this.#asking.has(message.callId)) {
       return [JSON.stringify(answerItem(message))];
     }
@@ -113,8 +109,8 @@ export class InputItems {
       return [JSON.stringify(resultItem(message, this.#style))];
     }
     const items = message.role === "user" ? [userItem(message, model)] : replyItems(message, model);
-    const kept = unreadable.has(message) ? items.filter(({ type }) => type !== "reasoning") : items;
-    return [...this.flush(), ...kept.map((item) => JSON.stringify(item))];
+    const readable = unreadable.has(message) ? items.filter(({ type }) => type !== "reasoning") : items;
+    return [...this.flush(), ...readable.map((item) => JSON.stringify(item))];
   }
 
   /** Images of the results so far, where results cannot hold them. */
@@ -202,7 +198,6 @@ function callItem(call: ToolCall, written = call.arguments): Fields {
   };
 }
 
-/** The answer to an item that asks. */
 function answerItem({ callId, content }: ToolMessage): Fields {
   const approve = content === APPROVED;
   return {
@@ -213,16 +208,13 @@ function answerItem({ callId, content }: ToolMessage): Fields {
   };
 }
 
-/** The facts a request body depends on besides the conversation. */
 type BodyOptions = Pick<KindOptions, "entry" | "model" | "effort" | "remote">;
 
 /** Fields that `extra` may set but that belong to the single request. */
 const OF_A_REQUEST = ["max_output_tokens", "tool_choice", "previous_response_id", "input"];
 
-/** The tools as this wire declares them. */
 export interface WireTools {
   readonly list: readonly Fields[];
-  /** Those whose schemas are strict, by name. */
   readonly strict: ReadonlyMap<string, ToolSchema>;
 }
 
@@ -279,7 +271,7 @@ export function head(
     const known = fields[name];
     fields[name] = isRecord(known) && isRecord(value) ? { ...known, ...value } : value;
   }
-  // What is asked beside the conversation has no tools, these neither.
+  // Requests outside of the conversation have no tools, these neither.
   const remote = tools.length > 0 ? options.remote?.servers() ?? [] : [];
   const declared = [...all, ...remote.map(remoteTool)];
   if (declared.length > 0) fields.tools = declared;
@@ -311,9 +303,9 @@ function leaveOut(fields: Record<string, unknown>, [first = "", ...rest]: readon
     delete fields[first];
     return;
   }
-  const kept = { ...inner };
-  leaveOut(kept, rest);
-  fields[first] = Object.keys(kept).length > 0 ? kept : undefined;
+  const left = { ...inner };
+  leaveOut(left, rest);
+  fields[first] = Object.keys(left).length > 0 ? left : undefined;
 }
 
 /** Fields that differ from request to request. */

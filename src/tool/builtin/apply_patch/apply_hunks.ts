@@ -1,11 +1,16 @@
 import { type Hunk, leadingContext, oldLines, type PatchLine, trailingContext } from "./parse.ts";
 import { closestMatch, omissionIn, omissionProblem } from "../../edit/closest_match.ts";
-import { BLANK_RUNS, FileLines, type Fold, unescapeOnce, UNICODE_TWINS } from "../../edit/normalize.ts";
+import {
+  BLANK_RUNS,
+  FileLines,
+  type Normalization,
+  unescapeOnce,
+  UNICODE_TWINS,
+} from "../../edit/normalize.ts";
 import { adaptTo, blockMatches, type LineMatch, type Replaced } from "../../edit/line_blocks.ts";
 import { rebuiltLines } from "../../edit/text_edit.ts";
 import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../../text/eol.ts";
 
-/** The patched text and where hunks were found elsewhere than stated, or why a hunk does not fit. */
 type HunksOutcome = { readonly text: string; readonly notes: readonly string[] } | {
   readonly problem: string;
 };
@@ -37,7 +42,7 @@ export function applyHunks(text: string, hunks: readonly Hunk[]): HunksOutcome {
   return { text: rewritten(text, file, placed), notes };
 }
 
-/** A diff program knows no lone CR as a line end: when its hunks carry one, it is a character. */
+/** A diff program does not take a lone CR for a line end: in its hunks it is a character. */
 function styleFor(text: string, hunks: readonly Hunk[]): EolStyle {
   const style = eolStyle(text);
   if (style.dominant !== "\r") return style;
@@ -49,7 +54,6 @@ function textsOf(hunk: Hunk, kind: PatchLine["kind"]): string[] {
   return hunk.lines.filter((line) => line.kind === kind).map((line) => line.text);
 }
 
-/** The whole file with all hunks in place. */
 function rewritten(text: string, file: PatchedFile, placements: readonly Placement[]): string {
   const { lines, style } = file;
   const out: string[] = [];
@@ -75,7 +79,7 @@ function rewritten(text: string, file: PatchedFile, placements: readonly Placeme
   return out.join("") + advance(lines.length);
 }
 
-/** Old lines are there byte for byte, so new lines are taken byte for byte too. */
+/** New lines are taken byte for byte, as the old lines were found byte for byte. */
 function verbatim({ lines, style }: PatchedFile, { hunk, line: at }: Placement): WrittenLine[] {
   const inserts = oldLines(hunk).length === 0;
   // A pure insertion shows no line end of the file; its LF means whatever the file uses.
@@ -102,10 +106,10 @@ function notFound(text: string, { style, lines }: PatchedFile, hunk: Hunk | unde
   return `does not fit: ${closestMatch(text, { oldString, newString }, { style, lines, names })}`;
 }
 
-/** The reason why a hunk has no place, or more than one. */
+/** Why a hunk has no location, or more than one. */
 interface Misfit {
   readonly hunk: number;
-  /** Continues "hunk 2 of 3 "; absent when its lines stand nowhere. */
+  /** Continues "hunk 2 of 3 "; absent when its lines are not in the file. */
   readonly problem?: string;
 }
 
@@ -141,13 +145,13 @@ function apart(before: Placement, after: Placement): boolean {
   return after.line >= before.line + oldLines(before.hunk).length;
 }
 
-/** Hunks so near to each other that the context behind one is the context before the next. */
+/** Reports whether the trailing context of one hunk may overlap the leading context of the next. */
 function sharingContext(before: Placement, after: Placement): boolean {
   const end = before.line + oldLines(before.hunk).length - trailingContext(before.hunk);
   return after.line >= before.line && after.line + leadingContext(after.hunk) >= end;
 }
 
-/** The one way to place all hunks in order; a misfit when there are several, undefined when there is none. */
+/** Returns the only way to place all hunks in order; a misfit for several, undefined for none. */
 function unique(
   candidates: readonly (readonly Placement[])[],
   inOrder: Order,
@@ -207,7 +211,7 @@ function isAppended(place: Placement | undefined): boolean {
     place.hunk.anchors.length === 0;
 }
 
-/** Every hunk has a place, but not behind the one before it. */
+/** Reports a hunk whose location is above that of the hunk before. */
 function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
   let first = 0;
   for (const [index, places] of candidates.entries()) {
@@ -227,11 +231,9 @@ function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
   };
 }
 
-/** The place where a hunk goes. */
 interface Placement {
   /** The hunk as it fits, without blank lines that the file does not have. */
   readonly hunk: Hunk;
-  /** Index of the line of its first old line. */
   readonly line: number;
   /** The lines that the hunk leaves there; absent where the old lines stand byte for byte. */
   readonly fitted?: readonly WrittenLine[];
@@ -248,7 +250,7 @@ function statedLine(hunk: Hunk): number | undefined {
 class HunkSearch {
   readonly #patched: PatchedFile;
   readonly #file: FileLines;
-  /** The lines by their text without the blanks around it. */
+  /** Line indexes by the trimmed text of the line. */
   #trimmed: Map<string, number[]> | undefined;
 
   constructor(patched: PatchedFile) {
@@ -256,7 +258,7 @@ class HunkSearch {
     this.#file = new FileLines(patched.lines, patched.isAscii);
   }
 
-  /** Places for a hunk, in order; a string says why it cannot have any. */
+  /** Returns locations for a hunk, in order, or why it cannot have any. */
   candidates(hunk: Hunk, drift: number): readonly Placement[] | string {
     const stated = statedLine(hunk);
     const expected = stated === undefined ? undefined : stated + drift;
@@ -279,7 +281,7 @@ class HunkSearch {
     if (exact.length > 0 && !this.#patched.style.mixed) return exact;
     const trimmed = withoutOuterBlankLines(hunk);
     const bare = unescaped(hunk);
-    const attempts: [Hunk | undefined, (Fold | undefined)?, string?][] = [
+    const attempts: [Hunk | undefined, (Normalization | undefined)?, string?][] = [
       [hunk],
       [trimmed, undefined, "leaving out blank lines around it"],
       [hunk, UNICODE_TWINS],
@@ -288,8 +290,8 @@ class HunkSearch {
       [trimmed, BLANK_RUNS],
       [bare, undefined, "taking away one level of escaping"],
     ];
-    for (const [variant, fold, note] of attempts) {
-      const loose = variant ? this.#loose(variant, fold, note) : [];
+    for (const [variant, normalization, note] of attempts) {
+      const loose = variant ? this.#loose(variant, normalization, note) : [];
       // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal
       // looking places.
       if (exact.length > 0 && loose.length <= exact.length) return exact;
@@ -311,9 +313,9 @@ class HunkSearch {
     return oldLines(hunk).every((line, index) => isSame(this.#file.lines[at + index], line));
   }
 
-  #loose(hunk: Hunk, fold: Fold | undefined, reason: string | undefined): Placement[] {
+  #loose(hunk: Hunk, normalization: Normalization | undefined, reason: string | undefined): Placement[] {
     const block = oldLines(hunk).map((line) => line.text.replace(/\r$/, ""));
-    return blockMatches(this.#file, block, fold).flatMap((match) => {
+    return blockMatches(this.#file, block, normalization).flatMap((match) => {
       const fitted = fitHunk(this.#patched, hunk, match);
       const why = [reason, match.note].filter((note) => note !== undefined).join(" and ");
       if (!fitted) return [];
@@ -321,7 +323,7 @@ class HunkSearch {
     });
   }
 
-  /** The place of new lines alone: where the header says, below their anchor, or at the end of the file. */
+  /** Locations for new lines alone: the stated line, below their anchor, or the end of the file. */
   #insertion(hunk: Hunk, expected: number | undefined, anchors: Anchors | undefined): Placement[] | string {
     const count = this.#file.lines.length;
     if (anchors) {
@@ -350,7 +352,7 @@ class HunkSearch {
     return hunk.anchors.length === 0 ? undefined : { below: from, last };
   }
 
-  /** Lines that an anchor names: equal to it, else holding it, else the same with twins of characters. */
+  /** Lines that match an anchor: equal, else containing it, else with normalized characters. */
   #anchorLines(anchor: string, from: number): number[] {
     const wanted = anchor.trim();
     const { lines } = this.#file;
@@ -396,7 +398,7 @@ function isSame(line: Line | undefined, wanted: PatchLine): boolean {
     : line.eol === "" && line.text === wanted.text;
 }
 
-/** The place at the end of the file where the hunk asks for it, that at the stated line, or all. */
+/** Prefers the end of the file where the hunk asks for it, then the stated line. */
 function preferred(
   hunk: Hunk,
   places: readonly Placement[],
@@ -412,7 +414,6 @@ function preferred(
   return [{ ...first, note: `was found at line ${first.line + 1} instead of ${expected + 1}` }];
 }
 
-/** The hunk without blank context lines at its ends, when it has any. */
 function withoutOuterBlankLines(hunk: Hunk): Hunk | undefined {
   const isBlank = (line: PatchLine | undefined) => line?.kind === " " && line.text.trim() === "";
   let [start, end] = [0, hunk.lines.length];
@@ -429,13 +430,12 @@ function unescaped(hunk: Hunk): Hunk | undefined {
     : undefined;
 }
 
-/** Tells why a hunk is not placed: what it does in too many places. */
+/** Describes a hunk that fits in several locations. */
 function several(what: string, places: readonly Placement[]): string {
   const at = places.slice(0, 20).map((place) => place.line + 1).join(", ");
   return `${what} ${places.length} places, at lines ${at}; add context lines to make it unique`;
 }
 
-/** A file as the lines that hunks are placed among. */
 interface PatchedFile {
   readonly style: EolStyle;
   readonly lines: readonly Line[];
@@ -443,7 +443,6 @@ interface PatchedFile {
   readonly isAscii: boolean;
 }
 
-/** A line to be written, with its line end. */
 interface WrittenLine {
   readonly text: string;
   readonly eol: string;
@@ -484,7 +483,7 @@ function fitHunk(file: PatchedFile, hunk: Hunk, match: LineMatch): WrittenLine[]
   }));
 }
 
-/** Removed and added lines one beside the other, and the context line behind them. */
+/** Removed and added lines next to each other, and the context line after them. */
 interface ChangeRun {
   readonly removed: readonly Replaced[];
   readonly added: readonly string[];

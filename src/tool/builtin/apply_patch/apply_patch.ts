@@ -99,16 +99,13 @@ function textOf(bytes: Uint8Array | undefined): string | undefined {
   return bytes && (decodeText(bytes)?.text ?? "");
 }
 
-/** One file of the patch: what is there now, and what shall be. */
 interface PlannedFile extends Target {
   readonly before: LoadedFile | undefined;
   /** Undefined: no file. */
   after: Uint8Array | undefined;
-  /** Executable or not, when the patch says so. */
   executable: boolean | undefined;
-  /** As it was read or remembered; known once the text was needed. */
+  /** As it was read or remembered; set once the text was needed. */
   encoding: Encoding | undefined;
-  /** The file this one was moved from. */
   movedFrom: PlannedFile | undefined;
 }
 
@@ -275,7 +272,6 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
-/** A step that was done, and how to take it back. */
 type Undo = () => Promise<void>;
 
 /**
@@ -293,7 +289,7 @@ async function executePlan(context: ToolContext, files: readonly PlannedFile[]):
       current = file.shown;
       if (file.before) requireSameOnDisk(file.before);
       if (!file.after || onlyMode(file)) continue;
-      if (!file.before) undo.push(...await makeFolders(parentOf(file.path)));
+      if (!file.before) undo.push(...await makeDirectories(parentOf(file.path)));
       staged.push([file, await stageFile(file.path, file.after, { ...modeOptions(file), verify })]);
     }
     context.signal.throwIfAborted();
@@ -344,7 +340,7 @@ function modeOptions(file: PlannedFile): { mode?: number; setMode?: number } {
     : { setMode: withExecutable(mode, file.executable) };
 }
 
-/** Whoever may read may execute, as git sets it. */
+/** Those who may read may execute, as git sets it. */
 function withExecutable(mode: number, executable: boolean | undefined): number {
   if (executable === undefined) return mode & 0o7777;
   return executable ? (mode | ((mode & 0o444) >> 2)) & 0o7777 : mode & 0o7666;
@@ -357,7 +353,7 @@ async function changeMode(file: PlannedFile, undo: Undo[]): Promise<void> {
   undo.push(() => Deno.chmod(file.path, mode & 0o7777));
 }
 
-/** A file to be deleted is renamed first, so that it can come back. */
+/** Renames a file that is to be deleted, so that it can be restored. */
 async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
   const aside = `${parentOf(file.path)}/.reasonix-${crypto.randomUUID().slice(0, 13)}.tmp`;
   await Deno.rename(file.path, aside);
@@ -366,10 +362,10 @@ async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
 }
 
 /** Makes missing directories; the steps back remove exactly those. */
-async function makeFolders(folder: string): Promise<Undo[]> {
+async function makeDirectories(directory: string): Promise<Undo[]> {
   const missing: string[] = [];
-  for (let at = folder; at !== "/" && !await exists(at); at = parentOf(at)) missing.unshift(at);
-  if (missing.length > 0) await Deno.mkdir(folder, { recursive: true });
+  for (let at = directory; at !== "/" && !await exists(at); at = parentOf(at)) missing.unshift(at);
+  if (missing.length > 0) await Deno.mkdir(directory, { recursive: true });
   return missing.map((path) => () => Deno.remove(path));
 }
 

@@ -1,4 +1,4 @@
-/** A parsed patch, the same for both written forms. */
+/** A parsed patch, the same for both formats. */
 
 export interface PatchLine {
   readonly kind: " " | "-" | "+";
@@ -26,13 +26,11 @@ export function oldLines(hunk: Hunk): PatchLine[] {
   return hunk.lines.filter((line) => line.kind !== "+");
 }
 
-/** Number of context lines before the first change. */
 export function leadingContext({ lines }: Hunk): number {
   const first = lines.findIndex((line) => line.kind !== " ");
   return first < 0 ? lines.length : first;
 }
 
-/** Number of context lines behind the last change. */
 export function trailingContext({ lines }: Hunk): number {
   return lines.length - 1 - lines.findLastIndex((line) => line.kind !== " ");
 }
@@ -90,11 +88,9 @@ function pathsOf(text: string, pick: (file: FilePatch) => readonly (string | und
   }
 }
 
-/** A directive, with blanks around it. */
 const DIRECTIVE =
   /^[ \t]*(\*\*\* (?:Begin Patch|End Patch|End of File|(?:Add|Update|Delete) File: .*|Move to: .*))$/;
 
-/** Reports whether a patch is written in the `*** Begin Patch` form. */
 function isBeginPatch(lines: readonly string[]): boolean {
   return lines.some((line) => /^[ \t]*\*\*\* (Begin Patch\s*$|(Add|Update|Delete) File: )/.test(line));
 }
@@ -363,7 +359,6 @@ const HUNK_HEADER = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 interface HunkBody {
   readonly lines: PatchLine[];
-  /** Index of the first line after the hunk. */
   readonly next: number;
 }
 
@@ -392,7 +387,7 @@ function readCounted(
   return continues(lines, at) ? undefined : { lines: out, next: at };
 }
 
-/** Reads up to the next header, whatever the counts say: models count badly. */
+/** Reads up to the next header: the counts that models write are often wrong. */
 function readLoose(lines: readonly string[], at: number): HunkBody {
   const out: PatchLine[] = [];
   let solid = 0;

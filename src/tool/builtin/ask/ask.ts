@@ -43,7 +43,7 @@ const RISKY =
   /\b(?:delet|remov|drop|overwrit|forc|reset|destroy|wip|purg|discard|replac|deploy|publish|push|install|upgrad|migrat)/i;
 const CAUTIOUS = /\b(?:no|none|skip|cancel|abort|keep|leave|don'?t|do not|nothing|stop|dry[- ]run)\b/i;
 
-/** Nobody is there: the safest option of each question, said to be an assumption and not an answer. */
+/** Without a user: chooses the safest option of each question and labels it as an assumption. */
 function assumed(questions: readonly Question[]): ToolResult {
   const lines = questions.map((question) => {
     const option = safest(question);

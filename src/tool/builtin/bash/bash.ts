@@ -16,7 +16,7 @@ import {
 } from "../../tool.ts";
 import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 
-/** Returns the failure of a command that cannot begin whatever the answer to a question about it is. */
+/** Returns the failure of a command that cannot start whatever the user answers. */
 export async function cannotBegin(args: Arguments, context: ToolContext): Promise<ToolResult | undefined> {
   const refusal = unusable(String(args.command));
   if (refusal || args.workdir === undefined) return refusal;
@@ -39,10 +39,10 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
   if (refusal) return refusal;
   try {
     const shell = findShell(context.settings.shell, Deno.env.get("PATH") ?? "");
-    const folder = await workingDirectory(context, args.workdir);
-    if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
+    const directory = await workingDirectory(context, args.workdir);
+    if (args.run_in_background === true) return await startJob(command, shell, directory.path, context);
     const wanted = { timeoutMs: args.timeout_ms, maxChars: args.max_output_chars };
-    return await runForeground(new Foreground(command, shell, folder, context), context, wanted);
+    return await runForeground(new Foreground(command, shell, directory, context), context, wanted);
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ReasonixError) return errorResult(error);
@@ -50,7 +50,6 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
   }
 }
 
-/** Bounds that the call asks for; within the usual ones. */
 interface Wanted {
   readonly timeoutMs: unknown;
   readonly maxChars: unknown;
@@ -73,7 +72,7 @@ async function runForeground(
   return { ...free, content: `[${escape.note}]\n${free.content}` };
 }
 
-interface Folder {
+interface Directory {
   readonly path: string;
   /** The next command starts where this one ends. */
   readonly lasting: boolean;
@@ -82,35 +81,33 @@ interface Folder {
 
 class Foreground {
   #side = "";
-  /** What was written by others than the command, as long as nothing shows that it has begun. */
+  /** Output that was written before the command itself started, while nothing shows that it has. */
   #before: string | undefined = "";
   #timedOut = false;
-  /** The reason why there was no room to go on. */
+  /** Why the disk had no room left. */
   #diskFull: string | undefined;
   readonly #command: string;
   readonly #shell: Shell;
-  readonly #folder: Folder;
+  readonly #directory: Directory;
   readonly #context: ToolContext;
 
-  constructor(command: string, shell: Shell, folder: Folder, context: ToolContext) {
+  constructor(command: string, shell: Shell, directory: Directory, context: ToolContext) {
     this.#command = command;
     this.#shell = shell;
-    this.#folder = folder;
+    this.#directory = directory;
     this.#context = context;
   }
 
-  /** The words of the shell that runs the command. */
   get argv(): readonly string[] {
     return this.#shell.argv(this.#command, this.#reporting);
   }
 
   get cwd(): string {
-    return this.#folder.path;
+    return this.#directory.path;
   }
 
-  /** The same command, not yet run. */
   again(): Foreground {
-    return new Foreground(this.#command, this.#shell, this.#folder, this.#context);
+    return new Foreground(this.#command, this.#shell, this.#directory, this.#context);
   }
 
   get #reporting(): boolean {
@@ -161,11 +158,14 @@ class Foreground {
 
   #watchDisk(child: ShellProcess): DiskWatch {
     const { cwd, outputDir, settings, services } = this.#context;
-    const folders = [...new Set([cwd, this.#folder.path, outputDir])];
-    return new DiskWatch({ folders, floorMb: settings.minFreeDiskMb, free: services?.freeSpace }, (why) => {
-      this.#diskFull = why;
-      void child.kill();
-    });
+    const directories = [...new Set([cwd, this.#directory.path, outputDir])];
+    return new DiskWatch(
+      { directories, floorMb: settings.minFreeDiskMb, free: services?.freeSpace },
+      (why) => {
+        this.#diskFull = why;
+        void child.kill();
+      },
+    );
   }
 
   /**
@@ -192,12 +192,12 @@ class Foreground {
     cut: Cut,
     { limit, notes: made }: { readonly limit: number; readonly notes: readonly string[] },
   ): Promise<ToolResult> {
-    const notes = this.#folder.note === undefined ? [] : [this.#folder.note];
+    const notes = this.#directory.note === undefined ? [] : [this.#directory.note];
     if (this.#diskFull !== undefined) notes.push(`[stopped: ${this.#diskFull}]`);
     else if (this.#timedOut) notes.push(this.#stopped(limit));
     else if (end.signal !== undefined) notes.push(`[ended by ${end.signal}]`);
     else if (end.code !== 0) notes.push(`[exit code ${end.code}${signalName(end.code)}]`);
-    if (this.#folder.lasting && this.#side !== "") {
+    if (this.#directory.lasting && this.#side !== "") {
       const note = await leftOff(this.#context, this.#side.slice(1).replace(/\n$/, ""));
       if (note !== undefined) notes.push(note);
     }
@@ -216,7 +216,7 @@ class Foreground {
     };
   }
 
-  /** A command that needs longer than any call may take has one way left. */
+  /** Names the only way for a command that needs longer than a call may take. */
   #stopped(limit: number): string {
     const atCap = limit === this.#context.settings.bashTimeoutSeconds * 1000;
     return `[stopped after ${limit / 1000} s${
@@ -250,7 +250,7 @@ function signalName(code: number): string {
   return name === undefined ? "" : `, ${name}`;
 }
 
-/** A command that fails at once should say so in the result of the call that started it. */
+/** Lets a command that fails at once report it in the result of the call that started it. */
 const FIRST_LOOK_MS = 100;
 
 async function startJob(
@@ -267,25 +267,25 @@ async function startJob(
   const { minFreeDiskMb } = context.settings;
   const { id } = jobs.start({ command, plan, cwd, dir: context.outputDir, minFreeDiskMb });
   await jobs.ended(id, FIRST_LOOK_MS, context.signal);
-  const news = jobs.news(id);
-  if (!news) return failure(`Cannot find ${id} again`);
-  const { text, truncated } = jobText(news);
+  const update = jobs.newOutput(id);
+  if (!update) return failure(`Cannot find ${id} again`);
+  const { text, truncated } = jobText(update);
   return {
-    content: [describeJob(news.view), ...(text === "" ? [] : [text])].join("\n"),
-    summary: `${id} ${news.view.status}`,
+    content: [describeJob(update.view), ...(text === "" ? [] : [text])].join("\n"),
+    summary: `${id} ${update.view.status}`,
     ...(truncated ? { truncated } : {}),
   };
 }
 
 interface WorkingDirectory {
   readonly path: string;
-  /** Says whether where the command leaves off matters to the next one. */
+  /** The next command starts where this one ends. */
   readonly lasting: boolean;
-  /** To be told to the model. */
+  /** For the model. */
   readonly note?: string;
 }
 
-/** The directory a command starts in: the one asked for, else where the last command left off. */
+/** Returns the directory of a command: the requested one, else where the last command ended. */
 async function workingDirectory(context: ToolContext, wanted: unknown): Promise<WorkingDirectory> {
   const memory = context.services?.shell;
   if (typeof wanted === "string" && wanted !== "") {
@@ -313,30 +313,29 @@ async function workingDirectory(context: ToolContext, wanted: unknown): Promise<
  * Remembers where a command left off, as long as that is inside the workspace; returns what the model should
  * know.
  */
-async function leftOff(context: ToolContext, folder: string): Promise<string | undefined> {
+async function leftOff(context: ToolContext, directory: string): Promise<string | undefined> {
   const memory = context.services?.shell;
-  if (!memory || !folder.startsWith("/")) return undefined;
-  if (folder === (memory.cwd ?? context.cwd)) return undefined;
+  if (!memory || !directory.startsWith("/")) return undefined;
+  if (directory === (memory.cwd ?? context.cwd)) return undefined;
   const before = memory.cwd ?? await Deno.realPath(context.cwd);
-  if (folder === before) return undefined;
-  if (await isInside(context, folder)) {
-    memory.cwd = folder;
-    return `[now in ${folder}]`;
+  if (directory === before) return undefined;
+  if (await isInside(context, directory)) {
+    memory.cwd = directory;
+    return `[now in ${directory}]`;
   }
-  return `[${folder} is outside the workspace; the next command starts in ${before} again]`;
+  return `[${directory} is outside the workspace; the next command starts in ${before} again]`;
 }
 
 /** Inside the working directory, or in another directory that tools may write to. */
-async function isInside(context: ToolContext, folder: string): Promise<boolean> {
+async function isInside(context: ToolContext, directory: string): Promise<boolean> {
   const [root, real] = await Promise.all([
     Deno.realPath(context.cwd),
-    Deno.realPath(folder).catch(() => folder),
+    Deno.realPath(directory).catch(() => directory),
   ]);
   if (contains(root, real)) return true;
   return await context.paths.write(real).then(() => true, () => false);
 }
 
-/** A shell and how a command is given to it. */
 interface Shell {
   readonly kind: "posix" | "powershell";
   readonly path: string;
@@ -347,7 +346,7 @@ interface Shell {
   argv(command: string, reporting: boolean): string[];
 }
 
-/** On standard error: everything after this is the directory in which the command ended, not output. */
+/** On standard error: everything after this is the directory in which the command ended. */
 const DIRECTORY_MARK = "\u001e";
 
 // By way of a variable, so that the command has no arguments and its syntax errors show nothing but its own
@@ -368,7 +367,7 @@ const EXIT = "\nif ($null -ne $LASTEXITCODE) { exit $LASTEXITCODE } elseif (-not
 
 const known = new Map<string, Shell>();
 
-/** The shell of the settings: a given path, else the preferred one, else what the system has. */
+/** Returns the shell of the settings: a given path, else the preferred one, else the system's. */
 function findShell(settings: ToolSettings["shell"], searchPath: string): Shell {
   const key = `${settings.prefer}\0${settings.path ?? ""}\0${searchPath}`;
   const found = known.get(key) ?? look(settings, searchPath);
@@ -398,10 +397,10 @@ function candidates(prefer: ToolSettings["shell"]["prefer"], windows: boolean): 
 
 function inSearchPath(name: string, searchPath: string, windows: boolean): string | undefined {
   const usual = windows ? [] : ["/bin", "/usr/bin", "/usr/local/bin"];
-  for (const folder of [...usual, ...searchPath.split(windows ? ";" : ":")]) {
+  for (const directory of [...usual, ...searchPath.split(windows ? ";" : ":")]) {
     // A relative directory would let the workspace choose the shell.
-    if (!/^(?:\/|[A-Za-z]:)/.test(folder)) continue;
-    const path = windows ? `${folder}\\${name}.exe` : `${folder}/${name}`;
+    if (!/^(?:\/|[A-Za-z]:)/.test(directory)) continue;
+    const path = windows ? `${directory}\\${name}.exe` : `${directory}/${name}`;
     if (isFile(path)) return path;
   }
   return undefined;

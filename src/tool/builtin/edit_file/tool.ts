@@ -64,7 +64,7 @@ export const MULTI_EDIT = defineBuiltin({
   synonyms: { file_path: "path", filePath: "path" },
   translate: (args) => ({
     ...args,
-    ...(Array.isArray(args.edits) ? { edits: args.edits.map(ownNames) } : {}),
+    ...(Array.isArray(args.edits) ? { edits: args.edits.map(toolNames) } : {}),
   }),
   family: "Edit",
   runsIn: "worker",
@@ -73,7 +73,7 @@ export const MULTI_EDIT = defineBuiltin({
   load: async () => (await import("../../edit/edit_file.ts")).multiEdit,
 });
 
-function ownNames(edit: unknown): unknown {
+function toolNames(edit: unknown): unknown {
   if (typeof edit !== "object" || edit === null) return edit;
   return Object.fromEntries(Object.entries(edit).map(([name, value]) => [EDIT_NAMES[name] ?? name, value]));
 }

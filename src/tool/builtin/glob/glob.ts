@@ -12,10 +12,10 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
   return reported(async () => {
     const pattern = String(args.pattern).trim();
     if (pattern === "") return failure("Cannot search for an empty pattern", "name files, such as **/*.ts");
-    const { folder, rest } = splitRoot(pattern, args.path);
-    const target = await searchTarget(context, folder);
+    const { directory, rest } = splitRoot(pattern, args.path);
+    const target = await searchTarget(context, directory);
     if (target.isFile) {
-      return failure(`Cannot look for files in ${String(folder)}: it is a file`, "name a directory");
+      return failure(`Cannot look for files in ${String(directory)}: it is a file`, "name a directory");
     }
     const { files, timedOut } = await findFiles(rest, {
       root: target.path,
@@ -65,7 +65,6 @@ function nothing(pattern: string, rest: string, root: string): string {
 }
 
 export interface FindOptions {
-  /** Absolute and real, like `cwd`. */
   readonly root: string;
   readonly cwd: string;
   readonly hidden: (path: string) => boolean;
@@ -92,7 +91,7 @@ export async function findFiles(
     : undefined;
   const { root } = options;
   const spelled = patterns.flatMap((each) => expandBraces(each) ?? ["**"]);
-  const start = options.ignoreCase ? root || "/" : startFolder(spelled, root);
+  const start = options.ignoreCase ? root || "/" : startDirectory(spelled, root);
   const skip = root.endsWith("/") ? root.length : root.length + 1;
   const deepest = deepestLevel(spelled);
   const mayMatch = options.ignoreCase ? undefined : nameTest(spelled);
@@ -102,9 +101,9 @@ export async function findFiles(
       ...options,
       root: start,
       deadline: Date.now() + DEADLINE_MS,
-      wanted: (folder, name) => {
+      wanted: (directory, name) => {
         if (mayMatch && !mayMatch(name)) return false;
-        const relative = (folder + name).slice(skip);
+        const relative = (directory + name).slice(skip);
         return matches(relative) && !unwanted?.(relative);
       },
       prune: (path) => below(path, root).split("/").length >= deepest,
@@ -136,7 +135,7 @@ function nameTest(patterns: readonly string[]): ((name: string) => boolean) | un
 }
 
 /** The deepest existing directory that all patterns share in plain text. */
-function startFolder(patterns: readonly string[], root: string): string {
+function startDirectory(patterns: readonly string[], root: string): string {
   const heads = patterns.map((pattern) => {
     const parts = pattern.split("/");
     const special = parts.findIndex((part) => /[*?[\]{}()!+@|\\]/.test(part) || part === "..");
@@ -146,9 +145,9 @@ function startFolder(patterns: readonly string[], root: string): string {
   const same = first.findIndex((part, index) => heads.some((head) => head[index] !== part));
   const shared = (same < 0 ? first : first.slice(0, same)).filter((part) => part !== "");
   for (let depth = shared.length; depth > 0; depth--) {
-    const folder = `${root}/${shared.slice(0, depth).join("/")}`;
+    const directory = `${root}/${shared.slice(0, depth).join("/")}`;
     try {
-      if (Deno.lstatSync(folder).isDirectory) return folder;
+      if (Deno.lstatSync(directory).isDirectory) return directory;
     } catch {
       continue;
     }

@@ -43,7 +43,7 @@ export const GREP = defineBuiltin({
     "-F": "literal",
   },
   unoffered: { offset: { type: "integer", minimum: 1 } },
-  translate: ownSearch,
+  translate: toolSearch,
   family: "Read",
   reads: ({ path }) => [searchRoot(path)],
   subjects: ({ pattern }) => texts(pattern),
@@ -86,7 +86,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** `type` as the names of its files, and a `head_limit` of 0 as all matches. */
-function ownSearch({ type, ...args }: Arguments): Arguments {
+function toolSearch({ type, ...args }: Arguments): Arguments {
   const files = typeof type === "string" && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
   const named = args.include ?? args.glob ?? args.include_pattern;
   const { head_limit, ...rest } = args;

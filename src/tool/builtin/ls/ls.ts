@@ -79,10 +79,9 @@ interface Tree {
 
 const MAX_ENTRIES = 20_000;
 
-/** Lists a directory and what is below it, depth first, by name. */
 async function listTree(options: TreeOptions): Promise<Tree> {
   const listing = new Listing(options);
-  await listing.folder(options.root, 1, IgnoreScope.above(options.root, options.cwd));
+  await listing.directory(options.root, 1, IgnoreScope.above(options.root, options.cwd));
   return { entries: listing.entries, ignored: listing.ignored, more: listing.entries.length >= MAX_ENTRIES };
 }
 
@@ -95,7 +94,7 @@ class Listing {
     this.#options = options;
   }
 
-  async folder(path: string, level: number, outer: IgnoreScope): Promise<void> {
+  async directory(path: string, level: number, outer: IgnoreScope): Promise<void> {
     this.#options.signal.throwIfAborted();
     const found: Deno.DirEntry[] = [];
     for await (const entry of Deno.readDir(path)) found.push(entry);
@@ -114,7 +113,7 @@ class Listing {
       const at = this.entries.push({ name: entry.name, level, mark: await mark(entry, child) }) - 1;
       if (!entry.isDirectory || level >= this.#options.depth || entry.name === ".git") continue;
       try {
-        await this.folder(child, level + 1, scope);
+        await this.directory(child, level + 1, scope);
       } catch (error) {
         this.#options.signal.throwIfAborted();
         if (!(error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotFound)) {

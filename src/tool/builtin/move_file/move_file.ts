@@ -40,8 +40,8 @@ async function entryAt(context: ToolContext, path: string): Promise<Target> {
   const bare = (Deno.build.os === "windows" ? path.replaceAll("\\", "/") : path).replace(/\/+$/, "");
   const name = bare.slice(bare.lastIndexOf("/") + 1);
   if (name === "" || name === "." || name === "..") return resolved;
-  const folder = bare.slice(0, bare.length - name.length) || ".";
-  const parent = await context.paths.write(folder).catch(() => undefined);
+  const directory = bare.slice(0, bare.length - name.length) || ".";
+  const parent = await context.paths.write(directory).catch(() => undefined);
   if (parent === undefined) return resolved;
   const own = `${parent === "/" ? "" : parent}/${name}`;
   const link = await Deno.lstat(own).catch(() => undefined);
@@ -77,7 +77,7 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
   }
 }
 
-/** Returns what the model has seen counts for the new place, also in a moved directory. */
+/** Carries what the model has seen over to the new location, also in a moved directory. */
 function moveStamps({ seen }: ToolContext, from: string, to: string): void {
   const own = seen.get(from);
   const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path !== from && contains(from, stamp.path));

@@ -86,7 +86,7 @@ interface Page {
 /** Takes lines one by one and keeps those of the page, numbered and within the byte cap. */
 class LineWindow {
   readonly rows: string[] = [];
-  /** Lines seen so far; all of them after {@linkcode finish} unless the reader stopped early. */
+  /** Lines so far; all of them after {@linkcode finish} unless the reader stopped early. */
   total = 0;
   bytes = 0;
   cutLines = 0;
@@ -100,12 +100,10 @@ class LineWindow {
     this.style = style;
   }
 
-  /** Reports whether the next line belongs to the page, or lies before it. */
   get wantsMore(): boolean {
     return !this.full && this.rows.length < (this.#page.limit ?? DEFAULT_LINES);
   }
 
-  /** Reports whether the next line lies in the page. */
   get inPage(): boolean {
     return this.total + 1 >= this.#page.offset;
   }
@@ -139,7 +137,7 @@ interface PageFile {
   readonly encoding: Encoding;
   readonly bom: boolean;
   readonly totalBytes: number;
-  /** The rest of the file was not looked at, so the number of lines is a lower bound. */
+  /** The rest of the file was not read, so the number of lines is a lower bound. */
   readonly open?: boolean;
 }
 
@@ -309,8 +307,6 @@ function describeBinary(file: ExistingFile, bytes: Uint8Array): ToolResult {
     summary: what,
   };
 }
-
-/** Recognising files that are not text, by their first bytes. */
 
 const MAGIC: readonly (readonly [string, readonly number[]])[] = [
   ["PDF document", [0x25, 0x50, 0x44, 0x46, 0x2d]],

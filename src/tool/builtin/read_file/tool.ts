@@ -19,14 +19,14 @@ export const READ_FILE = defineBuiltin({
   title: ({ path, offset }) => `read ${path}${offset === undefined ? "" : ` from line ${offset}`}`,
   synonyms: { file_path: "path", filePath: "path", filename: "path" },
   unoffered: { last: { type: "integer", minimum: 1 } },
-  translate: ownPage,
+  translate: toolPage,
   family: "Read",
   reads: ({ path }) => texts(path),
   load: async () => (await import("./read_file.ts")).readFile,
 });
 
 /** `start_line` and `end_line`, `view_range`, and a negative offset, which counts from the end. */
-function ownPage({ start_line, end_line, view_range, ...args }: Arguments): Arguments {
+function toolPage({ start_line, end_line, view_range, ...args }: Arguments): Arguments {
   const [first, last] = Array.isArray(view_range) ? view_range : [start_line, end_line];
   const offset = Number(args.offset ?? first ?? 1);
   if (Number.isInteger(offset) && offset < 0) return { ...args, offset: undefined, last: -offset };

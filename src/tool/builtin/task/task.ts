@@ -3,7 +3,7 @@ import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { keepEnds, spillPath } from "../../truncation.ts";
 import { saveFile } from "../../../util/atomic_write.ts";
 
-/** What an agent answers may be long: it stands for all that the agent has read. */
+/** The answer of an agent may be long: it replaces all that the agent has read. */
 const CAPS = { maxBytes: 30_000 };
 const MAX_WAIT_SECONDS = 300;
 
@@ -31,19 +31,19 @@ async function begin(
     ...(isolation === "worktree" ? { isolation } : {}),
     ...(typeof resume === "string" ? { resume } : {}),
   };
-  return await told(context, (port) => port.run(wanted, context.signal));
+  return await withAgents(context, (port) => port.run(wanted, context.signal));
 }
 
 export async function taskOutput(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const seconds = typeof args.wait_seconds === "number" ? Math.min(args.wait_seconds, MAX_WAIT_SECONDS) : 0;
-  return await told(context, (port) => port.output(String(args.id), seconds * 1000, context.signal));
+  return await withAgents(context, (port) => port.output(String(args.id), seconds * 1000, context.signal));
 }
 
 export async function taskStop(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-  return await told(context, (port) => port.stop(String(args.id)));
+  return await withAgents(context, (port) => port.stop(String(args.id)));
 }
 
-async function told(
+async function withAgents(
   context: ToolContext,
   ask: (port: AgentPort) => Promise<AgentReport | string>,
 ): Promise<ToolResult> {

@@ -7,28 +7,25 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 export type JobChange = Readonly<EventBodies["job.change"]>;
 
-/** A background command as the model and front ends see it. */
 export interface JobView {
   readonly id: string;
   readonly command: string;
   readonly status: "running" | "exited" | "killed";
   readonly exitCode?: number;
   readonly signal?: string;
-  /** The reason why it was ended, when nobody asked for that. */
+  /** Why the program ended it. */
   readonly reason?: string;
   readonly startedAt: number;
   readonly endedAt?: number;
-  /** File with everything the job printed. */
   readonly outputFile: string;
 }
 
-/** The output of a job since the last look. */
 export interface JobUpdate {
   readonly view: JobView;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Bytes that were passed over because there were too many. */
+  /** Bytes that were skipped because there were too many. */
   readonly skipped: number;
-  /** Bytes since the last look that were not kept, because the disk is full. */
+  /** Bytes since the last look that were lost because the disk is full. */
   readonly dropped: number;
 }
 
@@ -37,7 +34,6 @@ export interface JobSpec {
   /** The spawned program, as the jail made it. */
   readonly plan: SpawnPlan;
   readonly cwd: string;
-  /** Directory for the output. */
   readonly dir: string;
   /** Megabytes that must stay free on the disks of both directories; 0: none. */
   readonly minFreeDiskMb: number;
@@ -49,31 +45,28 @@ export interface Jobs {
   list(): readonly JobView[];
   get(id: string): JobView | undefined;
   /** Output since the last call for this job. */
-  news(id: string): JobUpdate | undefined;
-  /** Resolves when the job has ended or the time is over. */
+  newOutput(id: string): JobUpdate | undefined;
+  /** Resolves when the job has ended or the time is up. */
   ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
-  /** Ends the job and its children. */
   kill(id: string): Promise<JobView | undefined>;
 }
 
 const encoder = new TextEncoder();
 
-/** At most this much is handed out at once; the rest is in the file. */
-const MAX_NEWS = 256 * 1024;
+/** At most this much is returned at once; the rest is in the file. */
+const MAX_OUTPUT = 256 * 1024;
 
-/** Running jobs at a time; a model that starts more has lost track. */
+/** More running jobs at a time are refused. */
 const MAX_RUNNING = 128;
 
 interface Job {
   view: JobView;
   readonly process: ShellProcess;
   readonly file: CappedFile;
-  /** Bytes already handed out. */
   read: number;
-  /** Bytes since the last look that there was no room for. */
+  /** Bytes since the last look that the disk had no room for. */
   dropped: number;
   killed: boolean;
-  /** Called at the end. */
   readonly waiting: Set<() => void>;
 }
 
@@ -131,10 +124,10 @@ export class JobTable implements Jobs {
     return this.#find(id)?.view;
   }
 
-  news(id: string): JobUpdate | undefined {
+  newOutput(id: string): JobUpdate | undefined {
     const job = this.#find(id);
     if (!job) return undefined;
-    const { from, bytes } = job.file.read(Math.max(job.read, job.file.total - MAX_NEWS));
+    const { from, bytes } = job.file.read(Math.max(job.read, job.file.total - MAX_OUTPUT));
     const skipped = from - job.read;
     // A character may have come only in part; it is handed out with the rest of it.
     const whole = job.view.status === "running" ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
@@ -170,7 +163,6 @@ export class JobTable implements Jobs {
     return job.view;
   }
 
-  /** Ends all jobs. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#jobs.keys()].map((id) => this.kill(id, 150)));
   }
@@ -192,7 +184,7 @@ export class JobTable implements Jobs {
 
   #watchDisk(job: Job, spec: JobSpec): DiskWatch {
     const { minFreeDiskMb: floorMb, cwd, dir } = spec;
-    return new DiskWatch({ folders: [cwd, dir], floorMb, free: this.#options.freeSpace }, (reason) => {
+    return new DiskWatch({ directories: [cwd, dir], floorMb, free: this.#options.freeSpace }, (reason) => {
       job.view = { ...job.view, reason };
       void this.kill(job.view.id, 100);
     });

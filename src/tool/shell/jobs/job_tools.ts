@@ -15,12 +15,12 @@ export async function jobOutput(args: Record<string, unknown>, context: ToolCont
   const jobs = context.services?.jobs;
   const seconds = typeof args.wait_seconds === "number" ? args.wait_seconds : 0;
   if (seconds > 0) await jobs?.ended(id, seconds * 1000, context.signal);
-  const news = jobs?.news(id);
-  if (!news) return unknownJob(id, jobs);
-  const { text, truncated } = jobText(news);
+  const update = jobs?.newOutput(id);
+  if (!update) return unknownJob(id, jobs);
+  const { text, truncated } = jobText(update);
   return {
-    content: `${text === "" ? "(no new output)" : text}\n[${describeJob(news.view)}]`,
-    summary: `${news.bytes.length} bytes, ${news.view.status}`,
+    content: `${text === "" ? "(no new output)" : text}\n[${describeJob(update.view)}]`,
+    summary: `${update.bytes.length} bytes, ${update.view.status}`,
     ...(truncated ? { truncated } : {}),
   };
 }
@@ -29,9 +29,9 @@ export async function jobKill(args: Record<string, unknown>, context: ToolContex
   const id = String(args.job_id);
   const jobs = context.services?.jobs;
   const view = await jobs?.kill(id);
-  const news = jobs?.news(id);
-  if (!view || !news) return unknownJob(id, jobs);
-  const { text, truncated } = jobText(news);
+  const update = jobs?.newOutput(id);
+  if (!view || !update) return unknownJob(id, jobs);
+  const { text, truncated } = jobText(update);
   return {
     content: [describeJob(view), ...(text === "" ? [] : [text])].join("\n"),
     summary: view.status,
@@ -47,7 +47,6 @@ function unknownJob(id: string, jobs: Jobs | undefined): ToolResult {
   );
 }
 
-/** One line about a job. */
 export function describeJob(job: JobView): string {
   const seconds = (((job.endedAt ?? Date.now()) - job.startedAt) / 1000).toFixed(1);
   const command = job.command.length > 200 ? `${job.command.slice(0, 200)}…` : job.command;
@@ -61,8 +60,8 @@ function state(job: JobView): string {
 }
 
 /** New output as the model reads it. */
-export function jobText(news: JobUpdate): Cut {
-  const { bytes, view, skipped, dropped } = news;
+export function jobText(update: JobUpdate): Cut {
+  const { bytes, view, skipped, dropped } = update;
   const after = dropped > 0 ? `\n[${dropped} newer bytes were not kept: the disk is full]` : "";
   const plain = decodeOutput(bytes);
   if (plain === undefined) {

@@ -1,5 +1,5 @@
 /** Where the live region begins after the size of the terminal has changed. */
-import { rowsToTop, type Standing } from "../../../../src/frontend/repl/screen/region.ts";
+import { type RegionState, rowsToTop } from "../../../../src/frontend/repl/screen/region.ts";
 import { SizeReports } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
@@ -7,8 +7,8 @@ const WIDE = "x".repeat(60);
 const NARROW = { columns: 30, reflow: "all" } as const;
 
 Deno.test("a region that was there is wrapped, one that came afterwards is not", () => {
-  const before: Standing = { live: [WIDE, "", "> ", "status"], row: 2, column: 2 };
-  const now: Standing = { live: [WIDE, WIDE, "> ", "status"], row: 2, column: 2 };
+  const before: RegionState = { live: [WIDE, "", "> ", "status"], row: 2, column: 2 };
+  const now: RegionState = { live: [WIDE, WIDE, "> ", "status"], row: 2, column: 2 };
   const last = { before, printed: [], rows: 0 };
   assertEquals(rowsToTop(now, last, "before", NARROW), 4);
   assertEquals(rowsToTop(now, last, "after", NARROW), 3);
@@ -17,7 +17,7 @@ Deno.test("a region that was there is wrapped, one that came afterwards is not",
 });
 
 Deno.test("history that a frame has written is never counted as a part of the region", () => {
-  const standing: Standing = { live: [WIDE, WIDE, "> "], row: 2, column: 2 };
+  const standing: RegionState = { live: [WIDE, WIDE, "> "], row: 2, column: 2 };
   for (const taken of ["after", "unknown"] as const) {
     assertEquals(
       rowsToTop(
@@ -32,8 +32,8 @@ Deno.test("history that a frame has written is never counted as a part of the re
 });
 
 Deno.test("where the cursor has gone down, the rows that it has passed count one each as long as it is unknown", () => {
-  const before: Standing = { live: ["one", WIDE, WIDE, "> "], row: 0 };
-  const now: Standing = { live: ["two", WIDE, WIDE, "> "], row: 3, column: 2 };
+  const before: RegionState = { live: ["one", WIDE, WIDE, "> "], row: 0 };
+  const now: RegionState = { live: ["two", WIDE, WIDE, "> "], row: 3, column: 2 };
   assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "before", NARROW), 5);
   assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "after", NARROW), 3);
   assertEquals(rowsToTop(now, { before, printed: [], rows: 0 }, "unknown", NARROW), 3);

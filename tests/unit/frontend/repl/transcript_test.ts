@@ -108,7 +108,7 @@ Deno.test("a long answer costs few bytes and never clears the screen", async () 
 });
 
 Deno.test("nothing of what models, tools and files say steers the terminal", async () => {
-  const stage = await transcriptStage({ columns: 40, colours: true });
+  const stage = await transcriptStage({ columns: 40, colors: true });
   await warm(stage);
   const diff = `--- a\n+++ b\n@@ -1 +1 @@\n-${HOSTILE}\n+new ${HOSTILE}\n`;
   stage.feed(
@@ -189,7 +189,7 @@ Deno.test("a thought is one line, live and when it is over, and can be looked at
   );
   const lines = await stage.printed();
   assertEquals(lines.slice(-3), ["∴ thought for 4 s · 320 tokens", "", "42"]);
-  assertEquals(stage.transcript.folded, [
+  assertEquals(stage.transcript.collapsed, [
     { kind: "thought", title: "thought for 4 s · 320 tokens", text: "First this.\nThen that." },
   ]);
 });
@@ -359,7 +359,7 @@ Deno.test("what happens beside texts and calls is a calm line each", async () =>
     "✗ Cannot do it",
     "  never",
   ]);
-  assertEquals(stage.transcript.folded, [
+  assertEquals(stage.transcript.collapsed, [
     { kind: "summary", title: "older messages were summarised: 120,000 → 8,000 tokens", text: "d" },
   ]);
 });

@@ -73,7 +73,7 @@ Deno.test("signIn registers, proves itself and keeps tokens with which the serve
   for (const token of issuer.accepted.keys()) assert(!log.includes(token), log);
 });
 
-Deno.test("signIn names itself as before at the same authorization server, and anew where it cannot", async () => {
+Deno.test("signIn uses the same client at the same authorization server, and registers again where it cannot", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([entry(server.url)]);
@@ -125,7 +125,7 @@ Deno.test("signIn says what to do where no client is registered and none is conf
   assertMatch(error.remedy ?? "", /http:\/\/127\.0\.0\.1:\d+\/callback.*client_id = /);
 });
 
-Deno.test("signIn believes no answer of somebody else: not in state, not in iss", async () => {
+Deno.test("signIn rejects an answer with another state or iss", async () => {
   await using issuer = new AuthorizationServer();
   await using liar = new AuthorizationServer({ answersAs: "http://127.0.0.1:1" });
   await using silent = new AuthorizationServer({ namesItself: false, metadata: NAMES_ITSELF });
@@ -155,7 +155,7 @@ Deno.test("signIn believes no answer of somebody else: not in state, not in iss"
 
 const NAMES_ITSELF = { authorization_response_iss_parameter_supported: true };
 
-Deno.test("signIn gives up for a refusal, a person who does not come back, and an interrupt; nothing is kept", async () => {
+Deno.test("signIn ends with a refusal, a timeout or an interrupt; nothing is kept", async () => {
   await using no = new AuthorizationServer({ refuses: "access_denied" });
   await using refusing = startProtectedServer(no);
   await using mcp = await openMcp([entry(refusing.url)]);
@@ -200,7 +200,7 @@ Deno.test("signIn takes the address at which a browser on another machine ended"
   assertMatch(refused[1] ?? "", /another sign-in/);
 });
 
-Deno.test("signIn sends nobody to an address that is not of the web or not encrypted", async () => {
+Deno.test("signIn opens no address that is not of the web or not encrypted", async () => {
   const addresses = ["file:///etc/passwd", "javascript:alert(1)", "http://auth.example/authorize"];
   for (const authorization_endpoint of addresses) {
     await using issuer = new AuthorizationServer({ metadata: { authorization_endpoint } });
@@ -234,7 +234,7 @@ Deno.test("signIn says where there is nothing to sign in at", async () => {
   assertEquals(open.sessions, 0, "a session that was only knocked for is ended");
 });
 
-Deno.test("signOut gives the tokens back and forgets them, also where nobody takes them", async () => {
+Deno.test("signOut revokes the tokens and forgets them, also where the server does not revoke", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([entry(server.url)]);

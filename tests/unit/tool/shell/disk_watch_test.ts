@@ -14,8 +14,8 @@ function readings(...megabytes: number[]): FreeSpace {
   return () => Promise.resolve((megabytes.length > 1 ? megabytes.shift() ?? 0 : megabytes[0] ?? 0) * MB);
 }
 
-function whyLow(free: FreeSpace, folders = ["/work"]): Promise<string> {
-  return new Promise((resolve) => void new DiskWatch({ folders, floorMb: 512, free }, resolve));
+function whyLow(free: FreeSpace, directories = ["/work"]): Promise<string> {
+  return new Promise((resolve) => void new DiskWatch({ directories, floorMb: 512, free }, resolve));
 }
 
 Deno.test("DiskWatch tells once the free space has fallen below the floor", async () => {
@@ -45,7 +45,7 @@ Deno.test("DiskWatch names the volume that is full and passes over one that cann
 
 Deno.test("DiskWatch tells nothing without a floor, nor after it was put away", async () => {
   const told: string[] = [];
-  const limits = { folders: ["/work"], floorMb: 512, free: readings(600, 1) };
+  const limits = { directories: ["/work"], floorMb: 512, free: readings(600, 1) };
   const off = new DiskWatch({ ...limits, floorMb: 0 }, () => told.push("off"));
   new DiskWatch(limits, () => told.push("over"))[Symbol.dispose]();
   await whyLow(readings(600, 1));

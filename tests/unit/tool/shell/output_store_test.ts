@@ -51,8 +51,8 @@ Deno.test("JobTable keeps beginning and end of an output that is longer than its
     minFreeDiskMb: 0,
   });
   while (jobs.get(id)?.status === "running") await new Promise((resolve) => setTimeout(resolve, 5));
-  const news = jobs.news(id);
-  const told = news ? jobText(news).text : "";
+  const update = jobs.newOutput(id);
+  const told = update ? jobText(update).text : "";
   assertStringIncludes(told, "bytes left out");
   assertStringIncludes(told, "\n4999\n5000\nend");
   const kept = await Deno.readTextFile(outputFile);

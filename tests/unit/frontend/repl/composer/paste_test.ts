@@ -106,15 +106,15 @@ Deno.test("Parts finds in an edited text what was left as it was", () => {
   const parts = new Parts(label);
   const content = "long\ntext";
   const text = parts.marked(["a ", { kind: "paste", content }, " b ", { kind: "file", path: "/x.png" }]);
-  const unchanged = parts.remarked("# head\na long\ntext, b [file 2]", text);
+  const unchanged = parts.restoreMarks("# head\na long\ntext, b [file 2]", text);
   assertEquals(parts.pieces(unchanged), [
     "# head\na ",
     { kind: "paste", content },
     ", b ",
     { kind: "file", path: "/x.png" },
   ]);
-  assertEquals(parts.pieces(parts.remarked("a long\ntExt", text)), ["a long\ntExt"]);
-  assertEquals(parts.pieces(parts.remarked("", text)), []);
+  assertEquals(parts.pieces(parts.restoreMarks("a long\ntExt", text)), ["a long\ntExt"]);
+  assertEquals(parts.pieces(parts.restoreMarks("", text)), []);
 });
 
 Deno.test("messageOf writes pastes in full and images as references that are found", () => {

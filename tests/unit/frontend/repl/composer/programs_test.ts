@@ -1,4 +1,4 @@
-import { clipboardImage } from "../../../../../src/frontend/repl/composer/clipboard.ts";
+import { clipboardImage } from "../../../../../src/util/clipboard.ts";
 import { editText } from "../../../../../src/frontend/repl/composer/editor.ts";
 import { ReasonixError } from "../../../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../../../support/assert.ts";
@@ -78,7 +78,7 @@ async function clipboard(
       await Deno.writeTextFile(`${folder}/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }
     const env = (name: string) => name === "PATH" ? folder : variables[name];
-    return await clipboardImage({ env, cwd: cwd === "here" ? folder : cwd });
+    return await clipboardImage({ env, untrusted: [cwd === "here" ? folder : cwd] });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -16,8 +16,8 @@ const FOLDED = [
 ] as const;
 
 async function opened(
-  folded: ConstructorParameters<typeof ExpandPanel>[0]["folded"] = FOLDED,
-  colours = false,
+  collapsed: ConstructorParameters<typeof ExpandPanel>[0]["collapsed"] = FOLDED,
+  colors = false,
 ) {
   const [run, turns, reasons] = await Promise.all([
     loadTexts("run", "en"),
@@ -25,9 +25,9 @@ async function opened(
     loadTexts("reasons", "en"),
   ]);
   const panel = new ExpandPanel({
-    palette: palette(colours),
+    palette: palette(colors),
     texts: { ...run, ...turns, ...reasons },
-    folded,
+    collapsed,
   });
   return {
     panel,
@@ -93,7 +93,7 @@ Deno.test("a search opens what it finds, goes around with n and back with N, wha
   assertEquals(current(), "›   2 + const timeout = 50;");
 });
 
-Deno.test("Chinese is found, what is found is reversed, and the colours around it stay", async () => {
+Deno.test("Chinese is found, what is found is reversed, and the colors around it stay", async () => {
   const { panel, press, type, rows } = await opened(FOLDED, true);
   press("/");
   type("世界");

@@ -204,7 +204,7 @@ Deno.test("a destructive command is neither offered for always nor run by a mere
   const destructive: ApprovalRequest["destructive"] = [
     { command: "rm notes.txt", deed: ["deletes"], reason: "it deletes", targets: [] },
   ];
-  const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colours: true });
+  const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colors: true });
   await shown();
   assert(!terminal.screen().some((line) => line.includes("Always")));
   assert(terminal.count("\x1b[31m") > 0, "nothing is red");
