@@ -2,7 +2,7 @@ import type { ImportFlags } from "./import_flags.ts";
 import { displayOf } from "./terminal/display.ts";
 import { languageOf } from "./terminal/language.ts";
 import type { CliContext } from "./terminal/process.ts";
-import { outputWidth } from "./terminal/table.ts";
+import { outputWidth } from "./terminal/display.ts";
 import { runPaths } from "./terminal/working_directory.ts";
 import { createTwoFilesPatch } from "diff";
 import type { RunPaths } from "../src/assembly/mod.ts";

@@ -1,35 +1,29 @@
 import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
-import { type AgentRow, loadAgentList } from "../../src/assembly/mod.ts";
+import { loadAgentList } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
-import { fitDisplay } from "../../src/util/display_width.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
+import { loadLists } from "../../src/reports/mod.ts";
+import { textsFor } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
-import { outputWidth } from "../terminal/table.ts";
+import { outputWidth } from "../terminal/display.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-/** Longer than any description may be. */
-const UNCUT = 2_000;
-
-/** The agents of this directory, and what is wrong with their files. */
+/** The agents of this directory, and the faults in their files. */
 async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
-  const { agents, warnings } = await (await loadAgentList()).agentList(paths, await loadConfig(paths));
+  const loaded = await loadConfig(paths);
+  const { agents, warnings } = await (await loadAgentList()).agentList(paths, loaded);
   const { stdout, stderr } = this.process;
-  if (flags.json) {
-    stdout.json({ agents, warnings });
-    return;
-  }
-  const width = outputWidth() ?? UNCUT;
-  for (const agent of agents) {
-    stdout.write(`${fitDisplay(`${agent.name}  ${oneLine(agent.description, UNCUT)}`, width)}\n`);
-    stdout.write(`  ${factsOf(agent).join(" · ")}\n`);
-  }
-  for (const { path, line, text } of warnings) {
-    stderr.write(`! ${path}:${line}: ${text}\n`);
-  }
+  if (flags.json) return stdout.json({ agents, warnings });
+  const { agentsText } = await loadLists();
+  stdout.write(agentsText(agents, await textsFor("report_commands", this, loaded), outputWidth()));
+  for (const { path, line, text } of warnings) stderr.write(`! ${path}:${line}: ${text}\n`);
 }
+
+/** Longer than any value of an agent. */
+const UNCUT = 2_000;
 
 /** One agent: what it may do, its model, and what it is told. */
 async function show(
@@ -38,7 +32,8 @@ async function show(
   name: string,
 ): Promise<void> {
   const paths = runPaths(this);
-  const { agents } = await (await loadAgentList()).agentList(paths, await loadConfig(paths));
+  const loaded = await loadConfig(paths);
+  const { agents } = await (await loadAgentList()).agentList(paths, loaded);
   const agent = agents.find((candidate) => candidate.name === name);
   if (!agent) {
     const names = agents.map((candidate) => candidate.name);
@@ -49,14 +44,13 @@ async function show(
     });
   }
   const { stdout } = this.process;
-  if (flags.json) {
-    stdout.json(agent);
-    return;
-  }
+  if (flags.json) return stdout.json(agent);
+  const { agentFacts } = await loadLists();
+  const { agents: texts } = await textsFor("report_commands", this, loaded);
   const rows = [
     ["agent", agent.name],
     ["for", agent.description],
-    ["is", factsOf(agent).join(" · ")],
+    ["is", agentFacts(agent, texts).join(" · ")],
     ["tools", agent.tools?.join(", ") ?? "those of the run"],
     ["not", agent.withoutTools?.join(", ")],
     ["denies", agent.deny?.join(", ")],
@@ -69,21 +63,6 @@ async function show(
   );
   const body = agent.prompt === "" ? [] : ["", agent.prompt];
   stdout.write(`${[...rows, ...body].join("\n")}\n`);
-}
-
-function factsOf(
-  { scope, readOnly, usable, reference, fellBack, isolation, skill, file }: AgentRow,
-): string[] {
-  return [
-    scope,
-    ...(skill === undefined ? [] : ["skill"]),
-    ...(readOnly ? ["read-only"] : []),
-    ...(reference === undefined ? [] : [`model ${reference}`]),
-    ...(fellBack === undefined ? [] : [fellBack]),
-    ...(isolation === undefined ? [] : ["worktree of its own"]),
-    ...(usable ? [] : ["not trusted (reasonix trust)"]),
-    ...(file === undefined ? [] : [file]),
-  ];
 }
 
 export const agentsCommands: CommandGroup = {

@@ -3,7 +3,7 @@ import { ConfigError, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT } from "../../src/core/mod.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
 import { loadTrustedConfig, type RunPaths } from "../../src/assembly/mod.ts";
-import { loadDoctor } from "../../src/command/mod.ts";
+import { loadDoctor } from "../../src/reports/mod.ts";
 import { languageNotice, languageOf } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { forReader } from "../terminal/narrow.ts";

@@ -1,45 +1,25 @@
 import { argument, type CommandGroup, entry, type FlagsOf, JSON_FLAG, option } from "../command.ts";
+import { loadLists } from "../../src/reports/mod.ts";
+import { textsFor } from "../terminal/language.ts";
 import { forReader } from "../terminal/narrow.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
-import { type HookRow, loadHookList, loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { loadHookList, loadTrustedConfig } from "../../src/assembly/mod.ts";
 import { EXIT, formatLocation } from "../../src/core/mod.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
 
-/** The hooks of this directory with place and trust, in the order in which their answers count. */
+/** The hooks of this directory with location and trust, in the order in which their answers count. */
 async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const rows = await (await loadHookList()).hookRows(loaded, paths);
   const { stdout, stderr } = this.process;
-  if (flags.json) {
-    stdout.json(rows);
-    return;
-  }
-  for (const row of rows) stdout.write(forReader(`${lines(row).join("\n  ")}\n`));
-  if (rows.length === 0) {
-    stdout.write(forReader("No hooks here; `reasonix docs hooks` says how to write one\n"));
-  }
+  if (flags.json) return stdout.json(rows);
+  const { hooksText } = await loadLists();
+  stdout.write(forReader(hooksText(rows, await textsFor("report_commands", this, loaded))));
   for (const { message, place } of loaded.warnings.filter(({ message }) => /hook/i.test(message))) {
     stderr.write(`! ${place ? `${formatLocation(place)}: ` : ""}${message}\n`);
   }
-}
-
-function lines({ event, matcher, command, place, source, state, why, ...rest }: HookRow): string[] {
-  const { timeoutSeconds, failure, confined } = rest;
-  const facts = [
-    state === "untrusted" ? "not trusted" : state,
-    source,
-    ...(failure === "closed" ? ["refuses when it fails"] : []),
-    ...(timeoutSeconds === 60 ? [] : [timeoutSeconds === 0 ? "no time limit" : `${timeoutSeconds} s`]),
-    ...(confined ? ["in the jail"] : []),
-    ...(place ? [formatLocation(place)] : []),
-  ];
-  return [
-    `${event}${matcher === "" || matcher === "*" ? "" : ` ${matcher}`}  ${oneLine(command, 400)}`,
-    facts.join(" · "),
-    ...(why === undefined ? [] : [why]),
-  ];
 }
 
 const TEST_FLAGS = {

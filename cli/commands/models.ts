@@ -1,7 +1,8 @@
 import { argument, type CommandGroup, entry, flag, type FlagsOf, JSON_FLAG, option } from "../command.ts";
 import { textsFor } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
-import { outputWidth, table } from "../terminal/table.ts";
+import { table } from "../../src/reports/mod.ts";
+import { outputWidth } from "../terminal/display.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import { loadModels } from "../../src/command/mod.ts";

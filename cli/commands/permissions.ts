@@ -13,7 +13,6 @@ import {
   buildAccessScope,
   buildRegistry,
   gateOptions,
-  loadRuleRows,
   loadServerWork,
   loadTrustedConfig,
   type RunPaths,
@@ -21,6 +20,7 @@ import {
 } from "../../src/assembly/mod.ts";
 import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
+import { loadLists } from "../../src/reports/mod.ts";
 import { createGate, type Explanation } from "../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
@@ -184,9 +184,7 @@ async function list(this: CliContext): Promise<void> {
   for (const warning of loaded.warnings) {
     this.process.stderr.write(`! ${formatProblem(warning)}\n`);
   }
-  const { ruleLine, ruleRows } = await loadRuleRows();
-  const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
-  this.process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+  this.process.stdout.write(await (await loadLists()).rulesText(loaded));
 }
 
 export const permissionsCommands: CommandGroup = {

@@ -14,7 +14,8 @@ import {
 } from "../command.ts";
 import { forReader } from "../terminal/narrow.ts";
 import type { CliContext } from "../terminal/process.ts";
-import { minute, outputWidth, table } from "../terminal/table.ts";
+import { minute, table } from "../../src/reports/mod.ts";
+import { outputWidth } from "../terminal/display.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { openForRewind, type RunPaths } from "../../src/assembly/mod.ts";
 import {

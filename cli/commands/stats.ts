@@ -10,7 +10,8 @@ import {
 import { cacheShare, grouped, moneyFigure } from "../../src/view/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
-import { outputWidth, table } from "../terminal/table.ts";
+import { table } from "../../src/reports/mod.ts";
+import { outputWidth } from "../terminal/display.ts";
 
 const FLAGS = {
   by: setting("Group the sums", ["day", "model", "project", "session"], "day"),

@@ -1,7 +1,7 @@
 import { isCancel, S_BAR, select } from "@clack/prompts";
 import { displayWidth } from "../../src/util/display_width.ts";
 import { wrapText } from "../../src/view/mod.ts";
-import { outputWidth } from "../terminal/table.ts";
+import { outputWidth } from "../terminal/display.ts";
 
 /** The user gave up. */
 export class Cancelled extends Error {}

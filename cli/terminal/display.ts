@@ -48,3 +48,15 @@ function measuring(): Pick<Display, "fit" | "width"> {
     width: (text) => load()?.displayWidth(text) ?? roughWidth(text),
   };
 }
+
+/**
+ * Columns of the terminal that standard output is, else undefined: what goes to a file or a program is not
+ * cut.
+ */
+export function outputWidth(): number | undefined {
+  try {
+    return Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,7 +1,7 @@
 import { displayWidth as width } from "../../src/util/display_width.ts";
 import { wrapText } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
-import { outputWidth } from "./table.ts";
+import { outputWidth } from "./display.ts";
 
 const HELP_WIDTH = 80;
 

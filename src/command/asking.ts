@@ -1,5 +1,5 @@
+import type { CommandHost, OpenRequest } from "./command.ts";
 import { loadTexts } from "../i18n/mod.ts";
-import type { CommandHost } from "./command.ts";
 
 /** Asks a question whose safe answer is no, and says so when that is the answer. */
 export async function confirmed(host: CommandHost, question: string): Promise<boolean> {
@@ -15,4 +15,13 @@ export function minuteOf(time: string): string {
   const date = new Date(time);
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
   return isNaN(date.getTime()) ? time : local.toISOString().slice(0, 16).replace("T", " ");
+}
+
+/** Goes on with the session that is open, put together anew with what differs. */
+export async function goOn(host: CommandHost, changed: Omit<OpenRequest, "resume"> = {}): Promise<void> {
+  const { session, modes: { sessionRules } } = await host.session();
+  // A session that has not begun is in no file yet.
+  await host.reopen({ ...changed, ...(session.state.lastSeq > 0 ? { resume: session.id } : {}) });
+  const { modes } = await host.session();
+  for (const rule of sessionRules) modes.allowForSession(rule);
 }

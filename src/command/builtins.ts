@@ -9,56 +9,62 @@ export interface Builtin {
   readonly whileWorking?: true | ((argument: string) => boolean);
   /** Works on a conversation that has begun. */
   readonly needsSession?: true;
-  readonly load: () => Promise<{ readonly command: CommandBody }>;
+  readonly load: () => Promise<CommandBody>;
 }
+
+const session = () => import("./builtin/session.ts");
+const settings = () => import("./builtin/settings.ts");
+const tasks = () => import("./builtin/tasks.ts");
+const reports = () => import("./builtin/reports.ts");
+const mcp = () => import("./builtin/mcp.ts");
 
 /** The commands of the program, one line per file, in the order of the list that people see. */
 export const COMMANDS = {
-  help: { aliases: ["?"], whileWorking: true, load: () => import("./builtin/reports/help.ts") },
-  new: { chatOnly: true, load: () => import("./builtin/session/new_session.ts") },
-  clear: { chatOnly: true, load: () => import("./builtin/session/clear.ts") },
-  resume: { chatOnly: true, load: () => import("./builtin/session/resume.ts") },
-  fork: { aliases: ["branch"], needsSession: true, load: () => import("./builtin/session/fork.ts") },
-  rename: { needsSession: true, whileWorking: true, load: () => import("./builtin/session/rename.ts") },
-  compact: { needsSession: true, load: () => import("./builtin/session/compact.ts") },
-  undo: { needsSession: true, load: () => import("./builtin/session/undo.ts") },
-  rewind: { needsSession: true, load: () => import("./builtin/session/rewind.ts") },
-  redo: { needsSession: true, load: () => import("./builtin/session/redo.ts") },
-  export: { needsSession: true, load: () => import("./builtin/session/export.ts") },
-  copy: { needsSession: true, whileWorking: true, load: () => import("./builtin/session/copy.ts") },
-  diff: { whileWorking: true, load: () => import("./builtin/reports/diff.ts") },
-  todo: { aliases: ["todos"], whileWorking: true, load: () => import("./builtin/reports/todo.ts") },
-  context: { whileWorking: true, load: () => import("./builtin/reports/context.ts") },
-  cost: { aliases: ["usage"], whileWorking: true, load: () => import("./builtin/reports/cost.ts") },
-  status: { whileWorking: true, load: () => import("./builtin/reports/status.ts") },
-  model: { aliases: ["models"], load: () => import("./builtin/settings/model.ts") },
-  effort: { load: () => import("./builtin/settings/effort.ts") },
+  help: { aliases: ["?"], whileWorking: true, load: async () => (await reports()).helpCommand },
+  new: { chatOnly: true, load: async () => (await session()).newCommand },
+  clear: { chatOnly: true, load: async () => (await session()).clearCommand },
+  resume: { chatOnly: true, load: async () => (await session()).resumeCommand },
+  fork: { aliases: ["branch"], needsSession: true, load: async () => (await session()).forkCommand },
+  rename: { needsSession: true, whileWorking: true, load: async () => (await session()).renameCommand },
+  compact: { needsSession: true, load: async () => (await session()).compactCommand },
+  undo: { needsSession: true, load: async () => (await session()).undoCommand },
+  rewind: { needsSession: true, load: async () => (await session()).rewindCommand },
+  redo: { needsSession: true, load: async () => (await session()).redoCommand },
+  export: { needsSession: true, load: async () => (await session()).exportCommand },
+  copy: { needsSession: true, whileWorking: true, load: async () => (await session()).copyCommand },
+  diff: { whileWorking: true, load: async () => (await reports()).diffCommand },
+  todo: { aliases: ["todos"], whileWorking: true, load: async () => (await reports()).todoCommand },
+  context: { whileWorking: true, load: async () => (await reports()).contextCommand },
+  cost: { aliases: ["usage"], whileWorking: true, load: async () => (await reports()).costCommand },
+  status: { whileWorking: true, load: async () => (await reports()).statusCommand },
+  model: { aliases: ["models"], load: async () => (await settings()).modelCommand },
+  effort: { load: async () => (await settings()).effortCommand },
   goal: {
     whileWorking: (argument) => /^(?:show|clear|off)?$/i.test(argument.trim()),
-    load: () => import("./builtin/tasks/goal.ts"),
+    load: async () => (await tasks()).goalCommand,
   },
-  plan: { load: () => import("./builtin/tasks/plan_mode.ts") },
-  mode: { whileWorking: true, load: () => import("./builtin/settings/mode.ts") },
-  permissions: { load: () => import("./builtin/settings/permissions.ts") },
-  sandbox: { whileWorking: true, load: () => import("./builtin/reports/sandbox.ts") },
-  mcp: { whileWorking: true, load: () => import("./builtin/reports/mcp.ts") },
-  agents: { whileWorking: true, load: () => import("./builtin/reports/agents.ts") },
-  hooks: { whileWorking: true, load: () => import("./builtin/reports/hooks.ts") },
-  skills: { whileWorking: true, load: () => import("./builtin/reports/skills.ts") },
-  memory: { whileWorking: true, load: () => import("./builtin/reports/memory.ts") },
-  init: { load: () => import("./builtin/tasks/init.ts") },
-  review: { load: () => import("./builtin/tasks/review.ts") },
-  verify: { load: () => import("./builtin/tasks/verify.ts") },
-  settings: { aliases: ["config"], load: () => import("./builtin/settings/settings.ts") },
-  theme: { whileWorking: true, load: () => import("./builtin/settings/theme.ts") },
-  lang: { aliases: ["language"], whileWorking: true, load: () => import("./builtin/settings/lang.ts") },
-  doctor: { load: () => import("./builtin/reports/doctor.ts") },
-  bug: { load: () => import("./builtin/reports/bug.ts") },
+  plan: { load: async () => (await tasks()).planCommand },
+  mode: { whileWorking: true, load: async () => (await settings()).modeCommand },
+  permissions: { load: async () => (await settings()).permissionsCommand },
+  sandbox: { whileWorking: true, load: async () => (await reports()).sandboxCommand },
+  mcp: { whileWorking: true, load: async () => (await mcp()).mcpCommand },
+  agents: { whileWorking: true, load: async () => (await reports()).agentsCommand },
+  hooks: { whileWorking: true, load: async () => (await reports()).hooksCommand },
+  skills: { whileWorking: true, load: async () => (await reports()).skillsCommand },
+  memory: { whileWorking: true, load: async () => (await reports()).memoryCommand },
+  init: { load: async () => (await tasks()).initCommand },
+  review: { load: async () => (await tasks()).reviewCommand },
+  verify: { load: async () => (await tasks()).verifyCommand },
+  settings: { aliases: ["config"], load: async () => (await settings()).settingsCommand },
+  theme: { whileWorking: true, load: async () => (await settings()).themeCommand },
+  lang: { aliases: ["language"], whileWorking: true, load: async () => (await settings()).langCommand },
+  doctor: { load: async () => (await reports()).doctorCommand },
+  bug: { load: async () => (await reports()).bugCommand },
   quit: {
     aliases: ["exit"],
     chatOnly: true,
     whileWorking: true,
-    load: () => import("./builtin/session/quit.ts"),
+    load: async () => (await session()).quitCommand,
   },
 } as const satisfies Readonly<Record<string, Builtin>>;
 

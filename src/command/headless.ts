@@ -56,7 +56,7 @@ async function shadowNotice(
   locale: Locale,
 ): Promise<{ readonly notice?: string }> {
   if (kind !== "builtin") return {};
-  const { commandsOf } = await import("./markdown/mod.ts");
+  const { commandsOf } = await import("./markdown/markdown_commands.ts");
   const file = commandsOf(assembly).commands.find((each) => [name, ...aliases].includes(each.name));
   if (!file) return {};
   return { notice: (await loadTexts("report_commands", locale)).builtinWins(file.file, file.name) };

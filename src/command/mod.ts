@@ -15,14 +15,11 @@ export type {
 export { allCommands, type CommandScope, plainText, readCommand } from "./registry.ts";
 export type { CommandReport, LineOptions, LineOutcome } from "./headless.ts";
 
-/** The examination of the installation. */
-export const loadDoctor = lazy(() => import("./doctor/mod.ts"));
-
 /** Commands of Markdown files. */
-export const loadMarkdownCommands = lazy(() => import("./markdown/mod.ts"));
+export const loadMarkdownCommands = lazy(() => import("./markdown/markdown_commands.ts"));
 
 /** The models that can be chosen. */
-export const loadModels = lazy(() => import("./panels/models.ts"));
+export const loadModels = lazy(() => import("./models.ts"));
 
 /** Lines of a run that nobody watches. */
 export const loadHeadless = lazy(() => import("./headless.ts"));

@@ -6,8 +6,8 @@ import type { SlashCommand } from "./command.ts";
 
 type OpenSession = (() => Promise<Assembly>) | undefined;
 
-const loadPrompts = lazy(() => import("./mcp/prompts.ts"));
-const loadMarkdown = lazy(() => import("./markdown/mod.ts"));
+const loadPrompts = lazy(() => import("./prompts.ts"));
+const loadMarkdown = lazy(() => import("./markdown/markdown_commands.ts"));
 
 /**
  * What the project and the user bring: Markdown files, then skills that a line may begin with, then prompts

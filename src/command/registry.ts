@@ -64,10 +64,10 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
         });
       }
       if (entry.needsSession) await requireBeginning(name, host, texts);
-      await (await entry.load()).command.run(host, argument, signal);
+      await (await entry.load()).run(host, argument, signal);
     },
     async complete(host, typed) {
-      const { command } = await entry.load();
+      const command = await entry.load();
       const offer = typed.before.length === 0 ? command.complete : command.completeNext;
       // Proposals of a session that cannot be opened are none.
       return await (async () => await offer?.(host, typed))().catch(() => undefined) ?? [];

@@ -123,7 +123,9 @@ Deno.test("/help and /skills are answered without the model", async () => {
   ) {
     assertStringIncludes(all.stdout, line);
   }
-  assertEquals((await world.run(["run", "/skills"])).stdout, "- `/release` (project): How to release\n");
+  const skills = (await world.run(["run", "/skills"])).stdout;
+  assertStringIncludes(skills, "release  How to release\n  project · ");
+  assertEquals((await world.run(["skills", "list"])).stdout, skills);
   assertEquals(server.requests.length, 0);
 });
 

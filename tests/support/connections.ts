@@ -18,7 +18,7 @@ export const OPENERS: Readonly<Record<string, string>> = {
  */
 export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
   "cli/commands/models.ts": "program",
-  "src/command/doctor/online.ts": "program",
+  "src/reports/doctor.ts": "program",
   "src/mcp/oauth/http_access.ts": "functions",
   "src/mcp/oauth/sign_in.ts": "functions",
   "src/mcp/transport/http.ts": "functions",

@@ -48,14 +48,30 @@ export const texts = (t: Translate) => ({
   time: t`time`,
   seconds: (seconds: string) => t`${seconds} s`,
 
-  agents: { readOnly: t`read-only`, untrusted: t`not trusted: reasonix trust` },
-  hooks: {
-    none: t`No hooks here`,
-    untrusted: t`not trusted: reasonix trust`,
-    broken: t`does not run`,
-    closed: t`refuses when it fails`,
+  agents: {
+    skill: t`skill`,
+    readOnly: t`read-only`,
+    model: (name: string) => t`model ${name}`,
+    worktree: t`separate worktree`,
+    untrusted: t`not trusted (reasonix trust)`,
   },
-  noSkills: t`No skills here; \`reasonix skills list\` says where it looked`,
+  hooks: {
+    none: t`No hooks here; \`reasonix docs hooks\` says how to write one`,
+    states: { on: t`on`, untrusted: t`not trusted`, broken: t`broken` },
+    closed: t`refuses when it fails`,
+    noLimit: t`no time limit`,
+    confined: t`in the jail`,
+  },
+  skillList: {
+    untrusted: t`scripts not trusted (reasonix trust)`,
+    shadowed: (file: string, name: string) => t`not used: ${file} (another skill named ${name} comes first)`,
+    none: (roots: string, configured: string) =>
+      configured === ""
+        ? t`No skills here. Looked in ${roots} from this directory up to the repository root, in your home directory`
+        : t`No skills here. Looked in ${roots} from this directory up to the repository root, in your home directory, in ${configured}`,
+    unusedDirectory:
+      t`The directory skills/ is used with: reasonix config set --local skills.paths '["skills"]'`,
+  },
   scopes: { project: t`project`, global: t`everywhere`, user: t`yours`, configured: t`configured` },
   noMemory: t`Nothing is remembered here. A line that begins with # and a space remembers a fact`,
   memoryHint: t`\`/memory NAME\` shows one, \`/memory forget NAME\` takes it out of use`,

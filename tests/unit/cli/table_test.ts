@@ -1,4 +1,4 @@
-import { table } from "../../../cli/terminal/table.ts";
+import { table } from "../../../src/reports/table.ts";
 import { assertEquals } from "../../support/assert.ts";
 
 Deno.test("table aligns wide characters, keeps numbers flush and removes controls", () => {

@@ -1,4 +1,4 @@
-import { promptArguments } from "../../../src/command/mcp/prompts.ts";
+import { promptArguments } from "../../../src/command/prompts.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { loadTexts, LOCALES } from "../../../src/i18n/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";

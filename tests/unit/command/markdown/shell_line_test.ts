@@ -1,6 +1,6 @@
 /** Arguments of a Markdown command stay arguments in its lines of the shell. */
 import fc from "fast-check";
-import { fillInLine, UnsafeArgument } from "../../../../src/command/markdown/shell_line.ts";
+import { fillInLine, UnsafeArgument } from "../../../../src/command/markdown/template.ts";
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 import { SEED } from "../../../support/seed.ts";

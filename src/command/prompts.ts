@@ -1,9 +1,9 @@
-import type { Assembly } from "../../assembly/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
-import { loadTexts } from "../../i18n/mod.ts";
-import type { McpPromptInfo, PromptEntry } from "../../mcp/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import type { ArgumentValue, CommandHost, SlashCommand, TypedArguments } from "../command.ts";
+import type { Assembly } from "../assembly/mod.ts";
+import type { ArgumentValue, CommandHost, SlashCommand, TypedArguments } from "./command.ts";
+import { ReasonixError } from "../core/mod.ts";
+import { loadTexts } from "../i18n/mod.ts";
+import type { McpPromptInfo, PromptEntry } from "../mcp/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
 
 type Servers = NonNullable<Assembly["servers"]>;
 

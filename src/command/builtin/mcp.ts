@@ -1,18 +1,24 @@
+<<<<<<< HEAD:src/command/builtin/reports/mcp.ts
 import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../../config/mod.ts";
 import { isAbort, ReasonixError, writtenText } from "../../../core/mod.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
+=======
+import type { ArgumentValue, CommandBody, CommandHost } from "../command.ts";
+import { rowsText } from "../../reports/mod.ts";
+import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
+import { isAbort, ReasonixError } from "../../core/mod.ts";
+import { loadTexts, type Texts } from "../../i18n/mod.ts";
+>>>>>>> main:src/command/builtin/mcp.ts
 import {
   loadSignIn,
   type McpServer,
   type McpServers,
   type McpServerSpec,
   type ServerStatus,
-} from "../../../mcp/mod.ts";
-import { openInBrowser } from "../../../util/network/browser.ts";
-import { suggestNames } from "../../../util/suggest.ts";
-import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import type { ArgumentValue, CommandBody, CommandHost } from "../../command.ts";
-import { rowsText } from "../../rows.ts";
+} from "../../mcp/mod.ts";
+import { openInBrowser } from "../../util/network/browser.ts";
+import { suggestNames } from "../../util/suggest.ts";
+import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 
 type ServerTexts = Texts["mcp_commands"];
 
@@ -24,7 +30,7 @@ type Action = (typeof ACTIONS)[number];
 /** What is chosen of one server in the panel. */
 type Deed = Exclude<Action, "untrust"> | "tools" | "details";
 
-export const command: CommandBody = {
+export const mcpCommand: CommandBody = {
   async run(host, argument, signal) {
     const texts = await loadTexts("mcp_commands", host.locale);
     const { servers, loaded } = await host.session();

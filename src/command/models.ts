@@ -1,3 +1,4 @@
+import type { ArgumentValue, Choice, CommandHost } from "./command.ts";
 import {
   keyNamesOf,
   type LoadedConfig,
@@ -12,14 +13,13 @@ import {
   userConfigFile,
   vendorEntry,
   VENDORS,
-} from "../../config/mod.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { loadTexts, type Texts } from "../../i18n/mod.ts";
-import { checkProvider, modelInfo } from "../../provider/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import { VERSION } from "../../util/version.ts";
-import { grouped } from "../../view/mod.ts";
-import type { ArgumentValue, Choice, CommandHost } from "../command.ts";
+} from "../config/mod.ts";
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { loadTexts, type Texts } from "../i18n/mod.ts";
+import { checkProvider, modelInfo } from "../provider/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { VERSION } from "../util/version.ts";
+import { grouped } from "../view/mod.ts";
 
 /** A model of a provider that the files may not have yet. */
 export interface OfferedModel {
