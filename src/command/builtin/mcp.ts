@@ -1,14 +1,8 @@
-<<<<<<< HEAD:src/command/builtin/reports/mcp.ts
-import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../../config/mod.ts";
-import { isAbort, ReasonixError, writtenText } from "../../../core/mod.ts";
-import { loadTexts, type Texts } from "../../../i18n/mod.ts";
-=======
 import type { ArgumentValue, CommandBody, CommandHost } from "../command.ts";
 import { rowsText } from "../../reports/mod.ts";
 import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
-import { isAbort, ReasonixError } from "../../core/mod.ts";
+import { isAbort, ReasonixError, writtenText } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
->>>>>>> main:src/command/builtin/mcp.ts
 import {
   loadSignIn,
   type McpServer,
