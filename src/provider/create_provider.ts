@@ -39,7 +39,8 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
   const { values, deps } = kindOptions;
-  return await recordTo(provider, { ...options.record, values, clock: deps.clock });
+  const { recordProvider } = await import("./cassette/record.ts");
+  return await recordProvider(provider, { ...options.record, values, clock: deps.clock });
 }
 
 /** Reports the raw body of each reply as it grows, and turns off streaming where the wire allows that. */
@@ -75,11 +76,6 @@ async function inToolMode(provider: Provider, { tool_mode, compat }: ProviderEnt
   if (mode === "official" && !compat.text_calls) return provider;
   const { withTextTools } = await import("./tool_modes/text_tools.ts");
   return withTextTools(provider, mode === "official" ? "official with text" : mode);
-}
-
-async function recordTo(provider: Provider, options: RecordOptions): Promise<Provider> {
-  const { recordProvider } = await import("./cassette/record.ts");
-  return await recordProvider(provider, options);
 }
 
 /**

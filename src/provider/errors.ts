@@ -48,6 +48,10 @@ export function messageOf({ message, localized }: ProviderError): Text {
   return localized ?? message;
 }
 
+export function abortedError(): ProviderError {
+  return { kind: "aborted", message: "The request was stopped" };
+}
+
 /** Redacts secrets that the program learned while it ran, such as printed keys. */
 const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;

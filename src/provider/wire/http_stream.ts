@@ -9,7 +9,6 @@ import {
   reportedFailure,
 } from "../errors.ts";
 import type { Clock, ProviderDeps } from "../kind.ts";
-import { retryAfter } from "../retry.ts";
 import { requestBody } from "./request_buffer.ts";
 
 const READ_SIZE = 64 * 1024;
@@ -265,4 +264,22 @@ class IdleTimeout {
       this.#onExpire(limit);
     });
   }
+}
+
+/**
+ * The wait a server asks for, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as a date
+ * (RFC 9110 §10.2.3).
+ */
+function retryAfter(headers: Headers, now: number): number | undefined {
+  const ms = numberIn(headers.get("retry-after-ms"));
+  if (ms !== undefined) return ms;
+  const value = headers.get("retry-after");
+  const seconds = numberIn(value);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(value ?? "");
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function numberIn(value: string | null): number | undefined {
+  return value !== null && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
