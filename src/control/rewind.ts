@@ -28,7 +28,7 @@ export interface FileReport extends Pick<RestoreReport, "restored" | "failed"> {
   readonly uncovered: readonly string[];
 }
 
-/** The files a rewind would bring back. */
+/** The files a rewind would restore. */
 export interface RewindPreview {
   readonly files: readonly FileRestore[];
   /** See {@linkcode Checkpoints.uncovered}. */
@@ -69,7 +69,7 @@ export function redoTarget(state: SessionState): RewindTarget {
   if (target) return target;
   throw new ReasonixError(message`Cannot redo: nothing was rewound since the latest turn`, {
     exit: "usage",
-    remedy: message`redo takes back a rewind as long as the session has not gone on`,
+    remedy: message`redo takes back a rewind as long as the session has not continued`,
   });
 }
 

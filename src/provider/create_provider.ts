@@ -78,10 +78,7 @@ async function inToolMode(provider: Provider, { tool_mode, compat }: ProviderEnt
   return withTextTools(provider, mode === "official" ? "official with text" : mode);
 }
 
-/**
- * Identifiers of the models the entry's endpoint offers; empty for kinds without a list. Rejects with a
- * ReasonixError.
- */
+/** Models that the endpoint offers; empty for kinds without a list. Rejects with a ReasonixError. */
 export async function listModels(
   options: Omit<CreateOptions, "model" | "record">,
   signal?: AbortSignal,

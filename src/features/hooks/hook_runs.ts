@@ -23,7 +23,7 @@ export type HookRun =
 interface Printed {
   readonly stdout: string;
   readonly stderr: string;
-  /** It printed more than is kept. */
+  /** The output was cut. */
   readonly overflow?: boolean | undefined;
 }
 
@@ -255,7 +255,7 @@ interface Ran {
 export class Hooks<S extends HookSource> {
   readonly #options: HooksOptions<S>;
   readonly #events: ReadonlySet<HookEvent>;
-  /** Problems that the user was told of. */
+  /** Problems that the user was notified of. */
   readonly #reported = new Set<string>();
 
   constructor(options: HooksOptions<S>) {
@@ -380,11 +380,11 @@ interface HookProcessOptions {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of an output that are kept. */
+/** Limit of a stored output, in bytes. */
 const MAX_OUTPUT = 1 << 20;
 
 /**
- * Runs the program of a hook in a process group of its own. Nothing of the group is left when this resolves.
+ * Runs the program of a hook in a separate process group. Nothing of the group is left when this resolves.
  *
  * Contract: never rejects.
  */
@@ -521,7 +521,7 @@ export class HookPrograms {
     return await serverEnvironment({ secretNames: [...keyNames, ...heldBack], secretValues: values });
   }
 
-  /** A file that somebody changed since the user's decision was looked up. */
+  /** A file that changed since the user's decision was looked up. */
   async #changed(hook: ConfiguredHook): Promise<string | undefined> {
     const known = await this.#sources.contents?.get(hook);
     if (!known) return undefined;

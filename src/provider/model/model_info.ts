@@ -11,10 +11,7 @@ export interface ModelInfoOptions {
   readonly home?: string | undefined;
 }
 
-/**
- * Returns what is known of a model of an entry: what `model_settings` says, else the entry, else the tables
- * of facts. Unknown facts are absent. Rejects like {@linkcode factsOf}.
- */
+/** Facts of a model from its `model_settings`, the entry or the tables. Rejects as {@linkcode factsOf}. */
 export async function modelInfo(
   { entry: whole, model, effort, home }: ModelInfoOptions,
 ): Promise<ModelInfo> {
@@ -172,10 +169,7 @@ export const FACT_TABLES: Readonly<Record<string, () => Promise<FactsTable>>> = 
   zhipu: async () => (await import("./tables/zhipu.json", { with: { type: "json" } })).default,
 };
 
-/**
- * The first line of the file of fetched tables. A line per provider follows; a run reads the one that it
- * needs by its place behind the first line, in bytes.
- */
+/** The first line of the file of fetched tables; it has the byte offset of each provider's line. */
 export interface FetchedHeader {
   readonly date: string;
   readonly source: string;
@@ -183,10 +177,7 @@ export interface FetchedHeader {
   readonly hosts: Readonly<Record<string, string>>;
 }
 
-/**
- * Returns the fetched table of a vendor, or of the vendor at this address. Undefined: there is none, or the
- * file is damaged, so that the built-in tables count.
- */
+/** The fetched table of a vendor or of this address; undefined when there is none or the file is damaged. */
 function readFetched(file: string, vendor: string | undefined, url: string): FactsTable | undefined {
   try {
     const bytes = Deno.readFileSync(file);

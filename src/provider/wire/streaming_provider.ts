@@ -153,10 +153,7 @@ function backoff(number: number, random: number): number {
   return Math.round(base * (0.75 + random / 2));
 }
 
-/**
- * Returns why there is no further attempt ("" when the failure speaks for itself), or undefined when there is
- * one.
- */
+/** The reason to stop ("" when the failure is enough); undefined for a further attempt. */
 function reasonToStop(
   failure: ProviderFailure,
   number: number,

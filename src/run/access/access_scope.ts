@@ -176,7 +176,7 @@ export function containerOf({ backend, image, container }: Config["sandbox"]): C
 
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
-  readonly forecast: ExpectedSandbox;
+  readonly expected: ExpectedSandbox;
   /** Notices before the first request, such as about repository content without effect. */
   readonly notices: readonly Warning[];
 }
@@ -194,7 +194,7 @@ export async function openAccessScope(
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
   const container = containerOf(config.sandbox);
-  const forecast = await expectedSandbox({
+  const expected = await expectedSandbox({
     ...(container === undefined ? {} : { container }),
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
@@ -202,10 +202,10 @@ export async function openAccessScope(
   });
   const notices = [
     ...(scope.notice ? [scope.notice] : []),
-    ...(scope.full || forecast.confined ? [] : [unconfined(forecast.reason)]),
+    ...(scope.full || expected.confined ? [] : [unconfined(expected.reason)]),
     ...projectNotices(paths, loaded).map((text) => ({ text })),
   ];
-  return { ...scope, forecast, notices };
+  return { ...scope, expected, notices };
 }
 
 /** Repository content for other agents that this version does not use. */

@@ -10,8 +10,7 @@ import {
   textFields,
 } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
-import { mapTexts, parseJson } from "../../util/json.ts";
-import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
+import { jsonLine, mapTexts, parseJson, scanJsonl } from "../../util/json.ts";
 import { FileLock, type LockOwner, type LockResult } from "../../util/lock.ts";
 import {
   newSessionId,
@@ -21,8 +20,15 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../paths.ts";
-import { apply, repair } from "../state/reduce.ts";
-import { emptyState, type EventReader, isUsable, type LogOffset, type SessionState } from "../state/state.ts";
+import {
+  apply,
+  emptyState,
+  type EventReader,
+  isUsable,
+  type LogOffset,
+  repair,
+  type SessionState,
+} from "../state/state.ts";
 
 /** Another process is writing this session. */
 export class SessionBusyError extends ReasonixError {
@@ -201,7 +207,7 @@ class LogFile {
     try {
       result = FileLock.tryAcquire(this.paths.lock);
     } catch {
-      // Read-only directory or a file system without locks: writing itself will tell whether the session can
+      // Read-only directory or a file system without locks: writing itself will show whether the session can
       // be kept.
       return;
     }
@@ -215,12 +221,12 @@ const WINDOW = 1 << 17;
 
 /** Reads events again that a scan of the file has seen. What was written there is never changed. */
 function eventReader(path: string): EventReader {
-  return (places) => {
+  return (locations) => {
     let file: Deno.FsFile | undefined;
     try {
       file = Deno.openSync(path, { read: true });
       const window = new Window(file);
-      return places.map((place) => {
+      return locations.map((place) => {
         const event = parseJson(window.text(place));
         if (!isUsable(event) || event.seq !== place.seq) {
           throw new Error(`Event ${place.seq} is not where it was`);
@@ -273,7 +279,7 @@ export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */
   readonly redact?: (text: string) => string;
   readonly now?: () => Date;
-  /** Messages of a session that is opened are read when somebody wants them. */
+  /** Messages of a session that is opened are read when they are needed. */
   readonly messagesLater?: boolean;
 }
 
@@ -287,7 +293,7 @@ export interface CreateOptions extends LogOptions {
   /** Identifier in place of a new one. */
   readonly id?: string;
   readonly parent?: NewEventOf<"session.start">["parent"];
-  /** Directory of the file in place of that of the user's own sessions. */
+  /** Directory of the file in place of that of the user sessions. */
   readonly directory?: string;
 }
 
@@ -309,7 +315,7 @@ export class SessionLog {
   readonly paths: SessionPaths;
   /** The state after every event appended so far. */
   readonly state: SessionState;
-  /** The event a new session begins with; appended by itself when the first event is another one. */
+  /** The event a new session begins with; appended automatically when the first event is another one. */
   readonly head: NewEventOf<"session.start"> | undefined;
   readonly #file: LogFile;
   readonly #redact: ((text: string) => string) | undefined;
@@ -354,7 +360,7 @@ export class SessionLog {
   }
 
   /**
-   * An existing session, ready to go on. Torn and damaged lines are reported through `takeNotices`.
+   * An existing session, ready to continue. Torn and damaged lines are reported through `takeNotices`.
    * Throws SessionBusyError when another process has it, ReasonixError when it cannot be read.
    */
   static open(path: string, options: LogOptions = {}): SessionLog {
@@ -388,7 +394,7 @@ export class SessionLog {
     return stored;
   }
 
-  /** An event that is only shown. What a command prints may be a secret; the model is told none. */
+  /** An event that is only shown. The output of a command may have secrets, which the model must not get. */
   #live(event: NewEvent): Event {
     const stamped = this.#stamp(event, 0);
     return this.#redact && event.type === "tool.delta" ? mapTexts(stamped, this.#redact) : stamped;
@@ -399,7 +405,7 @@ export class SessionLog {
     return repair(this.state).map((event) => this.append(event));
   }
 
-  /** Notices for the user that arose since the last call; whoever runs the session appends them. */
+  /** Notices for the user that arose since the last call; the owner of the session appends them. */
   takeNotices(): NewEventOf<"notice">[] {
     return this.#notices.splice(0);
   }

@@ -88,7 +88,7 @@ export function proxyVariable(): string | undefined {
   return PROXIES.find((name) => readEnv(name) !== undefined);
 }
 
-/** A proxy is asked for servers on this machine, too, which nobody expects; undefined without one. */
+/** Explains that requests to this machine go through a proxy, which is unexpected; undefined without one. */
 export function proxyHint(host: string): LocalizedMessage | undefined {
   const variable = proxyVariable();
   if (variable === undefined) return undefined;

@@ -1,8 +1,7 @@
 import type { BatchTask } from "./task_file.ts";
 import type { RunFlags } from "../../../run_flags.ts";
 import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
-import { canonicalJson, isRecord } from "../../../../src/util/json.ts";
-import { scanJsonl } from "../../../../src/util/jsonl.ts";
+import { canonicalJson, isRecord, scanJsonl } from "../../../../src/util/json.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 
 /** Where a task was begun. */

@@ -309,10 +309,7 @@ const SEAL_REFUSED =
   /encrypted[_ ]content\b.{0,80}\b(?:verified|decrypted|parsed)|invalid_encrypted_content/i;
 const ITEM_LOST = /item with id '?rs_\w+'? not found/i;
 
-/**
- * Reports whether the server cannot read reasoning that went back to it: it is another one than that which
- * gave it, or the key belongs to another account now.
- */
+/** Reports whether the server cannot read this reasoning: another server or account made it. */
 function isReasoningRefused({ error }: ProviderFailure): boolean {
   return (error.status === 400 || error.status === 404) &&
     (SEAL_REFUSED.test(error.message) || ITEM_LOST.test(error.message));
