@@ -317,22 +317,6 @@ function endedFailure(
   return failed("server", plan, how, lease);
 }
 
-function lateFailure(plan: ServerPlan, lease: ServerLease): ProviderFailure {
-  const how = message`${plan.binary} did not load ${plan.modelName} within startup_timeout_seconds = ${
-    plan.startupMs / 1000
-  }`;
-  return failed("timeout", plan, how, lease);
-}
-
-function noPortFailure(plan: ServerPlan): ProviderFailure {
-  const [first, last] = plan.ports;
-  return failed(
-    "connection",
-    plan,
-    message`${plan.binary} has no port: ${first} to ${last} are all taken; set another port_range`,
-  );
-}
-
 function notStartedFailure(plan: ServerPlan, address: string, error: unknown): ProviderFailure {
   return failed(
     "connection",
