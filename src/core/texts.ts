@@ -83,13 +83,13 @@ export function withRemedy(
 /** A message as events keep it: `[template, ...values]`, where a value that is a message is an array too. */
 export type WrittenMessage = readonly (string | WrittenMessage)[];
 
-export function writeMessage({ template, values }: LocalizedMessage): WrittenMessage {
+function writeMessage({ template, values }: LocalizedMessage): WrittenMessage {
   return [template, ...values.map((value) => typeof value === "string" ? value : writeMessage(value))];
 }
 
 /**
- * Reads the text of an event. Sessions of earlier versions hold codes in place of templates; a template that no
- * catalogue has is shown in English.
+ * Reads the text of an event. Sessions of earlier versions hold codes in place of templates: what is in no
+ * catalogue is shown in English.
  */
 export function writtenText(said: readonly WrittenMessage[] | undefined, english: string): Text {
   const [one, other] = said ?? [];

@@ -535,14 +535,14 @@ function withGoal(result: RunResult, session: string): RunResult {
   const { goal } = result;
   if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
   const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit, said, news } = goal;
+  const { limit, said, news: text } = goal;
   return {
     ...result,
     exit,
     exitCode: EXIT[exit],
-    detail: news ?? `Goal ${goal.state}`,
+    detail: text ?? `Goal ${goal.state}`,
     ...(said ? { said } : {}),
     ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    ...(news?.includes("/goal resume") ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
+    ...(text?.includes("/goal resume") ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
   };
 }
