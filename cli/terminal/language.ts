@@ -39,7 +39,7 @@ export async function languageNotice(context: CliContext, loaded: LoadedConfig):
   return texts.unknownLanguage(`${name}${place}`, value, LOCALES.join(", "));
 }
 
-/** An error as the user reads it; English where nobody has said it in another language. */
+/** An error in the language of the user; English where it has no translation. */
 export async function inLanguage(error: unknown, locale: Locale): Promise<unknown> {
   if (locale === "en" || !(error instanceof ReasonixError) || !error.said) return error;
   const { message, remedy, exit, place, said, cause } = error;
@@ -52,7 +52,7 @@ export async function inLanguage(error: unknown, locale: Locale): Promise<unknow
   });
 }
 
-/** What is said while a run goes on. */
+/** Texts of a run. */
 export type RunTexts = Texts["run"] & Texts["reasons"];
 
 async function runTexts(locale: Locale): Promise<RunTexts> {

@@ -26,7 +26,7 @@ export interface AgentOptions
   readonly config?: ConfigInput | "load";
   /** Talks to the model. Default: as the configuration says. */
   readonly provider?: Provider;
-  /** Tools of your own, beside the built-in ones. */
+  /** Your tools, in addition to the built-in ones. */
   readonly tools?: readonly Tool[];
   /**
    * Working directory, and with the default settings the only one that can be written. Default: the current
@@ -46,12 +46,12 @@ export interface AgentOptions
   /** Judges every call. Default: the permission rules of the configuration. */
   readonly gate?: Gate;
   /**
-   * Answers what the rules ask about. Default: nobody, which refuses the call unless `onAsk` says otherwise.
+   * Answers what the rules ask about. Default: none, which refuses the call unless `onAsk` says otherwise.
    */
   readonly approver?: Approver;
-  /** Answers questions of the model and of MCP servers. Default: nobody. */
+  /** Answers questions of the model and of MCP servers. Default: none. */
   readonly asker?: Asker;
-  /** Decides about plans in plan mode. Default: nobody; a plan is the answer of its turn. */
+  /** Decides about plans in plan mode. Default: none; a plan is the answer of its turn. */
   readonly planReviewer?: PlanReviewer;
   /** Receives everything that happens. */
   readonly onEvent?: EventSink;
@@ -66,8 +66,8 @@ export interface EmbeddedAgent extends AsyncDisposable {
    */
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome>;
   /**
-   * Makes a run beside the conversation: one reply without tools, or with `steps` the work of an agent. It
-   * has the walls, the rules and what is left of the budget of this one, asks nobody, and its cost counts
+   * Makes a run next to the conversation: one reply without tools, or with `steps` the work of an agent. It
+   * has the limits, the rules and the rest of the budget of this one, has no prompts, and its cost counts
    * here. Rejects with a {@linkcode ReasonixError} when it cannot begin, and when the signal aborts.
    */
   runInternal(request: InternalRequest): Promise<InternalResult>;
@@ -82,7 +82,7 @@ export interface EmbeddedAgent extends AsyncDisposable {
 
 /**
  * Builds an agent with the built-in tools and your own. What the permission rules ask about is refused unless
- * `approver`, `onAsk` or an allow rule says otherwise; nothing is allowed only because nobody could be asked.
+ * `approver`, `onAsk` or an allow rule says otherwise; nothing is allowed only because there is no prompt.
  *
  * Throws a {@linkcode ReasonixError} when the configuration has errors, names no usable model, or when a jail
  * is enforced and none works.
@@ -101,7 +101,7 @@ export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedA
 
 /**
  * Makes one run without a front end, for programs and helpers that need a completion or the work of an agent:
- * beside the conversation of `agent`, or with options in a session of its own that ends with it. Rejects as
+ * next to the conversation of `agent`, or with options in a separate session that ends with it. Rejects as
  * {@linkcode EmbeddedAgent.runInternal} does.
  */
 export async function runInternal(
