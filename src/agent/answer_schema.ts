@@ -7,7 +7,7 @@ import type { AnswerForm } from "./ports.ts";
 /** Problems that one message names; the rest are counted. */
 const MAX_PROBLEMS = 10;
 
-/** An answer that fits, as text and as the value it stands for. */
+/** An answer that fits, as text and as the value it represents. */
 interface StructuredAnswer {
   readonly text: string;
   readonly value: unknown;
@@ -91,8 +91,8 @@ function parsed(answer: string): StructuredAnswer | { readonly reason: string } 
 
 /** Errors that say something of their own: neither of a container of others nor in consequence of them. */
 function significant(errors: readonly OutputUnit[]): readonly OutputUnit[] {
-  const isBelow = (place: string, error: OutputUnit) =>
-    error.instanceLocation === place || error.instanceLocation.startsWith(`${place}/`);
+  const isBelow = (location: string, error: OutputUnit) =>
+    error.instanceLocation === location || error.instanceLocation.startsWith(`${location}/`);
   const containers = [
     "properties",
     "items",
@@ -102,8 +102,8 @@ function significant(errors: readonly OutputUnit[]): readonly OutputUnit[] {
     "$ref",
   ];
   return errors.filter((error) => {
-    const { instanceLocation: place, keyword } = error;
-    const others = errors.filter((other) => other !== error && isBelow(place, other));
+    const { instanceLocation: location, keyword } = error;
+    const others = errors.filter((other) => other !== error && isBelow(location, other));
     if (containers.includes(keyword)) return others.length === 0;
     return keyword !== "false" || others.every((other) => other.keyword === "false");
   });

@@ -131,7 +131,7 @@ async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void>
   if (repeat.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
 }
 
-/** Runs one call by itself, and records all of it but its end. Never rejects. */
+/** Runs one call alone, and records all of it but its end. Never rejects. */
 async function runCall(deps: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
   const batch: Batch = { deps, guard: new RepeatGuard(), signal, outcome: {} };
   return await runEntry(batch, [call, await deps.toolbox.prepare(call, signal)]);
@@ -201,7 +201,7 @@ interface Judging {
   readonly word?: HookWord;
 }
 
-/** hooks → gate → execute. Arguments that somebody changed on the way are judged like the call's own. */
+/** hooks → gate → execute. Changed arguments are judged like the original ones. */
 async function judged(batch: Batch, [call, prepared]: Entry, judging: Judging): Promise<ToolEnd> {
   const { deps, signal } = batch;
   const { end, begin } = judging;

@@ -284,8 +284,8 @@ class Deadline {
 
 /**
  * Looks for a call in an answer that was not executed. Tells the user when the model's server did not
- * recognise one; returns what to tell a model that writes its calls as text and has put one where it does not
- * count.
+ * recognise one; returns the message to a model that writes its calls as text and has put one where it does
+ * not count.
  */
 async function unexecutedCall(deps: AgentDeps, answer: string): Promise<string | undefined> {
   const { conversation, provider } = deps;

@@ -75,7 +75,7 @@ export function providerFailure(
   return { reason: "provider", detail, ...(said ? { said } : {}) };
 }
 
-/** Money that nobody counted may have been any amount, so a limit on it ends the turn. */
+/** An unknown cost may be any amount, so a limit on the cost ends the turn. */
 export function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefined {
   const amount = Object.values(costs).reduce((sum, each) => sum + each, 0);
   if (unpriced === 0 && amount < limit) return undefined;
@@ -117,7 +117,7 @@ export interface Toolbox {
  * Keeps files as they are before they change, so that a turn can be undone. A turn that neither writes nor
  * runs a command costs nothing.
  *
- * Contract: never rejects; what cannot be kept is told to the user and does not stop the turn.
+ * Contract: never rejects; a failed snapshot is a notice to the user and does not stop the turn.
  */
 export interface Checkpointer {
   begin(turn: number): void;
@@ -168,7 +168,7 @@ export interface AgentDeps {
   readonly checkpointer?: Checkpointer;
   /** Calls executed of one message; the rest get an error result. Absent: all. */
   readonly maxCallsPerStep?: number;
-  /** Arguments that a call was allowed with instead of its own; told once. */
+  /** The arguments that an approval put in place of those of the call; returned once. */
   readonly amended?: (callId: string) => string | undefined;
   /** Sent with every request; absent: the vendor's default counts. */
   readonly toolChoice?: "auto";

@@ -39,14 +39,14 @@ export interface AgentOptions
    */
   readonly home?: string;
   /**
-   * The place where the conversation is kept: in memory (the default), in a new file of `home`, or in the
+   * The store of the conversation: in memory (the default), in a new file of `home`, or in the
    * file named.
    */
   readonly session?: "memory" | "file" | { readonly resume: string };
   /** Judges every call. Default: the permission rules of the configuration. */
   readonly gate?: Gate;
   /**
-   * Answers what the rules ask about. Default: none, which refuses the call unless `onAsk` says otherwise.
+   * Answers approvals. Default: none, which refuses the call unless `onAsk` says otherwise.
    */
   readonly approver?: Approver;
   /** Answers questions of the model and of MCP servers. Default: none. */
@@ -66,9 +66,9 @@ export interface EmbeddedAgent extends AsyncDisposable {
    */
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome>;
   /**
-   * Makes a run next to the conversation: one reply without tools, or with `steps` the work of an agent. It
-   * has the limits, the rules and the rest of the budget of this one, has no prompts, and its cost counts
-   * here. Rejects with a {@linkcode ReasonixError} when it cannot begin, and when the signal aborts.
+   * Makes a run outside of the conversation: one reply without tools, or with `steps` the work of an agent.
+   * It has the confinement, the rules and the remaining budget of this one, never prompts, and its cost
+   * counts here. Rejects with a {@linkcode ReasonixError} when it cannot begin, and when the signal aborts.
    */
   runInternal(request: InternalRequest): Promise<InternalResult>;
   /**
@@ -82,7 +82,8 @@ export interface EmbeddedAgent extends AsyncDisposable {
 
 /**
  * Builds an agent with the built-in tools and your own. What the permission rules ask about is refused unless
- * `approver`, `onAsk` or an allow rule says otherwise; nothing is allowed only because there is no prompt.
+ * `approver`, `onAsk` or an allow rule says otherwise; nothing is allowed only because no prompt was
+ * possible.
  *
  * Throws a {@linkcode ReasonixError} when the configuration has errors, names no usable model, or when a jail
  * is enforced and none works.
@@ -101,7 +102,7 @@ export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedA
 
 /**
  * Makes one run without a front end, for programs and helpers that need a completion or the work of an agent:
- * next to the conversation of `agent`, or with options in a separate session that ends with it. Rejects as
+ * outside of the conversation of `agent`, or with options in a separate session that ends with it. Rejects as
  * {@linkcode EmbeddedAgent.runInternal} does.
  */
 export async function runInternal(

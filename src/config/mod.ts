@@ -18,10 +18,10 @@ export {
   saveProvider,
   setConfigValue,
 } from "./edit/edit.ts";
-export type { ConfiguredHook } from "./hooks/hooks.ts";
+export type { ConfiguredHook } from "./query/hooks.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
-export { describesServer, listServers, type ServerRow } from "./plugins/servers.ts";
+export { describesServer, listServers, type ServerRow } from "./query/servers.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
 export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
@@ -67,5 +67,5 @@ export {
 } from "./vendors.ts";
 
 export const loadImport = lazy(() => import("./foreign/import.ts"));
-export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
-export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));
+export const loadHookConfig = lazy(() => import("./query/hooks.ts"));
+export const loadServerEdits = lazy(() => import("./edit/servers.ts"));

@@ -3,8 +3,7 @@ import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
 import type { TrustItem } from "../trust/mod.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../util/frontmatter.ts";
-import type { SkillRoot } from "./skills/roots.ts";
-import type { SkillScope } from "./skills/skill.ts";
+import type { SkillRoot, SkillScope } from "./skills/skill.ts";
 import explore from "./agents/explore.md" with { type: "text" };
 import plan from "./agents/plan.md" with { type: "text" };
 import review from "./agents/review.md" with { type: "text" };
@@ -24,7 +23,7 @@ export interface AgentDefinition {
   readonly withoutTools?: readonly string[];
   /** Model as its file names it. */
   readonly model?: string;
-  /** Permission rules on top of the user's. */
+  /** Permission rules in addition to the user's. */
   readonly deny?: readonly string[];
   readonly ask?: readonly string[];
   readonly maxSteps?: number;
@@ -213,7 +212,7 @@ function toolsOf(head: Frontmatter, readOnly: boolean): Pick<AgentDefinition, "t
   };
 }
 
-/** The tools of an entry; what stands in parentheses is a rule of another program's. */
+/** The tools of an entry; text in parentheses is a rule of another program. */
 function named(entry: string): readonly string[] {
   return toolsNamed(entry.replace(/\(.*$/, ""));
 }

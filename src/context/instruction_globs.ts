@@ -7,7 +7,7 @@ const MAX_DEPTH = 12;
 const SKIPPED = new Set([".git", "node_modules"]);
 
 /**
- * The files that the patterns among these absolute paths stand for, sorted; paths without a pattern stay in
+ * The files that the patterns among these absolute paths represent, sorted; paths without a pattern stay in
  * their place.
  */
 export function expandInstructionGlobs(entries: readonly string[]): string[] {
@@ -36,18 +36,18 @@ function staticPart(pattern: string): string {
 
 function* walk(root: string): Generator<string> {
   let left = MAX_ENTRIES;
-  const folders = [{ path: root, depth: 0 }];
-  for (let folder = folders.pop(); folder && left > 0; folder = folders.pop()) {
-    const below: typeof folders = [];
-    for (const entry of sortedEntries(folder.path)) {
+  const directories = [{ path: root, depth: 0 }];
+  for (let directory = directories.pop(); directory && left > 0; directory = directories.pop()) {
+    const below: typeof directories = [];
+    for (const entry of sortedEntries(directory.path)) {
       if (--left < 0) return;
-      const path = `${folder.path === "/" ? "" : folder.path}/${entry.name}`;
+      const path = `${directory.path === "/" ? "" : directory.path}/${entry.name}`;
       if (entry.isDirectory) {
-        if (folder.depth < MAX_DEPTH && !SKIPPED.has(entry.name)) {
-          below.push({ path, depth: folder.depth + 1 });
+        if (directory.depth < MAX_DEPTH && !SKIPPED.has(entry.name)) {
+          below.push({ path, depth: directory.depth + 1 });
         }
       } else yield path;
     }
-    folders.push(...below.reverse());
+    directories.push(...below.reverse());
   }
 }

@@ -57,7 +57,7 @@ interface Source {
 }
 
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
-/** Notes of one person, kept out of the repository; they go with either of the names. */
+/** Notes of one person, outside of version control; each of the names has one. */
 const LOCAL_NAME = "CLAUDE.local.md";
 const OWN_NAME = "REASONIX.md";
 const IMPORT_DEPTH = 5;
@@ -74,17 +74,19 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
  */
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);
-  collector.folder(options.home, "user");
-  const folders = projectDirectories(options.cwd);
+  collector.directory(options.home, "user");
+  const directories = projectDirectories(options.cwd);
   if (options.fromRoot) {
-    for (const folder of directoriesAbove(folders[0] ?? options.cwd)) {
-      if (folder !== options.home) collector.folder(folder, "above", folder === "" ? "/" : folder);
+    for (const directory of directoriesAbove(directories[0] ?? options.cwd)) {
+      if (directory !== options.home) {
+        collector.directory(directory, "above", directory === "" ? "/" : directory);
+      }
     }
   }
-  for (const folder of folders) collector.folder(folder, "project", folders[0]);
-  const root = folders[0] ?? options.cwd;
+  for (const directory of directories) collector.directory(directory, "project", directories[0]);
+  const root = directories[0] ?? options.cwd;
   for (const path of options.extra ?? []) {
-    // What lies in the repository may be a link that the repository brought, whoever named it.
+    // A file in the repository may be a link of the repository, whoever names it.
     const fence = contains(root, path) ? { within: root } : {};
     collector.file(path, `${path} (configured)`, { required: true, ...fence });
   }
@@ -92,9 +94,9 @@ export function loadInstructions(options: InstructionOptions): Instructions {
 }
 
 /** The instruction files of one directory below the working directory. */
-function loadFolderInstructions(folder: string, options: InstructionOptions): Instructions {
+function loadDirectoryInstructions(directory: string, options: InstructionOptions): Instructions {
   const collector = new Collector(options);
-  collector.folder(folder, "project", projectDirectories(options.cwd)[0]);
+  collector.directory(directory, "project", projectDirectories(options.cwd)[0]);
   return collector;
 }
 
@@ -103,20 +105,20 @@ function loadFolderInstructions(folder: string, options: InstructionOptions): In
  * repository.
  */
 function projectDirectories(cwd: string): string[] {
-  const folders: string[] = [];
-  for (let folder = cwd;;) {
-    folders.unshift(folder);
-    if (exists(`${folder}/.git`)) return folders;
-    const parent = folder.replace(/[/\\][^/\\]*$/, "");
-    if (parent === folder || parent === "") return [cwd];
-    folder = parent;
+  const directories: string[] = [];
+  for (let directory = cwd;;) {
+    directories.unshift(directory);
+    if (exists(`${directory}/.git`)) return directories;
+    const parent = directory.replace(/[/\\][^/\\]*$/, "");
+    if (parent === directory || parent === "") return [cwd];
+    directory = parent;
   }
 }
 
 /** The directories above one, the root of the file system first, as an empty text. */
-function directoriesAbove(folder: string): string[] {
-  const parent = folder.replace(/[/\\]?[^/\\]*$/, "");
-  return parent === folder ? [] : [...directoriesAbove(parent), parent];
+function directoriesAbove(directory: string): string[] {
+  const parent = directory.replace(/[/\\]?[^/\\]*$/, "");
+  return parent === directory ? [] : [...directoriesAbove(parent), parent];
 }
 
 class Collector implements Instructions {
@@ -134,17 +136,17 @@ class Collector implements Instructions {
   }
 
   /** Files of the directory; links among them may not lead out of `within`. */
-  folder(folder: string, scope: string, within?: string): void {
+  directory(directory: string, scope: string, within?: string): void {
     const fence = within === undefined ? {} : { within };
     let by: string | undefined;
     for (const name of NAMES) {
-      const path = `${folder}/${name}`;
+      const path = `${directory}/${name}`;
       if (by === undefined) {
         if (this.file(path, `${this.#display(path)} (${scope})`, fence)) by = path;
       } else if (exists(path)) this.shadowed.push({ path, by });
     }
     const added = scope === "project" ? [LOCAL_NAME, OWN_NAME] : [OWN_NAME];
-    for (const path of added.map((name) => `${folder}/${name}`)) {
+    for (const path of added.map((name) => `${directory}/${name}`)) {
       this.file(path, `${this.#display(path)} (${scope})`, fence);
     }
   }
@@ -167,7 +169,7 @@ class Collector implements Instructions {
       this.notices.push({ path, problem: "could not be read" });
       return true;
     }
-    const base = folderOf(path);
+    const base = directoryOf(path);
     const fence = rule.within !== undefined && contains(rule.within, base) ? rule.within : base;
     const whole = this.#withImports(
       { path, chain: [real], fence, mentions: /\/CLAUDE(?:\.local)?\.md$/.test(path) },
@@ -228,10 +230,10 @@ class Collector implements Instructions {
   /** The text of an imported file with its own imports; undefined when it is none that may be imported. */
   #import(source: Source, target: string): string | undefined {
     const file = target.startsWith("~/")
-      ? `${folderOf(this.#options.home)}/${target.slice(2)}`
+      ? `${directoryOf(this.#options.home)}/${target.slice(2)}`
       : target.startsWith("/")
       ? target
-      : `${folderOf(source.path)}/${target}`;
+      : `${directoryOf(source.path)}/${target}`;
     const real = existingRealPath(file);
     const { chain, fence } = source;
     if (real === undefined || chain.length > IMPORT_DEPTH || chain.includes(real)) return undefined;
@@ -249,7 +251,7 @@ class Collector implements Instructions {
   }
 }
 
-function folderOf(path: string): string {
+function directoryOf(path: string): string {
   return path.replace(/[/\\][^/\\]*$/, "");
 }
 
@@ -274,9 +276,9 @@ export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"
 const TAG = /^<instructions folder="([^"\n]*)">/;
 
 /**
- * Instruction files below the working directory, told when a call first touches their directory. They become
- * messages and never change the prefix. What was told is read off the conversation, so a resumed session does
- * not hear it twice.
+ * Instruction files below the working directory, added when a call first touches their directory. They become
+ * messages and never change the prefix. The messages are read from the conversation, so a resumed session
+ * does not hear it twice.
  */
 export class LateInstructions {
   readonly #options: LateInstructionOptions;
@@ -285,7 +287,7 @@ export class LateInstructions {
    * turn.
    */
   readonly #empty = new Set<string>();
-  #told = new Set<string>();
+  #announced = new Set<string>();
   #of: readonly Message[] | undefined;
   #at = 0;
   #left: number;
@@ -315,7 +317,7 @@ export class LateInstructions {
   }
 
   /**
-   * Returns the instructions that a file or directory below the working directory brings in, outermost first;
+   * Returns the instructions that apply to a file or directory below the working directory, outermost first;
    * empty when nothing is new.
    */
   touch(path: string): string[] {
@@ -323,31 +325,31 @@ export class LateInstructions {
     const name = relativeTo(normalize(absolutePath(path, { cwd })), cwd);
     if (name === undefined || name === ".") return [];
     const parts = name.split("/");
-    return parts.flatMap((_, i) => this.#folder(parts.slice(0, i + 1).join("/")) ?? []);
+    return parts.flatMap((_, i) => this.#directory(parts.slice(0, i + 1).join("/")) ?? []);
   }
 
-  /** A new array: a session begins or goes on, was compacted or rewound. */
+  /** A new array: a session was opened, compacted or rewound. */
   #begin(messages: readonly Message[]): void {
     const resumed = this.#of === undefined;
     this.#of = messages;
-    this.#told = new Set(messages.flatMap((message) => TAG.exec(message.content)?.[1] ?? []));
+    this.#announced = new Set(messages.flatMap((message) => TAG.exec(message.content)?.[1] ?? []));
     this.#at = resumed ? messages.length : lastReply(messages);
   }
 
-  #folder(name: string): string | undefined {
-    if (this.#told.has(name) || this.#empty.has(name) || this.#left <= 0) return undefined;
+  #directory(name: string): string | undefined {
+    if (this.#announced.has(name) || this.#empty.has(name) || this.#left <= 0) return undefined;
     const { cwd, onNotice } = this.#options;
     if (!isDirectory(`${cwd}/${name}`)) {
       this.#empty.add(name);
       return undefined;
     }
-    const found = loadFolderInstructions(`${cwd}/${name}`, { ...this.#options, maxBytes: this.#left });
+    const found = loadDirectoryInstructions(`${cwd}/${name}`, { ...this.#options, maxBytes: this.#left });
     for (const notice of found.notices) onNotice?.(notice);
     if (found.files.length === 0) {
       this.#empty.add(name);
       return undefined;
     }
-    this.#told.add(name);
+    this.#announced.add(name);
     this.#left -= found.files.reduce((sum, file) => sum + file.text.length, 0);
     const files = found.files.map((file) => `## ${file.label}\n${file.text.trim()}`).join("\n\n");
     return `<instructions folder="${name}">\nThese apply to everything below ${name}.\n\n${files}\n</instructions>`;

@@ -23,13 +23,12 @@ export type {
 export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
-export { findSkills } from "./skills/find.ts";
-export { agentRoots, type CommandRoots, commandRoots, type SkillRoots } from "./skills/roots.ts";
+export { agentRoots, type CommandRoots, commandRoots, findSkills } from "./skills/roots.ts";
 export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents.ts";
 
 /** Agents that come with the program and those that files describe. */
 export const loadAgents = lazy(() => import("./agents.ts"));
-export type { Skill, SkillScope, SkillWarning } from "./skills/skill.ts";
+export type { Skill, SkillRoots, SkillScope, SkillWarning } from "./skills/skill.ts";
 export type { SkillActivation, SkillFinding, Skills, SkillsOptions, SlashSkill } from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */

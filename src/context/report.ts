@@ -13,7 +13,7 @@ export interface ReportInput {
   readonly model: string;
   readonly instructions?: Instructions;
   readonly skills?: SkillSet;
-  /** Texts of the user's own in the system prompt, each with the setting it is from. */
+  /** Texts of the user in the system prompt, each with its setting. */
   readonly supplements?: readonly { readonly from: string; readonly text: string }[];
   /** MCP servers, and what the names of their tools begin with. */
   readonly servers?: readonly { readonly name: string; readonly prefix: string }[];

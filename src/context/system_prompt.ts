@@ -46,19 +46,19 @@ export function localDate(now: Date): string {
 
 /** Branch name read from .git/HEAD (worktrees included), without starting git. */
 export function gitBranch(cwd: string): string | undefined {
-  for (let folder = cwd; folder !== "";) {
-    const head = readHead(`${folder}/.git`);
+  for (let directory = cwd; directory !== "";) {
+    const head = readHead(`${directory}/.git`);
     if (head !== undefined) return head;
-    const parent = folder.replace(/[/\\][^/\\]*$/, "");
-    if (parent === folder) return undefined;
-    folder = parent;
+    const parent = directory.replace(/[/\\][^/\\]*$/, "");
+    if (parent === directory) return undefined;
+    directory = parent;
   }
   return undefined;
 }
 
 function readHead(dotGit: string): string | undefined {
-  const folder = isFile(dotGit) ? readSmallText(dotGit)?.replace(/^gitdir:\s*/, "").trim() : dotGit;
-  const head = folder === undefined ? undefined : readSmallText(`${folder}/HEAD`)?.trim();
+  const directory = isFile(dotGit) ? readSmallText(dotGit)?.replace(/^gitdir:\s*/, "").trim() : dotGit;
+  const head = directory === undefined ? undefined : readSmallText(`${directory}/HEAD`)?.trim();
   return head?.startsWith("ref: refs/heads/") ? head.slice("ref: refs/heads/".length) : head?.slice(0, 12);
 }
 
@@ -76,9 +76,9 @@ interface SystemPromptOptions {
   readonly instructions: readonly InstructionFile[];
   /** Section that names the skills. */
   readonly skills?: string;
-  /** Texts of the user's own for this model, in their order. */
+  /** Texts of the user for this model, in order. */
   readonly supplements?: readonly string[];
-  /** Text of whoever started the run, at the end. */
+  /** The text of `--append-system-prompt`, at the end. */
   readonly appended?: string;
 }
 

@@ -17,9 +17,9 @@ const isOpen = ({ status }: TodoItem) => status !== "completed";
 
 /**
  * Reminds the model of open entries of the todo list, in a message at the end: at the beginning of a turn,
- * when nothing has shown them for ten replies, and when somebody else has changed the list or a compaction
- * removed it. A list is not told again as long as the reminder with it stands in the conversation. All of it
- * is read off the conversation, so a resumed session goes on as if it had not ended.
+ * when nothing has shown them for ten replies, and when another process changed the list or a compaction
+ * removed it. A list is not repeated as long as the reminder with it is in the conversation. All of it
+ * is read off the conversation, so a resumed session continues as if it had not ended.
  */
 export class TodoReminder {
   #of: readonly Message[] | undefined;
@@ -30,7 +30,7 @@ export class TodoReminder {
   #text = "";
   /** Replies since the open entries were shown. */
   #age = Infinity;
-  /** The last reminder that stands in the conversation. */
+  /** The last reminder in the conversation. */
   #said: string | undefined;
   #turn: number | undefined;
 

@@ -186,7 +186,7 @@ interface ScriptTokens {
   readonly other: number;
 }
 
-/** Tokens that the first guess is worth: of so many counted ones each kind has a slope of its own. */
+/** Tokens that the first guess is worth: above this many counted tokens each kind has its own slope. */
 const GUESS = { ascii: 500, other: 60 };
 /** Weight of earlier growth when the text grows again. */
 const KEPT = 0.95;

@@ -23,7 +23,7 @@ export class TurnStates {
   /**
    * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed`
    * or `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever
-   * works may have to wait for a person, and goes on where it was.
+   * works may have to wait for a person, and continues where it was.
    */
   static readonly transitions: Readonly<Record<TurnState, readonly TurnState[]>> = {
     idle: ["preparing", "compacting", ...WAITING],
@@ -101,7 +101,7 @@ export class TurnStates {
     return this.#change();
   }
 
-  /** Nothing is going on any more, whatever has been left open; returns the change to that. */
+  /** Nothing is continuing any more, whatever has been left open; returns the change to that. */
   settle(): EventBodies["turn.state"] | undefined {
     this.#approvals.clear();
     this.#questions = 0;
@@ -177,7 +177,7 @@ export class TurnStates {
 export interface EventStore {
   readonly state: SessionState;
   append(event: NewEvent): Event;
-  /** Notices that arose in the store itself and wait to be told. */
+  /** Notices of the store itself that are not recorded yet. */
   takeNotices?(): readonly NewEvent[];
   /** Flushes to the disk itself. */
   sync(): void | Promise<void>;
@@ -248,8 +248,8 @@ export class Recorder implements Conversation {
     }
     const change = this.#states.take(kept);
     if (change) {
-      const told = { type: "turn.state", ...change } as const;
-      behind = behind ? this.#recordAfter(behind, told) : this.record(told) ?? undefined;
+      const stateEvent = { type: "turn.state", ...change } as const;
+      behind = behind ? this.#recordAfter(behind, stateEvent) : this.record(stateEvent) ?? undefined;
     }
     if (behind) return behind.then(() => {});
   }
@@ -262,7 +262,7 @@ export class Recorder implements Conversation {
     return this.#states.state;
   }
 
-  /** Says that nothing is going on any more, where something that was begun has not ended. */
+  /** Says that nothing is continuing any more, where something that was begun has not ended. */
   async settle(): Promise<void> {
     const change = this.#states.settle();
     if (change) await this.record({ type: "turn.state", ...change });
@@ -304,7 +304,7 @@ export interface WantedPrefix {
 }
 
 /**
- * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with,
+ * Opens or continues with a conversation. A session that is continued keeps the prefix it was started with,
  * byte for byte, unless the model or the tool set is another one; what changed in the standing instructions
  * follows as a message. Returns the reason of the new prefix, where there is one.
  */
@@ -336,7 +336,7 @@ export async function changeTools(recorder: Recorder, tools: readonly ToolSchema
   if (reset) await recordPrefix(recorder, { ...reset, ...head });
 }
 
-/** Why the head of a conversation is another one from here on. */
+/** The reason the prefix of a conversation changes here. */
 interface Reset {
   readonly reason: string;
   /** For people: "a → b" of models, "+x −y" of tools. */

@@ -28,7 +28,7 @@ export interface FileReport extends Pick<RestoreReport, "restored" | "failed"> {
   readonly uncovered: readonly string[];
 }
 
-/** The files a rewind would bring back. */
+/** The files a rewind would restore. */
 export interface RewindPreview {
   readonly files: readonly FileRestore[];
   /** See {@linkcode Checkpoints.uncovered}. */
@@ -74,7 +74,7 @@ export function redoTarget(state: SessionState): RewindTarget {
   throw new ReasonixError("Cannot redo: nothing was rewound since the latest turn", {
     exit: "usage",
     said: [["nothingToRedo"], ["redoTakesBack"]],
-    remedy: "redo takes back a rewind as long as the session has not gone on",
+    remedy: "redo takes back a rewind as long as the session has not continued",
   });
 }
 

@@ -40,7 +40,7 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
 /**
  * Receives every event in order.
  *
- * Contract: a promise is returned only when the reader is behind; whoever emits awaits it before going on
+ * Contract: a promise is returned only when the sink is behind; the emitter awaits it before it continues
  * (back-pressure).
  */
 export type EventSink = (event: Event) => void | Promise<void>;
@@ -85,7 +85,7 @@ export class PersonWaits {
     }
   }
 
-  /** Returns whether a person is being asked about a call, or in a way that names none. */
+  /** Reports whether an approval of a call is pending, or a prompt that names no call. */
   waiting(callId: string): boolean {
     return this.#waits.some(({ key, to }) => to === undefined && (key === callId || key === ANY_CALL));
   }

@@ -85,7 +85,7 @@ const confinement = z.object({
   capped: z.optional(z.boolean()),
 });
 
-/** The same as the text beside it, for people who speak another language. */
+/** The same as the text next to it, for people who speak another language. */
 const said = z.optional(z.readonly(z.array(z.readonly(z.array(z.string())))));
 
 /** The activity of a session; `idle` before its first turn. */
@@ -111,11 +111,11 @@ const AUTONOMY_KINDS = {
     plan: z.optional(z.string()),
     /** The file that has it. */
     file: z.optional(z.string()),
-    /** Words of the user's own. */
+    /** Words of the user. */
     note: z.optional(z.string()),
     /** Its calls are not asked about until the turn that carries it out has ended. */
     window: z.optional(z.boolean()),
-    /** Edits are not asked about for the rest of the session. */
+    /** Edits need no approval for the rest of the session. */
     acceptEdits: z.optional(z.boolean()),
     /** A flag of the command line has approved it, in place of a person. */
     by: z.optional(z.literal("flag")),
@@ -123,7 +123,7 @@ const AUTONOMY_KINDS = {
   /** A goal was set, came further, or ended; between two of these it is as the last one says. */
   "goal.change": z.object({
     goal: z.string(),
-    /** `stopped` can be taken up again, as `blocked` and `limit` can; `cleared` cannot. */
+    /** `stopped` can be resumed, as `blocked` and `limit` can; `cleared` cannot. */
     state: z.enum(["active", "blocked", "complete", "stopped", "limit", "cleared"]),
     objective: z.string(),
     /** Commands whose exit code decides whether it is reached. */
@@ -147,7 +147,7 @@ const AUTONOMY_KINDS = {
     /** The report of its research. */
     report: z.optional(z.string()),
   }),
-  /** Another agent begins to work on a part of the task, in a session of its own. */
+  /** Another agent begins to work on a part of the task, in a separate session. */
   "subagent.start": z.object({
     id: z.string(),
     agent: z.string(),
@@ -159,7 +159,7 @@ const AUTONOMY_KINDS = {
     /** The call that began it. */
     callId: z.optional(z.string()),
     background: z.optional(z.boolean()),
-    /** It goes on with the conversation of an earlier one. */
+    /** It continues with the conversation of an earlier one. */
     resumed: z.optional(z.boolean()),
   }),
   /** The activity of another agent, in one line. Live only. */
@@ -229,7 +229,7 @@ export const EVENT_KINDS = {
   }),
   /** The cache-stable head of every request that follows, up to the next one of these. */
   "context.prefix": z.object({
-    /** The reason the head of the request changes here: start, tools, model, tool_mode, fallback. */
+    /** The reason the prefix of the request changes here: start, tools, model, tool_mode, fallback. */
     reason: z.string(),
     /** The difference, for people: "a → b" of models, "+x −y" of tools. */
     detail: z.optional(z.string()),
@@ -332,7 +332,7 @@ export const EVENT_KINDS = {
     /** The rule an "always" answer would save. */
     rule: z.optional(z.string()),
   }),
-  /** The decision about a call, whoever made it. */
+  /** The decision about a call, by the rules, a hook or a person. */
   "approval.decision": z.object({
     callId: z.string(),
     decision: z.enum(["allow", "deny"]),
@@ -381,7 +381,7 @@ export const EVENT_KINDS = {
     tools: z.optional(z.number()),
     durationMs: z.optional(z.number()),
   }),
-  /** The files of the workspace can be brought back to how they were here. */
+  /** The files of the workspace can be restored to how they were here. */
   "checkpoint": z.object({ turn: z.number(), files: z.number(), id: z.string() }),
   /** Older messages are replaced to make room; one of the places where the request's prefix changes. */
   "compaction": z.object({

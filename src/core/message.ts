@@ -40,7 +40,7 @@ export interface AssistantMessage {
   readonly content: string;
   readonly reasoning?: string;
   readonly calls?: readonly ToolCall[];
-  /** In the order in which the reply brought them. */
+  /** In the order of the reply. */
   readonly parts?: readonly ProviderPart[];
 }
 
@@ -64,7 +64,7 @@ export type Message = UserMessage | AssistantMessage | ToolMessage;
 /** A JSON Schema object describing a tool's arguments. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** A tool as the model is told about it. */
+/** A tool as declared to the model. */
 export interface ToolSchema {
   readonly name: string;
   readonly description: string;
@@ -80,7 +80,7 @@ export interface Prefix {
 /** The user's input for one turn, after references are resolved. */
 export interface UserInput {
   readonly text: string;
-  /** The author: the user, or the harness that goes on by itself. Default: the user. */
+  /** The author: the user, or the program when it continues automatically. Default: the user. */
   readonly origin?: "user" | "continue";
   readonly images?: readonly ImagePart[];
   /** A text that the program appends to the message. */
@@ -109,7 +109,7 @@ export interface ApprovalAnswer {
 /** Everything a front end can ask of the controller. */
 export type Submission =
   | { readonly type: "turn"; readonly input: UserInput }
-  /** A command line of the user's own, without the model. */
+  /** A command line of the user, without the model. */
   | { readonly type: "shell"; readonly command: string }
   | { readonly type: "steer"; readonly text: string }
   | { readonly type: "interrupt"; readonly reason: "interrupted" | "terminated" };

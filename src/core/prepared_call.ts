@@ -38,7 +38,7 @@ export interface PreparedCall {
   /** Files whose content the result can show, and directories that are searched, as the model wrote them. */
   readonly reads: readonly string[];
   /**
-   * Files that would be written, moved or removed, as the model wrote them. Absent: nobody can tell before it
+   * Files that would be written, moved or removed, as the model wrote them. Absent: unknown before it
    * runs.
    */
   readonly writes?: readonly string[];
@@ -49,7 +49,7 @@ export interface PreparedCall {
    */
   readonly subjects: readonly string[];
   /**
-   * The reason a person is asked about every such call, whatever was allowed before; continues "it would".
+   * The reason every such call needs approval, whatever was allowed before; continues "it would".
    */
   readonly alwaysAsk?: string;
   /** It starts another agent, whose calls are judged one by one. */

@@ -1,7 +1,7 @@
 import type { EventOf } from "./event.ts";
 
 /**
- * Reasons as codes with the words that vary in them. Models and logs get an English text, which stands beside
+ * Reasons as codes with the words that vary in them. Models and logs get an English text, which is next to
  * them; people get the one of their language.
  */
 
@@ -37,7 +37,7 @@ export type DeedCode =
   | "strictProgram"
   | "strictOverwrite";
 
-/** A directory or what lies in it. */
+/** A directory or its contents. */
 export type KnownLocation = "root" | "home" | "workspace" | "holdsHome" | "holdsWorkspace" | "outside";
 
 /** The target of the effect. */
@@ -46,7 +46,7 @@ export type HitLocation = KnownLocation | `everything:${KnownLocation}` | "unkno
 /** The kind of a protected path. */
 export type ProtectedKind = "git" | "opened" | "project" | "start" | "agents" | "programs" | "own" | "holder";
 
-/** Why a call is asked about. `detail` is a finding about the command line in English. */
+/** The reason a call needs approval. `detail` is a finding about the command line in English. */
 export type AskReason =
   | { readonly code: "noRule" }
   | { readonly code: "redirects" }

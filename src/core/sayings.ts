@@ -1,10 +1,10 @@
 /**
- * What failures and notices say, as codes with the words that vary in them. Models, logs and machines get the
- * English text that stands beside them; people get the one of their language.
+ * The messages of failures and notices, as codes with the words that vary in them. Models, logs and machines
+ * get the English text next to them; people get the one of their language.
  */
 export interface SayingWords {
   /** The location in a file that the next message is about. */
-  readonly at: [place: string];
+  readonly at: [location: string];
 
   readonly answered: [provider: string, host: string, kind: string, status: string, said: string];
   readonly notReached: [provider: string, host: string, said: string];

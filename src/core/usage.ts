@@ -1,5 +1,5 @@
 /**
- * Tokens as the server counted them for one request. `inputTokens` is the whole input: what was read anew,
+ * Tokens as the server counted them for one request. `inputTokens` is the whole input: newly read tokens,
  * and the parts that were read from or written to the cache.
  */
 export interface Usage {
@@ -11,7 +11,7 @@ export interface Usage {
   readonly reasoningTokens: number;
   /** Part of `inputTokens` written to the cache, where a vendor counts that; absent = 0. */
   readonly cacheWriteTokens?: number | undefined;
-  /** The figures were written by hand for a demonstration or a test: nobody counted them. */
+  /** The figures were written by hand for a demonstration or a test. */
   readonly scripted?: true | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Rates {
 /** Price per million tokens in `currency`. */
 export interface Price extends Rates {
   readonly currency: string;
-  /** Day of the price, `YYYY-MM-DD`; absent: nobody said. */
+  /** Day of the price, `YYYY-MM-DD`; absent: unknown. */
   readonly date?: string;
   /** Prices of requests whose input is longer than `above` tokens. */
   readonly tiers?: readonly (Rates & { readonly above: number })[];
@@ -83,7 +83,7 @@ export function addSpending(
   };
 }
 
-/** Adds what somebody else has spent. */
+/** Adds the spending of another run. */
 export function mergeSpending(a: Spending, b: Spending): Spending {
   const costs = { ...a.costs };
   for (const [currency, amount] of Object.entries(b.costs)) costs[currency] = (costs[currency] ?? 0) + amount;

@@ -98,8 +98,8 @@ export const BASE_FEATURES: BaseFeatures = {
 const loadPlugins = lazy(() => Promise.all([import("./mcp/run_servers.ts"), loadMcp()]));
 
 /** Without a jail no language server is started, unless the user gave the run full access. */
-function mayRunServers({ scope: { full, forecast } }: ScopedDeps): boolean {
-  return full || forecast.confined;
+function mayRunServers({ scope: { full, expected } }: ScopedDeps): boolean {
+  return full || expected.confined;
 }
 
 /** Longest wait of an answer for the checks of the turn's edits. */
@@ -122,7 +122,7 @@ function languageSupport(deps: LanguageDeps): LanguageSupport {
 
 type Written = NonNullable<ToolResult["changes"]>[number];
 
-/** Tools whose edits say which errors they brought, as far as a language server sees them in time. */
+/** Adds the new errors to the results of edits, as far as a language server finds them in time. */
 function withEditChecks(toolbox: Toolbox, open: () => Promise<RunLsp>): Toolbox {
   let running: RunLsp | undefined;
   return {
@@ -170,7 +170,7 @@ export async function attachExtensions(run: RunContext, features: Features): Pro
   }
 }
 
-/** The features that tools and front ends call; agents work in runs of their own. */
+/** The features that tools and front ends call; agents work in their own runs. */
 export function featuresOf(
   run: RunContext,
   assemble: Assemble,
@@ -185,7 +185,7 @@ export function featuresOf(
 /** Words without which no prompt asks for a research record; whether it does is decided with more care. */
 const RESEARCH = /auto-?research|hypothes[ei]s|自动研究|假设/i;
 
-/** Makes a goal of a prompt that asks for long research in so many words. */
+/** Makes a goal of a prompt that explicitly asks for long research. */
 function upgradePrompts({ extensions }: RunContext, { goals }: Features): void {
   extensions.add({
     before: async (input) => RESEARCH.test(input.text) ? await (await goals()).upgrade(input) : input,

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import type { ServerProcess } from "../tool/mod.ts";
+import { joinBytes } from "../util/bytes.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { after, unlessAborted } from "../util/timer.ts";
@@ -196,10 +197,7 @@ class FramingError extends Error {}
 function encodeMessage(message: object): Bytes {
   const body = new TextEncoder().encode(JSON.stringify(message));
   const header = new TextEncoder().encode(`Content-Length: ${body.length}${HEADER_END}`);
-  const whole = new Uint8Array(header.length + body.length);
-  whole.set(header);
-  whole.set(body, header.length);
-  return whole;
+  return joinBytes([header, body]);
 }
 
 /**
@@ -244,14 +242,7 @@ class MessageReader {
   }
 
   #joined(): Bytes {
-    const [only] = this.#chunks;
-    if (only && this.#chunks.length === 1) return only;
-    const whole = new Uint8Array(this.#size);
-    let at = 0;
-    for (const chunk of this.#chunks) {
-      whole.set(chunk, at);
-      at += chunk.length;
-    }
+    const whole = joinBytes(this.#chunks);
     this.#chunks = [whole];
     return whole;
   }

@@ -6,7 +6,7 @@ import type {
   ServerCapabilities,
 } from "vscode-languageserver-protocol";
 import { errorMessage, ReasonixError } from "../core/mod.ts";
-import { contains } from "../path/lexical.ts";
+import { contains, parentOf } from "../path/lexical.ts";
 import { exists } from "../path/probe.ts";
 import type { ServerProcess } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
@@ -108,20 +108,12 @@ function projectOf(
   if (markers.length === 0) return contains(cwd, path) ? cwd : parentOf(path);
   const isProject = (directory: string) => markers.some((marker) => exists(`${directory}/${marker}`));
   let found: string | undefined;
-  for (
-    let directory = parentOf(path);
-    directory !== "/" && directory !== "";
-    directory = parentOf(directory)
-  ) {
+  for (let directory = parentOf(path); directory !== parentOf(directory); directory = parentOf(directory)) {
     if (userHome !== undefined && contains(directory, userHome)) break;
     if (!contains(cwd, directory) && found !== undefined) break;
     if (isProject(directory)) found = directory;
   }
   return found;
-}
-
-function parentOf(path: string): string {
-  return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
 
 interface ServerDeps {

@@ -1,4 +1,5 @@
 import type {
+  AuthProvider,
   CallToolResult,
   Client,
   CreateMessageRequestParams,
@@ -6,25 +7,31 @@ import type {
   ElicitRequestParams,
   ElicitResult,
   GetPromptResult,
+  isSpecType,
+  JSONRPCMessage,
   ReadResourceResult,
   StreamableHTTPClientTransport,
+  Transport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import { loadSdk } from "./sdk.ts";
-import {
-  openTransport,
-  type Refused,
-  type ServerTransport,
-  type TransportOptions,
-} from "./transport/transport.ts";
+import type { ServerLog } from "./server_log.ts";
+import type { McpServerSpec } from "./server_spec.ts";
+import { httpTransport } from "./transport/http.ts";
+import { serverSpawner, type SpawnContext, StdioTransport } from "./transport/stdio.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import { VERSION } from "../util/version.ts";
 
-export interface ConnectionOptions extends TransportOptions {
+export interface ConnectionOptions {
+  readonly spec: McpServerSpec;
+  readonly log: ServerLog;
+  readonly spawn: SpawnContext;
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  readonly auth?: AuthProvider | undefined;
   readonly questions: McpQuestions;
   readonly changed: () => void;
   /** The era of the last connection; absent: the server is probed. */
@@ -61,12 +68,12 @@ export class Connection {
   private constructor(
     client: Client,
     server: ServerTransport,
-    parts: { options: ConnectionOptions; clock: CallClock },
+    { options, clock }: { options: ConnectionOptions; clock: CallClock },
   ) {
     this.#client = client;
     this.#server = server;
-    this.#options = parts.options;
-    this.#clock = parts.clock;
+    this.#options = options;
+    this.#clock = clock;
   }
 
   /**
@@ -116,7 +123,7 @@ export class Connection {
       await connection.#noteScope(error);
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
-      if (server.answeredLate()) throw new AnsweredLate(errorMessage(error), { cause: error });
+      if (server.process?.answeredLate) throw new AnsweredLate(errorMessage(error), { cause: error });
       // That a message did not arrive says nothing; how the server ended does.
       throw connection.#explained(error instanceof UndeliveredError ? new Error(error.message) : error);
     } finally {
@@ -156,7 +163,7 @@ export class Connection {
 
   /** The newest era that the server speaks, also when it answered too late for this connection. */
   get era(): Era {
-    const isModern = this.#client.getProtocolEra() === "modern" || this.#server.answeredLate();
+    const isModern = this.#client.getProtocolEra() === "modern" || this.#server.process?.answeredLate;
     return isModern ? "modern" : "legacy";
   }
 
@@ -175,7 +182,7 @@ export class Connection {
 
   async list(signal: AbortSignal): Promise<Listing> {
     const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
-    const options = { signal, timeout, refused: this.#server.refused };
+    const options = { signal, timeout, refused: () => this.#server.filter.take() };
     return await this.#asked(() => listEverything(this.#client, options));
   }
 
@@ -212,17 +219,22 @@ export class Connection {
   }
 
   async prompt(name: string, args: Record<string, string>, signal: AbortSignal): Promise<GetPromptResult> {
-    const limit = this.#clock.limit(this.#options.spec.callMs(""), signal);
-    return await this.#asked(() =>
-      this.#client.getPrompt({ name, arguments: args }, { signal: limit.signal, timeout: NO_LIMIT_MS })
-    ).finally(limit.clear);
+    return await this.#limited(
+      signal,
+      (options) => this.#client.getPrompt({ name, arguments: args }, options),
+    );
   }
 
   async read(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
-    const limit = this.#clock.limit(this.#options.spec.callMs(""), signal);
-    return await this.#asked(() =>
-      this.#client.readResource({ uri }, { signal: limit.signal, timeout: NO_LIMIT_MS })
-    ).finally(limit.clear);
+    return await this.#limited(signal, (options) => this.#client.readResource({ uri }, options));
+  }
+
+  async #limited<T>(
+    parent: AbortSignal,
+    request: (options: { signal: AbortSignal; timeout: number }) => Promise<T>,
+  ): Promise<T> {
+    const { signal, clear } = this.#clock.limit(this.#options.spec.callMs(""), parent);
+    return await this.#asked(() => request({ signal, timeout: NO_LIMIT_MS })).finally(clear);
   }
 
   /** Possible values of an argument of a prompt or of a template. */
@@ -269,7 +281,7 @@ export class Connection {
   }
 
   #howItEnded(): string | undefined {
-    const ended = this.#server.ended();
+    const ended = this.#server.process?.ended;
     if (!ended) return undefined;
     const how = ended.signal
       ? `the server was ended by ${ended.signal}`
@@ -295,7 +307,7 @@ export class Connection {
   }
 
   #explained(error: unknown): unknown {
-    const waitSeconds = this.#server.waits.get(statusOf(error) ?? 0);
+    const waitSeconds = this.#server.waits?.get(statusOf(error) ?? 0);
     return explain(error, {
       spec: this.#options.spec,
       ended: this.#howItEnded(),
@@ -522,4 +534,93 @@ async function pages(client: Client, method: keyof typeof KEYS, options: ListOpt
     cursor = next;
   }
   return items;
+}
+
+/** A transport that is not started. */
+interface ServerTransport {
+  readonly transport: Transport;
+  readonly filter: AnswerFilter;
+  /** Present for a server on this machine. */
+  readonly process?: StdioTransport;
+  /** Retry-After in seconds, by status. */
+  readonly waits?: ReadonlyMap<number, number>;
+}
+
+/** Creates the transport of a server. Throws a ReasonixError for an unsupported one. */
+async function openTransport(options: ConnectionOptions): Promise<ServerTransport> {
+  const { spec, log, spawn, headers, auth } = options;
+  const filter = new AnswerFilter((await loadSdk()).isSpecType);
+  const accept = (message: JSONRPCMessage) => filter.accept(message);
+  if (spec.type === "stdio") {
+    const process = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, accept });
+    return { transport: process, process, filter };
+  }
+  if (spec.type === "http") {
+    const waits = new Map<number, number>();
+    const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
+    return { transport: await httpTransport({ spec, headers, auth, accept, notNow }), waits, filter };
+  }
+  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
+    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
+  });
+}
+
+/** Entries of lists for which the SDK would refuse the whole list. */
+type Refused = Readonly<Record<keyof typeof LISTS, readonly unknown[]>>;
+
+const LISTS = {
+  tools: "Tool",
+  prompts: "Prompt",
+  resources: "Resource",
+  resourceTemplates: "ResourceTemplate",
+} as const;
+
+const MAX_SHOWN = 2_000;
+
+/**
+ * Filters parts for which the SDK would refuse a whole answer: sets wrong entries of lists aside, and turns
+ * unknown content into text.
+ */
+class AnswerFilter {
+  readonly #isSpecType: typeof isSpecType;
+  #refused = noneRefused();
+
+  constructor(guards: typeof isSpecType) {
+    this.#isSpecType = guards;
+  }
+
+  accept(message: JSONRPCMessage): JSONRPCMessage {
+    if (!("result" in message) || !isRecord(message.result)) return message;
+    let result: Record<string, unknown> = message.result;
+    for (const key of Object.keys(LISTS) as (keyof typeof LISTS)[]) {
+      const list = result[key];
+      if (!Array.isArray(list)) continue;
+      const refused = list.filter((entry) => !this.#isSpecType[LISTS[key]](entry));
+      if (refused.length === 0) continue;
+      this.#refused[key].push(...refused);
+      result = { ...result, [key]: list.filter((entry) => !refused.includes(entry)) };
+    }
+    const { content } = result;
+    if (Array.isArray(content) && !content.every((block) => this.#isSpecType.ContentBlock(block))) {
+      result = { ...result, content: content.map((block) => this.#block(block)) };
+    }
+    return result === message.result ? message : { ...message, result };
+  }
+
+  take(): Refused {
+    const refused = this.#refused;
+    this.#refused = noneRefused();
+    return refused;
+  }
+
+  #block(block: unknown): unknown {
+    if (this.#isSpecType.ContentBlock(block)) return block;
+    const json = JSON.stringify(block) ?? "";
+    const shown = json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN).toWellFormed()}… [cut]` : json;
+    return { type: "text", text: `[content of an unknown kind: ${shown}]` };
+  }
+}
+
+function noneRefused(): Record<keyof typeof LISTS, unknown[]> {
+  return { tools: [], prompts: [], resources: [], resourceTemplates: [] };
 }

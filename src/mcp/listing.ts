@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../core/mod.ts";
 import { textHash } from "./server_spec.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
-import { byteLength } from "../util/byte_length.ts";
+import { byteLength } from "../util/bytes.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
 

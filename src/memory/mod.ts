@@ -31,7 +31,7 @@ export async function openingMemory(paths: MemoryPaths): Promise<string | undefi
 const MAX_CHARS = 4_000;
 
 /**
- * The `<memory>` block that tells a session what is saved: the pinned facts by name, and how many more there
+ * The `<memory>` block about saved facts: the pinned facts by name, and how many more there
  * are. A message, never part of the prefix. Undefined when nothing is saved.
  */
 function memoryIndexText(entries: readonly MemoryEntry[]): string | undefined {

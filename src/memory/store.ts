@@ -138,7 +138,7 @@ export class FactStore implements MemoryPort {
     this.#options = options;
   }
 
-  folder(scope: MemoryScope): string {
+  directory(scope: MemoryScope): string {
     return `${scope === "global" ? this.#options.home : this.#options.project}/memory`;
   }
 
@@ -174,7 +174,7 @@ export class FactStore implements MemoryPort {
       });
     }
     const today = now().toISOString().slice(0, 10);
-    const path = `${this.folder(scope)}/${name}.md`;
+    const path = `${this.directory(scope)}/${name}.md`;
     await saveFile(
       path,
       factFile({
@@ -194,21 +194,21 @@ export class FactStore implements MemoryPort {
 
   async forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }> {
     const fact = await this.#find(name, scope, "forget");
-    const folder = this.folder(fact.scope);
+    const directory = this.directory(fact.scope);
     const stamp = (this.#options.now?.() ?? new Date()).toISOString().replace(/[-:]/g, "").slice(0, 15);
-    await Deno.mkdir(`${folder}/archive`, { recursive: true, mode: 0o700 });
-    const archived = `${folder}/archive/${fact.name}.${stamp}.md`;
-    await Deno.rename(`${folder}/${fact.name}.md`, archived);
+    await Deno.mkdir(`${directory}/archive`, { recursive: true, mode: 0o700 });
+    const archived = `${directory}/archive/${fact.name}.${stamp}.md`;
+    await Deno.rename(`${directory}/${fact.name}.md`, archived);
     return { archived };
   }
 
   async archive(): Promise<(StoredFact & { readonly archivedOn: string })[]> {
     const facts: (StoredFact & { readonly archivedOn: string; readonly stamp: string })[] = [];
     for (const scope of SCOPES) {
-      const folder = `${this.folder(scope)}/archive`;
-      for (const file of await markdownFiles(folder)) {
+      const directory = `${this.directory(scope)}/archive`;
+      for (const file of await markdownFiles(directory)) {
         const [, name, stamp] = /^(.+)\.(\d{8}T\d{6})\.md$/.exec(file) ?? [];
-        const source = await Deno.readTextFile(`${folder}/${file}`).catch(() => undefined);
+        const source = await Deno.readTextFile(`${directory}/${file}`).catch(() => undefined);
         if (name === undefined || stamp === undefined || source === undefined) continue;
         const archivedOn = stamp.replace(/^(\d{4})(\d\d)(\d\d).*$/, "$1-$2-$3");
         facts.push({ ...readFact(source, name, scope), archivedOn, stamp });
@@ -221,9 +221,9 @@ export class FactStore implements MemoryPort {
   async facts(): Promise<StoredFact[]> {
     const facts: StoredFact[] = [];
     for (const scope of SCOPES) {
-      const folder = this.folder(scope);
-      for (const file of (await markdownFiles(folder)).slice(0, MAX_FACTS)) {
-        const source = await Deno.readTextFile(`${folder}/${file}`).catch(() => undefined);
+      const directory = this.directory(scope);
+      for (const file of (await markdownFiles(directory)).slice(0, MAX_FACTS)) {
+        const source = await Deno.readTextFile(`${directory}/${file}`).catch(() => undefined);
         if (source !== undefined) facts.push(readFact(source, file.slice(0, -".md".length), scope));
       }
     }
@@ -273,10 +273,10 @@ function checkNew(given: NewMemory, name: string, text: string): void {
   });
 }
 
-async function markdownFiles(folder: string): Promise<string[]> {
+async function markdownFiles(directory: string): Promise<string[]> {
   const names: string[] = [];
   try {
-    for await (const entry of Deno.readDir(folder)) {
+    for await (const entry of Deno.readDir(directory)) {
       if (entry.isFile && entry.name.endsWith(".md") && !entry.name.startsWith(".")) names.push(entry.name);
     }
   } catch {

@@ -19,10 +19,7 @@ export interface ProviderCheck {
 
 type CheckOptions = Omit<CreateOptions, "model" | "record">;
 
-/**
- * Tries an endpoint: asks for its models, and where it has no list but `model` is given, that model for a
- * word. Never rejects because of what the server did.
- */
+/** Lists the models of an endpoint; without a list, asks `model` for a word. Server errors do not reject. */
 export async function checkProvider(
   options: CheckOptions & { readonly model?: string },
   signal: AbortSignal,

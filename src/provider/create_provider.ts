@@ -39,7 +39,8 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
   const { values, deps } = kindOptions;
-  return await recordTo(provider, { ...options.record, values, clock: deps.clock });
+  const { recordProvider } = await import("./cassette/record.ts");
+  return await recordProvider(provider, { ...options.record, values, clock: deps.clock });
 }
 
 /** Reports the raw body of each reply as it grows, and turns off streaming where the wire allows that. */
@@ -77,15 +78,7 @@ async function inToolMode(provider: Provider, { tool_mode, compat }: ProviderEnt
   return withTextTools(provider, mode === "official" ? "official with text" : mode);
 }
 
-async function recordTo(provider: Provider, options: RecordOptions): Promise<Provider> {
-  const { recordProvider } = await import("./cassette/record.ts");
-  return await recordProvider(provider, options);
-}
-
-/**
- * Identifiers of the models the entry's endpoint offers; empty for kinds without a list. Rejects with a
- * ReasonixError.
- */
+/** Models that the endpoint offers; empty for kinds without a list. Rejects with a ReasonixError. */
 export async function listModels(
   options: Omit<CreateOptions, "model" | "record">,
   signal?: AbortSignal,

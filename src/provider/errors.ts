@@ -33,6 +33,10 @@ export function errorOf(failure: ProviderFailure): ReasonixError {
   return new ReasonixError(message, { exit: "provider", said, cause: failure });
 }
 
+export function abortedError(): ProviderError {
+  return { kind: "aborted", message: "The request was stopped" };
+}
+
 /** Redacts secrets that the program learned while it ran, such as printed keys. */
 const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;

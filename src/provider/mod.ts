@@ -8,7 +8,13 @@ export type { WindowFound } from "./local/local_servers.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export { protocolFailure } from "./errors.ts";
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
-export type { ModelInfo, ModelRequest, Provider, ToolMode } from "./provider.ts";
+export {
+  type ModelInfo,
+  type ModelRequest,
+  optionalMembers,
+  type Provider,
+  type ToolMode,
+} from "./provider.ts";
 export { effortsOf } from "./model/model_info.ts";
 export { APPROVED, type RemoteServer, type RemoteServers } from "./remote/remote_server.ts";
 export { factsOf, type FoundFacts, tableModels } from "./model/model_info.ts";
@@ -18,7 +24,6 @@ export { endpointOf, endpointUrl, requestHeaders } from "./wire/endpoint.ts";
 export type { ReplyReader } from "./wire/http_stream.ts";
 export { type MessageWriter, RequestBuffer } from "./wire/request_buffer.ts";
 export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
-export { optionalMembers } from "./wrap.ts";
 export { otherVendorSources, partsFor, sendsReasoning } from "./wire/message_parts.ts";
 /** The prefix of a conversation whose tools are taught in the system prompt. */
 export const loadTaughtPrefix = lazy(() => import("./tool_modes/taught_form.ts"));

@@ -63,10 +63,7 @@ export interface ModelRequest {
   /** "none" declares the tools (so that the prefix stays cached) but forbids calling them. */
   readonly toolChoice?: "auto" | "none";
   readonly maxOutputTokens?: number;
-  /**
-   * Told the name of a tool when the reply begins to call it, long before the call is complete. A hint: it
-   * may be missing.
-   */
+  /** Called with the name of a tool when the reply begins to call it. A hint, which may be missing. */
   readonly onCall?: (tool: string) => void;
 }
 
@@ -83,21 +80,45 @@ export interface Provider {
   /** Support for MCP servers that the model's server calls. */
   readonly remoteMode?: RemoteMode | undefined;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
-  /**
-   * Does all that `stream` does, but for the network: the request goes nowhere and the reply is made up. What
-   * that loads and compiles need not wait for the first request then.
-   */
+  /** Runs `stream` without the network, to load and compile its code before the first request. */
   rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
-  /**
-   * Waits for the server that the program manages and asks it for its context window; undefined without one.
-   * Rejects when there is no server.
-   */
+  /** The context window of a server that the program manages. Rejects when there is no server. */
   askWindow?(): Promise<number | undefined>;
   /** The prefix of a conversation as it is sent, where that differs. */
   sentPrefix?(prefix: Prefix): Prefix;
-  /**
-   * Input tokens of a request as the server counts them beforehand, where it does that. Rejects with a
-   * ReasonixError.
-   */
+  /** Input tokens of a request as the server counts them. Rejects with a ReasonixError. */
   count?(request: ModelRequest, signal: AbortSignal): Promise<number>;
+}
+
+type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
+
+/** The optional members of a provider. */
+const OPTIONAL = {
+  remoteMode: 0,
+  rehearse: 0,
+  askWindow: 0,
+  sentPrefix: 0,
+  count: 0,
+} satisfies Record<
+  Optional,
+  number
+>;
+
+/** The optional members that a provider has, bound to it: it may be an object of a class. */
+export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(OPTIONAL) as Optional[]) {
+    const member = provider[name];
+    if (typeof member === "function") members[name] = member.bind(provider);
+    else if (member !== undefined) members[name] = member;
+  }
+  return members;
+}
+
+/** A provider with these members, and all others of the inner one. */
+export function wrapProvider(
+  provider: Provider,
+  own: Pick<Provider, "stream"> & Partial<Pick<Provider, Optional>>,
+): Provider {
+  return { name: provider.name, model: provider.model, ...optionalMembers(provider), ...own };
 }

@@ -21,10 +21,7 @@ export interface CollectedCalls {
   readonly nameless: number;
 }
 
-/**
- * Puts tool calls together from deltas: by index (with gaps, interleaved), by id, or by order where a server
- * sends neither; a name may be split or repeated, arguments may be an object.
- */
+/** Collects tool calls from deltas: by index, id or order; names may be split, arguments may be objects. */
 export class ToolCallCollector {
   readonly #slots: Slot[] = [];
 
@@ -88,10 +85,7 @@ export class ToolCallCollector {
   }
 }
 
-/**
- * Reports whether a named delta for a call with complete arguments is the next call of a server that numbers
- * nothing.
- */
+/** Reports whether a named delta behind complete arguments is the next call, without an index. */
 function startsNextCall(slot: Slot, name: string, args: unknown): boolean {
   const text = slot.parts.join("");
   if (!text.trimEnd().endsWith("}") || plainArguments(text) === undefined) return false;
@@ -117,10 +111,7 @@ const NUMBER_OR_WORD =
   /^(?:[\s{}[\],:]|""|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null|True|False|None)\b|[A-Za-z_$][\w$]*(?=\s*:))*$/;
 const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
 
-/**
- * The text when it is a JSON object as it stands, "{}" when it says nothing, or undefined when it needs
- * {@linkcode repairArguments}.
- */
+/** The text of a JSON object, "{}" for no text; undefined when it needs {@linkcode repairArguments}. */
 export function plainArguments(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "null" || trimmed === "{}") return "{}";

@@ -52,7 +52,7 @@ function skillCall({ name, arguments: given }: Arguments, agents: ReadonlySet<st
   return { tool: "task", args: { agent: name, prompt }, among: ["task"] };
 }
 
-/** Commands that go on by themselves are not for an agent that only reads. */
+/** Background commands are not for an agent that only reads. */
 export function inForeground(tool: BuiltinTool): BuiltinTool {
   const { run_in_background: _, ...properties } = tool.schema.properties as Record<string, unknown>;
   return {

@@ -24,10 +24,9 @@ import type { Modes } from "./access/gate.ts";
 import { mentioned, resolveInput } from "./context/turn_input.ts";
 import type { TurnInput } from "./run_options.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
-import { runWarnings } from "./run_base.ts";
+import { type RunContext, runWarnings } from "./run_context.ts";
 import type { Features, InternalRequest, InternalResult } from "./run_options.ts";
 import type { RunSession } from "./session/session.ts";
-import type { RunContext } from "./tools/run_tools.ts";
 import type { TurnExtensions } from "./turn_extensions.ts";
 
 interface TurnRunDeps extends RunContext {
@@ -39,7 +38,7 @@ interface TurnRunDeps extends RunContext {
   readonly attachments: { readonly vision: boolean; readonly directory: string };
 }
 
-/** Runs the turns of a session: one for each input of the user, and those that follow by themselves. */
+/** Runs the turns of a session: one for each input of the user, and those that follow automatically. */
 class TurnRunner {
   readonly #deps: TurnRunDeps;
   readonly #warnings: Warning[];
@@ -253,7 +252,7 @@ export class Assembly implements AsyncDisposable {
     return this.#deps.extensions.verification;
   }
 
-  /** Makes a run beside the conversation; see {@linkcode RunAgents.internal}. */
+  /** Makes a run outside of the conversation; see {@linkcode RunAgents.internal}. */
   async runInternal(request: InternalRequest): Promise<InternalResult> {
     return await this.stoppable(request.signal, async () => (await this.#deps.agents()).internal(request));
   }
@@ -280,8 +279,8 @@ export class Assembly implements AsyncDisposable {
 
   /** Commands run in a jail, as far as that is known before the first one. */
   get confined(): boolean {
-    const { full, forecast } = this.#deps.scope;
-    return !full && forecast.confined;
+    const { full, expected } = this.#deps.scope;
+    return !full && expected.confined;
   }
 
   /**
@@ -323,8 +322,8 @@ export class Assembly implements AsyncDisposable {
   }
 
   /**
-   * Runs a command line of the user's own as a turn without the model, in the same jail and under the same
-   * rules; only what no rule names is not asked about, since the user typed it. Rejects as `run` does.
+   * Runs a command line of the user as a turn without the model, in the same jail and under the same rules;
+   * except that calls without a rule need no approval, since the user typed the line. Rejects as `run` does.
    */
   async runShell(command: string, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
@@ -339,7 +338,7 @@ export class Assembly implements AsyncDisposable {
     });
   }
 
-  /** Saves a fact of the user's own for this project; the model is told of it with the next turn. */
+  /** Saves a fact of the user for this project; the next turn tells the model. */
   async remember(text: string): Promise<SavedMemory> {
     const { memory } = this.inputs.ports;
     if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");

@@ -17,7 +17,7 @@ const TAKEN: ReadonlySet<ProviderErrorKind> = new Set<ProviderErrorKind>([
   "protocol",
   "context_length",
 ]);
-/** Failures that time does not mend: the model stays away for the rest of the run. */
+/** Failures that a retry cannot fix: the model is not used again in this run. */
 const LASTING: ReadonlySet<ProviderErrorKind> = new Set<ProviderErrorKind>([
   "auth",
   "not_found",
@@ -143,7 +143,7 @@ export class Fallback {
       : undefined;
   }
 
-  /** Declares the head of the conversation that the model gets, and whose reasoning it does not get. */
+  /** Declares the prefix that the model gets, and whose reasoning it does not get. */
   async #change(next: Provider, { recorder, inputs, registry }: FallbackDeps): Promise<void> {
     const { model } = next;
     const detail = `${nameOf(this.#current)} → ${nameOf(next)}`;

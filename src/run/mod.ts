@@ -43,7 +43,7 @@ export type {
   Verification,
 } from "./run_options.ts";
 export { chosenModel, providerOf, settingModel } from "./provider.ts";
-export { openRunBase } from "./run_base.ts";
+export { loadUserCommand, openGuardedTools, openRunBase, type RunContext } from "./run_context.ts";
 export type {
   AdmitImages,
   AdmittedImages,
@@ -55,9 +55,7 @@ export type {
   RunPlugins,
   ScopedDeps,
 } from "./run_features.ts";
-export { loadUserCommand, openGuardedTools, type RunContext } from "./tools/run_tools.ts";
-export { createCheckpointer, openForRewind } from "./session/session.ts";
-export { opener } from "./session/opening.ts";
+export { createCheckpointer, opener, openForRewind } from "./session/session.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { UserCommandResult, UserCommandRunner } from "./tools/user_command.ts";
 export { runWorker } from "./tools/worker.ts";

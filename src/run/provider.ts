@@ -19,7 +19,7 @@ import type { Fallback } from "./fallback.ts";
 import type { RemotePlugins } from "./run_features.ts";
 import { type AssemblyOptions, PLATFORM } from "./run_options.ts";
 
-/** The model of a run, and how the configuration names it unless the run brought its own. */
+/** The model of a run, and how the configuration names it, unless the options of the run have one. */
 export interface RunModel {
   /** With a fallback the one that answers at the moment. */
   readonly provider: Provider;
@@ -150,13 +150,13 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
   }
 }
 
-/** Returns what the whole agent is set to holds where the entry says nothing of its own. */
+/** Applies the settings of the agent where the entry has none. */
 function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): ProviderEntry {
   return {
     ...entry,
     ...(agent.temperature === undefined ? {} : { temperature: entry.temperature ?? agent.temperature }),
     ...(agent.top_p === undefined ? {} : { top_p: entry.top_p ?? agent.top_p }),
-    // The model is told that only one call of a message will be executed.
+    // The model learns that only one call of a message will be executed.
     ...(agent.max_calls_per_step === 1 ? { compat: { parallel_tool_calls: false, ...entry.compat } } : {}),
   };
 }

@@ -26,7 +26,7 @@ export interface AdmittedImages {
 
 /** The MCP servers that the model's provider calls. */
 export interface RemotePlugins {
-  /** The servers that one provider may be told of, tokens included. */
+  /** The servers that one provider may call, tokens included. */
   servedBy(provider: string): RemoteServers;
   warnings(provider: Provider): readonly Warning[];
   /** Connects the gate, which decides about their calls. */

@@ -27,7 +27,7 @@ import type {
   ToolServices,
 } from "../tool/mod.ts";
 
-/** Operating system and processor, as the model is told of them. */
+/** Operating system and processor, as the prompt names them. */
 export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
 
 /** The place where a run works. All paths are absolute and real. */
@@ -38,7 +38,7 @@ export interface RunPaths {
   readonly env: EnvLookup;
 }
 
-/** The options of a run beside its configuration. */
+/** The options of a run in addition to its configuration. */
 export interface RunOptions {
   /** Goes on with the latest session of the directory. */
   readonly continue?: boolean;
@@ -53,19 +53,19 @@ export interface RunOptions {
   readonly permissionMode?: PermissionMode;
   /** The first approval mode; default: ask. */
   readonly approvalMode?: ApprovalMode;
-  /** Answer to questions when there is nobody to ask. */
+  /** The answer to approvals in a non-interactive run. */
   readonly onAsk?: GateOptions["onAsk"];
   /** Reasoning effort of the model. */
   readonly effort?: string;
-  /** Turns that follow each other by themselves until the model says that it has finished; default: 1. */
+  /** At most N turns that follow automatically until the model reports that it has finished; default: 1. */
   readonly steps?: number;
-  /** No prompt becomes a goal with a research record by itself. */
+  /** No prompt becomes a goal with a research record. */
   readonly simple?: boolean;
   /** File to record the replies of the model in. */
   readonly record?: string;
-  /** Uses what the project brings as it is. */
+  /** Trusts all repository content. */
   readonly trustProject?: boolean;
-  /** Leaves out what the project brings and nobody trusted. */
+  /** Ignores repository content without a trust decision. */
   readonly ignoreUntrusted?: boolean;
 }
 
@@ -76,12 +76,12 @@ export interface CallHost {
   readonly prewarm: (tool: Pick<Tool, "runsIn">) => Promise<void>;
 }
 
-/** The run on whose behalf another agent works, which has a session, and tools and a gate of its own. */
+/** The run that an agent works for; the agent has its own session, tools and gate. */
 export interface ParentRun {
   readonly link: NonNullable<EventOf<"session.start">["parent"]>;
   /** Directory of the sessions of its agents. */
   readonly directory: string;
-  /** File of an earlier session of such an agent, which goes on. */
+  /** File of an earlier session of such an agent, to resume. */
   readonly file?: string;
   /** Number of agents above this one: 1 for an agent of the user's session. */
   readonly depth: number;
@@ -104,15 +104,15 @@ export interface PlanProposal {
   readonly file?: string;
 }
 
-/** A plan is to be carried out. */
+/** A plan is to be executed. */
 export interface PlanApproval {
   readonly approve: true;
   /** The plan as the user has changed it. */
   readonly plan?: string;
   readonly note?: string;
-  /** The calls of the turn that carries it out are not asked about. */
+  /** The calls of the turn that executes it need no approval. */
   readonly window?: boolean;
-  /** Edits are not asked about for the rest of the session. */
+  /** Edits need no approval for the rest of the session. */
   readonly acceptEdits?: boolean;
   /** A flag of the command line says so, in place of a person. */
   readonly by?: "flag";
@@ -122,7 +122,7 @@ export interface PlanApproval {
 export type PlanAnswer = PlanApproval | { readonly approve: false; readonly note: string };
 
 /**
- * Asks the user about plans. Absent where nobody is there: then a plan is the answer of its turn.
+ * Asks the user about plans. Absent in a non-interactive run: a plan is the answer of its turn.
  *
  * Contract: rejects only when the signal aborts.
  */
@@ -155,34 +155,34 @@ export interface AssemblyOptions extends RunOptions {
   readonly loaded: LoadedConfig;
   /** Keeps the events in memory instead of a session file. */
   readonly inMemory?: boolean;
-  /** Messages of a session that goes on stay in its file until they are needed. */
+  /** Messages of a resumed session stay in its file until they are needed. */
   readonly messagesLater?: boolean;
-  /** A turn waits at its end for agents in the background, and tells the model of what they answered. */
+  /** A turn waits at its end for agents in the background, and reports their answers to the model. */
   readonly waitForAgents?: boolean;
   /** Absent: the user's own session. */
   readonly parent?: ParentRun;
   readonly adaptedTools?: AdaptedTools;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
-  /** Tools beside the built-in ones. */
+  /** Tools in addition to the built-in ones. */
   readonly tools?: readonly Tool[];
   /** Judges calls in place of the permission rules. */
   readonly gate?: Gate;
   /** Answers questions about calls; absent: `onAsk` does. */
   readonly approver?: Approver;
-  /** Arguments that a call was allowed with instead of its own; told once, and judged again. */
+  /** The arguments that an approval put in place of those of the call; they are judged again. */
   readonly amended?: (callId: string) => string | undefined;
   /** The form that answers must have; absent: any. */
   readonly answerForm?: AnswerForm | undefined;
   /** Gets the provider's replies word for word, as far as they have come, in one piece where possible. */
   readonly onReply?: (body: string) => void;
-  /** Answers the model's questions; absent: nobody does. */
+  /** Answers the model's questions; absent: they are not offered. */
   readonly asker?: Asker;
-  /** Decides about the model's plans; absent: nobody does. */
+  /** Decides about the model's plans; absent: no decision is possible. */
   readonly planReviewer?: PlanReviewer;
   /** Time between the turns of a goal; default: the real one. */
   readonly goalClock?: GoalClock;
-  /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
+  /** False: the run does not wait for MCP servers that it starts for the first time. */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
   readonly hooks?: PreparedHooks;
@@ -192,7 +192,7 @@ export interface AssemblyOptions extends RunOptions {
 export interface TurnInput extends UserInput {
   /** Instructions of a skill that go before the text. */
   readonly skill?: string;
-  /** The text is somebody else's: nothing in it is a reference. */
+  /** The text is not the user's: it has no references. */
   readonly literal?: boolean;
   /** Nothing may be changed in this turn. */
   readonly readOnly?: boolean;
@@ -202,7 +202,7 @@ export interface TurnInput extends UserInput {
   readonly rules?: readonly RuleText[];
 }
 
-/** A question to the model, or a task for an agent, beside a conversation and without a front end. */
+/** A question to the model, or a task for an agent, outside of a conversation and without a front end. */
 export interface InternalRequest {
   readonly prompt: string;
   /** Rounds of tool calls. Default: 0, one reply without tools. */
@@ -249,15 +249,15 @@ export interface DelegatedTask {
   readonly system: string;
   /** A configured model, as `--model` names it. */
   readonly model: string;
-  /** Tools beside those of the run that the agent has. */
+  /** Tools of the agent in addition to those of the run. */
   readonly tools: readonly Tool[];
   /** Directory of the session. */
   readonly directory: string;
-  /** File of the session that goes on. */
+  /** File of the session to resume. */
   readonly file?: string;
 }
 
-/** Other agents of a run, and runs beside its conversation. */
+/** Other agents of a run, and runs outside of its conversation. */
 export interface RunAgents extends AgentPort {
   /**
    * Makes a run within what its own one has left. Rejects with a ReasonixError when it cannot begin, and when
@@ -271,7 +271,7 @@ export interface RunAgents extends AgentPort {
   own(task: DelegatedTask, signal: AbortSignal): Promise<AgentReport | string>;
 }
 
-/** A goal as somebody asks for it. */
+/** A request for a goal. */
 export interface GoalRequest {
   readonly objective: string;
   /** Commands that must exit with 0 once it is reached. */
@@ -296,7 +296,7 @@ export interface GoalController extends GoalPort {
   resume(): Promise<TurnInput>;
   /** Drops the goal; the turn that runs is the last one. Returns false where there is none. */
   clear(): Promise<boolean>;
-  /** Makes a goal of an ordinary prompt that asks for long research in so many words. */
+  /** Makes a goal of an ordinary prompt that explicitly asks for long research. */
   upgrade(input: TurnInput): Promise<TurnInput>;
 }
 

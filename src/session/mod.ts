@@ -18,10 +18,8 @@ export {
   type SessionInfo,
   titleOf,
 } from "./catalogue/catalogue.ts";
-export { apply, prunedOutput, repair } from "./state/reduce.ts";
-export { lastSession, newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
-export { projectDir } from "../path/project_dir.ts";
 export {
+  apply,
   descriptionKey,
   emptyState,
   type MessageKind,
@@ -29,10 +27,14 @@ export {
   openGoal,
   openTurn,
   type PendingCall,
+  prunedOutput,
+  repair,
   type SessionState,
   type TodoItem,
   type TurnRecord,
 } from "./state/state.ts";
+export { lastSession, newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
+export { projectDir } from "../path/project_dir.ts";
 
 /** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
 export const loadManage = lazy(() => import("./catalogue/manage.ts"));

@@ -33,7 +33,7 @@ export function sessionPaths(project: string, id: string): SessionPaths {
   return { id, path: `${base}${SUFFIX}`, dir: base, lock: `${base}.lock` };
 }
 
-/** The paths that belong to a session file, wherever it lies. */
+/** The paths that belong to a session file, wherever it is. */
 export function pathsOfFile(path: string): SessionPaths {
   const base = path.endsWith(SUFFIX) ? path.slice(0, -SUFFIX.length) : `${path}.d`;
   const id = base.split(/[\\/]/).at(-1) ?? base;
@@ -66,23 +66,23 @@ export function rememberLast(paths: SessionPaths): void {
 
 /** The session of a project that was begun or resumed last. */
 export function lastSession(project: string): SessionPaths | undefined {
-  const folder = sessionsDir(project);
+  const directory = sessionsDir(project);
   try {
-    const id = Deno.readTextFileSync(`${folder}/${POINTER}`).trim();
+    const id = Deno.readTextFileSync(`${directory}/${POINTER}`).trim();
     const paths = sessionPaths(project, id);
     if (id !== "" && !/[\\/]/.test(id) && Deno.statSync(paths.path).isFile) return paths;
   } catch {
     // No pointer, or it points to a session that was deleted.
   }
-  return newestFile(project, folder);
+  return newestFile(project, directory);
 }
 
-function newestFile(project: string, folder: string): SessionPaths | undefined {
+function newestFile(project: string, directory: string): SessionPaths | undefined {
   let newest: { readonly id: string; readonly time: number } | undefined;
   try {
-    for (const entry of Deno.readDirSync(folder)) {
+    for (const entry of Deno.readDirSync(directory)) {
       if (!entry.name.endsWith(".jsonl")) continue;
-      const time = Deno.statSync(`${folder}/${entry.name}`).mtime?.getTime() ?? 0;
+      const time = Deno.statSync(`${directory}/${entry.name}`).mtime?.getTime() ?? 0;
       if (!newest || time > newest.time) newest = { id: entry.name.slice(0, -".jsonl".length), time };
     }
   } catch {

@@ -2,7 +2,7 @@
  * The one place where text is shortened for the model: every cut leaves a marker in the text and a record
  * beside it.
  */
-import { byteLength } from "../util/byte_length.ts";
+import { byteLength } from "../util/bytes.ts";
 import type { ToolContext, Truncation } from "./tool.ts";
 
 export interface Caps {

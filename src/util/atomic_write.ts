@@ -14,15 +14,15 @@ export interface AtomicWriteOptions {
   readonly sync?: boolean;
   /**
    * Looks at each file that was opened for writing, before anything is written; rejects to stop. With it the
-   * path is taken as it stands: it was resolved before, and a symlink found there now was not there then.
+   * path is not resolved again: it was resolved before, and a symlink found there now was not there then.
    */
   readonly verify?: ((file: Deno.FsFile, path: string) => Promise<void>) | undefined;
-  /** Name of the new file beside the old one, to know it by after a crash; absent: one of its own. */
+  /** Name of the new file next to the old one, to recognize it after a crash; absent: a random one. */
   readonly temporaryName?: string;
 }
 
 /**
- * Saves a file of the user's own, also where its directory is missing. Throws a ReasonixError that says why
+ * Saves a file of the user, also where its directory is missing. Throws a ReasonixError that says why
  * it could not be saved; the file is then as it was.
  */
 export async function saveFile(path: string, text: string, options: AtomicWriteOptions = {}): Promise<void> {
@@ -42,7 +42,7 @@ export async function saveFile(path: string, text: string, options: AtomicWriteO
   }
 }
 
-/** New content that lies beside its target, waiting to take its place. */
+/** New content in a file next to its target, to replace it. */
 export interface StagedFile {
   /** The file that will be replaced: the target of a symlink, not the link. */
   readonly path: string;
@@ -66,7 +66,7 @@ export async function writeFileAtomic(
 }
 
 /**
- * First half of an atomic write. Where a new file beside the old one cannot be made or would change the
+ * First half of an atomic write. Where a new file next to the old one cannot be made or would change the
  * owner, the commit writes into the old file instead.
  */
 export async function stageFile(
@@ -124,7 +124,7 @@ async function rewrite(path: string, bytes: Uint8Array, verify: AtomicWriteOptio
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
-/** A file that is a mount point of its own cannot be replaced, only rewritten. */
+/** A file that is a mount point cannot be replaced, only rewritten. */
 async function replace(
   temporary: string,
   target: string,

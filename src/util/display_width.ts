@@ -12,7 +12,7 @@ const SEQUENCES = /\x1b(?:\[[\x20-\x3f]*[\x40-\x7e]|\][^\x07\x1b]*(?:\x07|\x1b\\
 const JOINED =
   /[^\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u2bff\u2e80-\u3029\u3030-\u3096\u309b-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff01-\uff9d\u{1f300}-\u{1f3fa}\u{1f400}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
-/** Marks, joiners and other characters without a cell of their own. */
+/** Marks, joiners and other characters without a cell. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Me}\p{Mn}]/u;
 const FLAG_LETTER = /[\u{1f1e6}-\u{1f1ff}]/u;
 const SKIN = /[\u{1f3fb}-\u{1f3ff}]/u;

@@ -77,7 +77,7 @@ class Reader {
     return this.#scalar([given, ...this.#continuation()].join(" "));
   }
 
-  /** Indented lines that go on with the text of a key. */
+  /** Indented lines that continue the text of a key. */
   #continuation(): string[] {
     const more: string[] = [];
     for (; this.#at < this.#lines.length; this.#at++) {
@@ -102,7 +102,7 @@ class Reader {
     return folded ? text.replace(/([^\n])\n(?=[^\n\s])/g, "$1 ").replace(/\n\n/g, "\n") : text;
   }
 
-  /** A key without a value of its own: a list, a map, or a text on the lines below. */
+  /** A key without a value on its line: a list, a map, or a text follows. */
   #nested(): FrontmatterValue {
     const first = this.#lines[this.#at] ?? "";
     if (/^\s*-(?:\s|$)/.test(first)) return this.#list();
@@ -156,7 +156,7 @@ class Reader {
       if (end > 0 && /^\s*(?:#.*)?$/.test(given.slice(end + 1))) {
         return unquote(given.slice(0, end + 1), quote);
       }
-      this.#note("a quoted text is not closed or goes on after its end");
+      this.#note("a quoted text is not closed or continues after its end");
       return given;
     }
     const text = given.replace(/\s+#.*$/, "");

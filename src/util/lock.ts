@@ -1,7 +1,7 @@
 import { errorMessage } from "../core/mod.ts";
 import { isRecord, parseJson } from "./json.ts";
 
-/** The holder of a lock, as far as the lock file tells. */
+/** The holder of a lock, as far as the lock file says. */
 export interface LockOwner {
   readonly pid?: number;
   /** RFC 3339. */
@@ -13,8 +13,8 @@ export type LockResult =
   | { readonly held: false; readonly owner: LockOwner };
 
 /**
- * An operating-system lock on a small file beside what it guards. The kernel drops it when the process dies,
- * however it dies, so a left-over file is never in the way.
+ * An operating-system lock on a small file next to the guarded one. The kernel drops it when the process
+ * dies, however it dies, so a left-over file is never in the way.
  */
 export class FileLock {
   readonly #file: Deno.FsFile;
@@ -44,7 +44,7 @@ export class FileLock {
     }
   }
 
-  /** Takes the lock, and waits for it while somebody else has it. Throws like `tryAcquire`. */
+  /** Takes the lock, and waits while another process has it. Throws like `tryAcquire`. */
   static async acquire(path: string): Promise<FileLock> {
     for (;;) {
       const file = open(path);

@@ -15,12 +15,14 @@ export function findProgram(
   searchPath: string,
   untrusted: readonly string[],
 ): string | undefined {
-  const areas = [...new Set(untrusted.flatMap((folder) => [folder, existingRealPath(folder) ?? folder]))];
+  const areas = [
+    ...new Set(untrusted.flatMap((directory) => [directory, existingRealPath(directory) ?? directory])),
+  ];
   const own = (path: string) =>
     areas.some((area) => path === area || path.startsWith(area.endsWith("/") ? area : `${area}/`));
-  for (const folder of searchPath.split(WINDOWS ? ";" : ":")) {
-    if (!/^(?:\/|[A-Za-z]:)/.test(folder) || own(folder)) continue;
-    const path = `${folder}/${name}${WINDOWS ? ".exe" : ""}`;
+  for (const directory of searchPath.split(WINDOWS ? ";" : ":")) {
+    if (!/^(?:\/|[A-Za-z]:)/.test(directory) || own(directory)) continue;
+    const path = `${directory}/${name}${WINDOWS ? ".exe" : ""}`;
     const real = existingRealPath(path);
     if (real !== undefined && !own(real) && isFile(real)) return path;
   }
@@ -144,7 +146,7 @@ async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
 const NAMES = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
 
 /**
- * The whole environment of a git that looks at a repository for the program itself: it asks nobody, fetches
+ * The whole environment of a git that inspects a repository for the program: it never prompts, fetches
  * nothing, and no variable leads it to another repository.
  */
 export function gitEnvironment(): Record<string, string> {
@@ -169,7 +171,7 @@ export function findGit(root: string): string | undefined {
 
 /**
  * The moment a process began, as text that only this process of this number has; undefined when none runs.
- * What has ended and only waits to be collected does not run.
+ * A zombie does not run.
  */
 export function processStart(pid: number): string | undefined {
   if (!Number.isInteger(pid) || pid <= 1) return undefined;
@@ -178,7 +180,7 @@ export function processStart(pid: number): string | undefined {
 
 function startInProc(pid: number): string | undefined {
   const text = systemText([`/proc/${pid}/stat`]);
-  // The name of the program stands in parentheses and may hold any of them.
+  // The name of the program is in parentheses and may contain any.
   const [state, ...fields] = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return text === "" || state === "Z" || state === "X" ? undefined : fields[18];
 }
@@ -189,8 +191,8 @@ function startFromPs(pid: number): string | undefined {
 }
 
 /**
- * The text of files by which the system tells of itself, one behind the other; "" when there are none. The
- * runtime lets nobody read those without all permissions, so a program does.
+ * The text of system files such as those of /proc, concatenated; "" when there are none. The
+ * runtime allows this only with all permissions, so a program reads them.
  */
 export function systemText(paths: readonly string[]): string {
   return outputOf("cat", ["--", ...paths]);

@@ -24,7 +24,7 @@ interface SecretEncodings {
   readonly encoded: readonly string[];
 }
 
-/** Shorter pieces are too common to be told from other encoded data. */
+/** Shorter pieces are too common to distinguish from other encoded data. */
 const SHORTEST = 10;
 
 function secretEncodings(value: string): SecretEncodings {
@@ -49,7 +49,7 @@ function secretEncodings(value: string): SecretEncodings {
 }
 
 /**
- * The characters that are the same whatever stands before and behind, when the value begins at this place in
+ * The characters that do not depend on what precedes and follows, when the value begins at this offset in
  * a group of three bytes.
  */
 function base64At(bytes: Uint8Array, offset: number): string {
@@ -106,7 +106,7 @@ const SHORTEST_VALUE = 8;
 const START = "(?<![A-Za-z0-9_-])";
 
 /**
- * Token shapes that are secret whoever issued them: a fixed start, and a length that prose and hashes do not
+ * Token shapes that are secret whatever the issuer: a fixed start, and a length that prose and hashes do not
  * have.
  */
 const SHAPES = [

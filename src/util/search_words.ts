@@ -1,5 +1,5 @@
 /**
- * Scripts written without spaces: each character becomes a word of its own, and queries look for pairs of
+ * Scripts written without spaces: each character becomes a word, and queries look for pairs of
  * them.
  */
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}";
@@ -35,16 +35,16 @@ export function matchExpression(query: string): string {
 /** The part of a text with most of the words close together, on one line. */
 export function snippet(text: string, terms: readonly string[], width = 240): string {
   const lower = text.toLowerCase();
-  const places: { at: number; term: string }[] = [];
+  const locations: { at: number; term: string }[] = [];
   for (const term of terms) {
     for (let at = lower.indexOf(term), n = 0; at >= 0 && n < 50; at = lower.indexOf(term, at + 1), n++) {
-      places.push({ at, term });
+      locations.push({ at, term });
     }
   }
-  places.sort((a, b) => a.at - b.at);
+  locations.sort((a, b) => a.at - b.at);
   let best = { at: 0, count: 0 };
-  for (const { at } of places) {
-    const inside = places.filter((place) => place.at >= at && place.at < at + width * 0.8);
+  for (const { at } of locations) {
+    const inside = locations.filter((location) => location.at >= at && location.at < at + width * 0.8);
     const count = new Set(inside.map(({ term }) => term)).size;
     if (count > best.count) best = { at, count };
   }

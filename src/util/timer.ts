@@ -11,7 +11,7 @@ export function after(ms: number, task: () => void): () => void {
 
 /**
  * Waits for a value, but no longer than until the signal aborts: then it rejects with the signal's reason,
- * and what was waited for goes on.
+ * and the awaited work continues.
  */
 export async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();

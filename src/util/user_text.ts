@@ -12,7 +12,7 @@ export function userText(message: string): string {
 const BLOCK_BEGIN =
   /^<(file|dir|stdin|resource|goal|plan)(?: (?:path|ref|by)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
 
-/** Returns the names of what stands before the user's own words, in order. */
+/** Returns the names of the attachments before the user's text, in order. */
 export function attachments(message: string): string[] {
   const names: string[] = [];
   for (let rest = message;;) {

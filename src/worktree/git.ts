@@ -4,7 +4,7 @@ import { existingRealPath } from "../path/real_path.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { findGit, gitEnvironment, type ProgramResult, runProgram } from "../util/process.ts";
 
-/** Settings under which git does nothing but what it was asked for: no program of anybody's, no network. */
+/** Settings that keep git from running other programs and from using the network. */
 const SETTINGS = [
   "core.hooksPath=/dev/null",
   "core.fsmonitor=false",
@@ -204,8 +204,8 @@ export interface WorktreePatch {
 }
 
 /**
- * The bytes of a work tree at its beginning, kept in a repository beside it: the user's own gets no object of
- * it, and no conversion, filter or ignore rule of the project stands between the files and the patch.
+ * The bytes of a work tree at its beginning, in a separate repository: the user's repository gets no object
+ * of it, and no conversion, filter or ignore rule of the project changes the patch.
  */
 export class Snapshot {
   readonly #git: Git;

@@ -1,4 +1,4 @@
-/** Git work trees for agents beside the user: made, compared, applied, removed and never left behind. */
+/** Git work trees for agents: created, compared, applied, and always removed. */
 export { parentOfWorktree, reapWorktrees, type WorktreeRecord, type WorktreeReport } from "./owner.ts";
 export type { WorktreePatch } from "./git.ts";
 export { adoptWorktree, createWorktree, requireRepository, type Worktree } from "./worktree.ts";

@@ -14,7 +14,7 @@ export interface WorktreeRecord {
   /** The process that works in it, and when that began. */
   readonly pid: number;
   readonly start: string;
-  /** RFC 3339; until then it waits for somebody to go on with it although its process has ended. */
+  /** RFC 3339; until then another run may resume it although its process has ended. */
   readonly keepUntil?: string;
   /** Directory that the parent works in, the top of its work tree, and the way from there. */
   readonly parent: string;
@@ -70,8 +70,8 @@ export function isOwnerAlive({ pid, start }: Pick<WorktreeRecord, "pid" | "start
 }
 
 /**
- * The directory that a directory in a work tree stands for, by its record: what the user decided of the one
- * holds for the other. Undefined for what lies in no work tree of this home.
+ * The original of a directory in a work tree, by its record: what the user decided of the one
+ * holds for the other. Undefined outside of the work trees of this home.
  */
 export function parentOfWorktree(home: string, cwd: string): string | undefined {
   const realHome = existingRealPath(home) ?? home;
@@ -85,7 +85,7 @@ export function parentOfWorktree(home: string, cwd: string): string | undefined 
 export interface WorktreeReport {
   /** Their process runs. */
   readonly inUse: readonly WorktreeRecord[];
-  /** Their process has ended, and somebody may go on with them. */
+  /** Their process has ended, and another run may resume them. */
   readonly waiting: readonly WorktreeRecord[];
   /** Identifiers of those that were left behind and are gone now. */
   readonly removed: readonly string[];
@@ -96,7 +96,7 @@ export interface WorktreeReport {
 /** Younger directories without a record may be about to get one. */
 const UNSIGNED_MS = 60_000;
 
-/** Removes the work trees whose process has ended and that nobody will go on with. */
+/** Removes the work trees whose process has ended and that no run may resume. */
 export async function reapWorktrees(home: string): Promise<WorktreeReport> {
   return await reap(realPath(home));
 }

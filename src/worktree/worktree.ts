@@ -31,19 +31,19 @@ interface WorktreeOptions {
   readonly home: string;
   /** Names the work tree among all: letters, digits, `.`, `_` and `-`. */
   readonly id: string;
-  /** Days that it waits for somebody to go on with it when its process has ended; absent: none. */
+  /** Days that it stays for another run to resume after its process has ended; absent: none. */
   readonly keepDays?: number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * A git work tree of its own for an agent: the commit that its parent has checked out, with the uncommitted
+ * A separate git work tree for an agent: the commit that its parent has checked out, with the uncommitted
  * changes of tracked files, the untracked files and the index. Its `HEAD` is detached; no branch is made.
  */
 export class Worktree implements AsyncDisposable {
   readonly record: WorktreeRecord;
-  /** The directory that stands for the parent's. */
+  /** The directory that corresponds to the parent's. */
   readonly cwd: string;
   readonly #home: string;
   readonly #snapshot: Snapshot;
@@ -115,7 +115,7 @@ function placeOf(home: string, id: string, { top, prefix, common }: Repository) 
   return { top, prefix, common, tree: `${worktreeDir(home, id)}/tree/${name}` };
 }
 
-/** Takes the directory. One of a process that has ended, and that nobody goes on with, makes way. */
+/** Takes the directory. A directory of an ended process that no run may resume is removed. */
 async function claim(
   home: string,
   facts: Pick<WorktreeRecord, "id" | "parent" | "top" | "prefix" | "common" | "tree">,
@@ -170,7 +170,7 @@ const PAUSE_MS = 50;
 
 /**
  * Git stumbles over the half-written entry of another work tree, which may be one of a process that was
- * killed: one at a time, and once more after a moment.
+ * killed: one at a time, and again after a moment.
  */
 async function addTree(
   git: Git,
@@ -211,7 +211,7 @@ export async function adoptWorktree(
     return undefined;
   }
   if (isOwnerAlive(record) && record.pid !== Deno.pid) {
-    throw new ReasonixError(`Cannot go on with the work tree ${id}: process ${record.pid} works in it`, {
+    throw new ReasonixError(`Cannot resume the work tree ${id}: process ${record.pid} works in it`, {
       remedy: "wait for it to end, or end it",
     });
   }
@@ -272,7 +272,7 @@ async function copyOne(from: string, to: string): Promise<boolean> {
     else await Deno.copyFile(from, to);
     return true;
   } catch (error) {
-    // It went away after it was listed, as files do in a directory that somebody works in.
+    // It went away after it was listed, as files do in a directory in use.
     if (error instanceof Deno.errors.NotFound) return false;
     throw new ReasonixError(`Cannot copy ${from} into a work tree: ${errorMessage(error)}`, {
       remedy: "make it readable, or have git ignore it",
@@ -283,7 +283,7 @@ async function copyOne(from: string, to: string): Promise<boolean> {
 
 /**
  * Makes the index of a work tree say what that of its parent says: what is staged, in conflict and left out
- * stays so. No filter of the user's is run for it.
+ * stays so. No filter of the user runs for it.
  */
 async function copyIndex(
   git: Git,
@@ -300,7 +300,7 @@ async function copyIndex(
     const skipping = ["update-index", "-z", "--skip-worktree", "--stdin"];
     await git.ask(purpose, skipping, { ...here, input: left.join("") });
   }
-  // Files that differ make this fail, and are found again by whoever looks.
+  // Files that differ make this fail, and are found by the next look.
   const env = await withoutFilters(git, top);
   await git.run(["update-index", "-q", "--refresh"], { ...here, env });
 }

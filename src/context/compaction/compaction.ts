@@ -5,7 +5,7 @@ import { type CompactionOptions, type CompactionReport, triggerOf } from "./opti
 /**
  * Watches how full the context is, and loads what makes room only when it may be needed.
  *
- * Contract: no method rejects because room could not be made; a turn always goes on.
+ * Contract: no method rejects because nothing could be shortened; the turn always continues.
  */
 export class Compaction {
   readonly #options: CompactionOptions;
@@ -38,7 +38,7 @@ export class Compaction {
   async onContextOverflow(signal: AbortSignal): Promise<boolean> {
     const compactor = await this.#load();
     let made = false;
-    // The server takes the conversation in no longer, so nobody can refuse this.
+    // The server refuses the conversation, so hooks cannot refuse this.
     await this.#hooked("auto", { signal, must: true }, async () => {
       made = await compactor.onContextOverflow(signal);
     });

@@ -277,7 +277,7 @@ class TokenAccountant {
     await this.#options.conversation.record(event);
   }
 
-  /** Keeps the originals; a failure is told and nothing more, because the session file has them as well. */
+  /** Archives the originals; a failure is only a notice, because the session file has them as well. */
   async archive(messages: readonly Message[]): Promise<{ archive?: string }> {
     const { archive } = this.#options;
     if (!archive) return {};
@@ -333,7 +333,7 @@ const TAIL_PART = 0.2;
 const SUMMARY_PART = 0.4;
 /** A prune that frees less than this part of the window is not worth the lost cache. */
 const WORTH = 0.15;
-/** After so many outages in a row the summary is made without the model. */
+/** After this many consecutive outages, the summary is made without the model. */
 const MAX_OUTAGES = 3;
 /** Characters an unseen output keeps when the server refuses the request as it is. */
 const UNSEEN_STEPS = [6_000, 2_000, 600];
@@ -400,7 +400,7 @@ export class Compactor {
       "none";
   }
 
-  /** Compacts at the user's wish, whatever the fill. Who asked is told by the report, not by a notice. */
+  /** Compacts at the user's request, whatever the fill. The caller gets a report instead of a notice. */
   async compact(hint: string | undefined, signal: AbortSignal): Promise<CompactionReport> {
     const tokens = this.accountant.estimate();
     const goal = Math.min(tokens, this.#options.window() || Infinity) * 0.5;

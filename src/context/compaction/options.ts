@@ -22,9 +22,9 @@ export interface CompactionSettings {
   readonly maxSummaryTokens: number;
 }
 
-/** Programs of the user's that run around a compaction. Contract: no method rejects. */
+/** Programs of the user that run around a compaction. Contract: no method rejects. */
 export interface CompactionHooks {
-  /** Says why nothing is to be compacted; undefined: go on. */
+  /** Returns why nothing may be compacted; undefined: continue. */
   before(
     trigger: "auto" | "manual",
     hint: string | undefined,

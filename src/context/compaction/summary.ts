@@ -221,7 +221,7 @@ function todoText(todos: readonly TodoItem[]): string {
   return todos.length === 0 ? "" : `Todo list:\n${checklist(todos)}`;
 }
 
-/** A summary that nobody could merge into the new one is kept, the newest words of it at least. */
+/** Keeps an earlier summary that could not be merged, at least its end. */
 function earlierSummaries({ removed, maxChars }: SummaryParts): string {
   const texts = removed.filter(isSummary).map((message) =>
     message.content.slice(OPENING.length).replace(`</${TAG}>`, "").trim()
@@ -230,7 +230,7 @@ function earlierSummaries({ removed, maxChars }: SummaryParts): string {
 }
 
 /**
- * The user's own text beside the files and pastes that made a message too long to be kept: a fact in there
+ * The user's own text next to the files and pastes that made a message too long to be kept: a fact in there
  * would be lost with the bulk.
  */
 function longMessages({ removed, keepBelow }: SummaryParts): string {
@@ -256,7 +256,7 @@ export interface SummaryTask {
   readonly window: number | undefined;
   /** Tokens of the conversation as it is. */
   readonly tokens: number;
-  /** The user's wish for what is kept. */
+  /** The user's instructions for the summary. */
   readonly hint?: string;
   /** Earlier summaries go as well. */
   readonly replacesSummaries: boolean;
@@ -305,14 +305,14 @@ export async function summarize(task: SummaryTask, signal: AbortSignal): Promise
     problem = whole.problem;
   }
   const short = await ask(task, [...shortened(messages, SHORT_OUTPUT), closing], prompt, signal);
-  if (short.text !== undefined) return told(short.text, "summary of shortened outputs", problem);
+  if (short.text !== undefined) return summarized(short.text, "summary of shortened outputs", problem);
   problem = short.problem ?? problem;
   if (signal.aborted || short.outage) return { ...short, ...(problem ? { problem } : {}) };
   const parts = await inParts(task, prompt, signal);
-  return parts.text === undefined ? parts : told(parts.text, "summary in parts", problem);
+  return parts.text === undefined ? parts : summarized(parts.text, "summary in parts", problem);
 }
 
-function told(text: string, method: SummaryMethod, problem: string | undefined): SummaryOutcome {
+function summarized(text: string, method: SummaryMethod, problem: string | undefined): SummaryOutcome {
   return { text, method, ...(problem === undefined ? {} : { problem }) };
 }
 
@@ -348,7 +348,7 @@ interface Heard {
   error?: { readonly kind: ProviderErrorKind; readonly message: string };
 }
 
-/** One request; what was said and spent is recorded beside the conversation. */
+/** One request; its usage is recorded outside of the conversation. */
 async function ask(
   task: SummaryTask,
   messages: readonly Message[],

@@ -20,7 +20,7 @@ export interface SkillsOptions {
   readonly isTrusted?: (item: TrustItem) => Promise<boolean>;
   /** Told of each activation before its instructions are given. */
   readonly onActivate?: (activation: SkillActivation) => void;
-  /** The conversation, to tell what is already in it. */
+  /** The conversation, to find what is already in it. */
   readonly messages?: () => readonly Message[];
 }
 
@@ -168,11 +168,11 @@ const SCRIPT = /\.(?:sh|bash|zsh|fish|py|rb|pl|js|mjs|cjs|ts|mts|ps1|bat|cmd|exe
 /** Files of a skill besides its SKILL.md, relative to its directory, in a stable order. */
 function resourcesOf(skill: Pick<Skill, "dir">): string[] {
   const files: string[] = [];
-  const visit = (folder: string, prefix: string, depth: number): void => {
-    for (const entry of sortedEntries(folder)) {
+  const visit = (directory: string, prefix: string, depth: number): void => {
+    for (const entry of sortedEntries(directory)) {
       if (entry.name.startsWith(".") || entry.isSymlink || files.length >= MAX_FILES) continue;
       if (entry.isDirectory && depth < MAX_DEPTH) {
-        visit(`${folder}/${entry.name}`, `${prefix}${entry.name}/`, depth + 1);
+        visit(`${directory}/${entry.name}`, `${prefix}${entry.name}/`, depth + 1);
       } else if (entry.isFile && `${prefix}${entry.name}` !== "SKILL.md") {
         files.push(`${prefix}${entry.name}`);
       }

@@ -1,7 +1,6 @@
 import { contains } from "../../path/lexical.ts";
 import { sortedEntries } from "../../path/probe.ts";
-import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
-import type { SkillRoot, SkillRoots } from "./roots.ts";
+import { readSkill, type Skill, type SkillRoot, type SkillRoots, type SkillWarning } from "./skill.ts";
 
 /** Everything that was found. `skills` is sorted by name, so that the same files give the same prompt. */
 export interface SkillSet {
@@ -18,7 +17,7 @@ const MAX_SKILLS = 200;
 const SKIPPED = new Set(["node_modules", "__pycache__"]);
 
 /** Reads the heads of all skills below these roots, strongest root first. */
-export function discoverSkills(roots: readonly SkillRoot[], places: SkillRoots): SkillSet {
+export function discoverSkills(roots: readonly SkillRoot[], locations: SkillRoots): SkillSet {
   const byName = new Map<string, Skill>();
   const warnings: SkillWarning[] = [];
   const shadowed: Skill[] = [];
@@ -29,7 +28,7 @@ export function discoverSkills(roots: readonly SkillRoot[], places: SkillRoots):
         { file, dir, scope: root.scope },
         (text) => warnings.push({ path: file, text }),
       );
-      if (!skill || places.disabled?.includes(skill.name)) continue;
+      if (!skill || locations.disabled?.includes(skill.name)) continue;
       if (byName.has(skill.name)) shadowed.push(skill);
       else if (byName.size < MAX_SKILLS) byName.set(skill.name, skill);
       else warnings.push({ path: file, text: `left out: there are more than ${MAX_SKILLS} skills` });
@@ -51,18 +50,18 @@ function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
     return found;
   }
   let left = MAX_FOLDERS;
-  const visit = (folder: string, depth: number): void => {
+  const visit = (directory: string, depth: number): void => {
     if (--left < 0) return;
-    const entries = sortedEntries(folder);
+    const entries = sortedEntries(directory);
     const own = depth > 0 ? entries.find((entry) => entry.name === FILE && !entry.isDirectory) : undefined;
     if (own) {
-      if (own.isSymlink && leaves(`${folder}/${FILE}`)) refuse(`${folder}/${FILE}`);
-      else found.push(folder);
+      if (own.isSymlink && leaves(`${directory}/${FILE}`)) refuse(`${directory}/${FILE}`);
+      else found.push(directory);
       return;
     }
     for (const entry of entries) {
-      const path = `${folder}/${entry.name}`;
-      if (entry.name.startsWith(".") || SKIPPED.has(entry.name) || !isFolder(entry, path)) continue;
+      const path = `${directory}/${entry.name}`;
+      if (entry.name.startsWith(".") || SKIPPED.has(entry.name) || !isDirectoryEntry(entry, path)) continue;
       if (entry.isSymlink && leaves(path)) refuse(path);
       else if (depth < MAX_DEPTH) visit(path, depth + 1);
     }
@@ -74,7 +73,7 @@ function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
   return found;
 }
 
-function isFolder(entry: Deno.DirEntry, path: string): boolean {
+function isDirectoryEntry(entry: Deno.DirEntry, path: string): boolean {
   if (!entry.isSymlink) return entry.isDirectory;
   try {
     return Deno.statSync(path).isDirectory;

@@ -1,26 +1,8 @@
 import { contains } from "../../path/lexical.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
-import type { SkillScope } from "./skill.ts";
-
-export interface SkillRoots {
-  readonly cwd: string;
-  /** Reasonix home. */
-  readonly home: string;
-  /** Home of the user, for `~/.agents` and `~/.claude`. */
-  readonly userHome?: string;
-  /** `[skills]` of the configuration; paths absolute. */
-  readonly paths?: readonly string[];
-  readonly excluded?: readonly string[];
-  readonly disabled?: readonly string[];
-}
-
-export interface SkillRoot {
-  readonly path: string;
-  readonly scope: SkillScope;
-  /** Links may not lead out of this directory. */
-  readonly within?: string;
-}
+import type { SkillSet } from "./discover.ts";
+import type { SkillRoot, SkillRoots } from "./skill.ts";
 
 const FOLDERS = [".reasonix", ".agents", ".claude"];
 
@@ -28,26 +10,26 @@ const FOLDERS = [".reasonix", ".agents", ".claude"];
  * The skill directories that exist, strongest first: the project's nearest to the working directory,
  * configured ones, the user's.
  */
-export function skillRoots(places: SkillRoots): SkillRoot[] {
+function skillRoots(locations: SkillRoots): SkillRoot[] {
   const roots: SkillRoot[] = [];
   const add = (root: SkillRoot) => {
     const { path } = root;
-    const excluded = places.excluded?.some((other) => contains(other, path));
+    const excluded = locations.excluded?.some((other) => contains(other, path));
     if (!excluded && !roots.some((other) => other.path === path) && isDirectory(path)) roots.push(root);
   };
-  const folders = projectDirectories(places);
-  const within = folders.at(-1) ?? places.cwd;
-  for (const folder of folders) {
-    for (const name of FOLDERS) add({ path: `${folder}/${name}/skills`, scope: "project", within });
+  const directories = projectDirectories(locations);
+  const within = directories.at(-1) ?? locations.cwd;
+  for (const directory of directories) {
+    for (const name of FOLDERS) add({ path: `${directory}/${name}/skills`, scope: "project", within });
   }
-  for (const configured of places.paths ?? []) {
+  for (const configured of locations.paths ?? []) {
     const path = configured.replace(/(.)\/+$/, "$1");
     const inside = contains(existingRealPath(within) ?? within, existingRealPath(path) ?? path);
     add(inside ? { path, scope: "project", within } : { path, scope: "configured" });
   }
-  add({ path: `${places.home}/skills`, scope: "user" });
-  if (places.userHome !== undefined) {
-    for (const name of FOLDERS) add({ path: `${places.userHome}/${name}/skills`, scope: "user" });
+  add({ path: `${locations.home}/skills`, scope: "user" });
+  if (locations.userHome !== undefined) {
+    for (const name of FOLDERS) add({ path: `${locations.userHome}/${name}/skills`, scope: "user" });
   }
   return roots;
 }
@@ -57,23 +39,23 @@ export type CommandRoots = Pick<SkillRoots, "cwd" | "home" | "userHome">;
 const COMMAND_FOLDERS = [".reasonix", ".claude"];
 
 /** The directories of commands that exist, strongest first, found as those of skills are. */
-export function commandRoots(places: CommandRoots): SkillRoot[] {
-  return namedRoots(places, "commands");
+export function commandRoots(locations: CommandRoots): SkillRoot[] {
+  return namedRoots(locations, "commands");
 }
 
 /** The same for agents. */
-export function agentRoots(places: CommandRoots): SkillRoot[] {
-  return namedRoots(places, "agents");
+export function agentRoots(locations: CommandRoots): SkillRoot[] {
+  return namedRoots(locations, "agents");
 }
 
-function namedRoots(places: CommandRoots, kind: "commands" | "agents"): SkillRoot[] {
-  const { home, userHome } = places;
-  const folders = projectDirectories(places);
-  const within = folders.at(-1) ?? places.cwd;
+function namedRoots(locations: CommandRoots, kind: "commands" | "agents"): SkillRoot[] {
+  const { home, userHome } = locations;
+  const directories = projectDirectories(locations);
+  const within = directories.at(-1) ?? locations.cwd;
   const roots: SkillRoot[] = [
-    ...folders.flatMap((folder) =>
+    ...directories.flatMap((directory) =>
       COMMAND_FOLDERS.map((name): SkillRoot => ({
-        path: `${folder}/${name}/${kind}`,
+        path: `${directory}/${name}/${kind}`,
         scope: "project",
         within,
       }))
@@ -91,12 +73,25 @@ function namedRoots(places: CommandRoots, kind: "commands" | "agents"): SkillRoo
 
 /** From the working directory up to the root of its repository; the user's home is no project. */
 function projectDirectories({ cwd, userHome }: SkillRoots): string[] {
-  const folders: string[] = [];
-  for (let folder = cwd;;) {
-    if (folder !== userHome) folders.push(folder);
-    if (exists(`${folder}/.git`)) return folders;
-    const parent = folder.replace(/[/\\][^/\\]*$/, "");
-    if (parent === folder || parent === "") return cwd === userHome ? [] : [cwd];
-    folder = parent;
+  const directories: string[] = [];
+  for (let directory = cwd;;) {
+    if (directory !== userHome) directories.push(directory);
+    if (exists(`${directory}/.git`)) return directories;
+    const parent = directory.replace(/[/\\][^/\\]*$/, "");
+    if (parent === directory || parent === "") return cwd === userHome ? [] : [cwd];
+    directory = parent;
   }
+}
+
+const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
+
+/**
+ * All skills of the user and the project. Where there is no skill directory, this costs a few stat calls and
+ * loads nothing.
+ */
+export async function findSkills(locations: SkillRoots): Promise<SkillSet> {
+  const roots = skillRoots(locations);
+  if (roots.length === 0) return NONE;
+  const { discoverSkills } = await import("./discover.ts");
+  return discoverSkills(roots, locations);
 }

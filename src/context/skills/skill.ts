@@ -13,11 +13,11 @@ export interface Skill {
   readonly scope: SkillScope;
   /** Permission rules of calls that need no question in the turn in which the skill is activated. */
   readonly allowedTools: readonly string[];
-  /** "subagent": wants a conversation of its own (`run-as`, `runAs`, or `context: fork`). */
+  /** "subagent": needs a separate conversation (`run-as`, `runAs`, or `context: fork`). */
   readonly runAs: "inline" | "subagent";
   readonly model?: string;
   readonly argumentHint?: string;
-  /** True when the model is told about it; else only the user can start it. */
+  /** True when the prompt lists it; else only the user can start it. */
   readonly listed: boolean;
   /** True when `/name` starts it. */
   readonly slash: boolean;
@@ -35,7 +35,7 @@ export interface SkillSource {
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
-/** A frontmatter is rarely longer; a file is read whole only when its block goes on behind this. */
+/** A frontmatter is rarely longer; a file is read whole only when its block is longer. */
 const HEAD_BYTES = 8 * 1024;
 const MAX_DESCRIPTION = 1_024;
 
@@ -54,9 +54,9 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
     warn("left out: it has no description, so nobody could tell when to use it");
     return undefined;
   }
-  const folder = source.dir.split(/[\\/]/).at(-1) ?? source.dir;
-  const name = (textField(head, "name") ?? "").trim() || folder;
-  if (name !== folder) warn(`its name "${name}" differs from its directory "${folder}"`);
+  const directory = source.dir.split(/[\\/]/).at(-1) ?? source.dir;
+  const name = (textField(head, "name") ?? "").trim() || directory;
+  if (name !== directory) warn(`its name "${name}" differs from its directory "${directory}"`);
   if (!/^[^\s/]+$/.test(name)) {
     warn(`left out: "${name}" cannot be a name, it has blanks or slashes`);
     return undefined;
@@ -91,4 +91,23 @@ function readHead(path: string): string {
   }
   const text = new TextDecoder().decode(bytes.subarray(0, length), { stream: true });
   return length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
+}
+
+export interface SkillRoots {
+  readonly cwd: string;
+  /** Reasonix home. */
+  readonly home: string;
+  /** Home of the user, for `~/.agents` and `~/.claude`. */
+  readonly userHome?: string;
+  /** `[skills]` of the configuration; paths absolute. */
+  readonly paths?: readonly string[];
+  readonly excluded?: readonly string[];
+  readonly disabled?: readonly string[];
+}
+
+export interface SkillRoot {
+  readonly path: string;
+  readonly scope: SkillScope;
+  /** Links may not lead out of this directory. */
+  readonly within?: string;
 }

@@ -60,7 +60,7 @@ type Find = (level: SkillFinding["level"], text: string, line?: number) => void;
 
 function checkName(head: Frontmatter, dir: string, find: Find): void {
   const name = textField(head, "name");
-  const folder = dir.split(/[\\/]/).at(-1);
+  const directory = dir.split(/[\\/]/).at(-1);
   if (name === undefined || name === "") return find("error", "name is missing");
   if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name) || name.length > 64) {
     find(
@@ -68,7 +68,7 @@ function checkName(head: Frontmatter, dir: string, find: Find): void {
       `name "${name}" must be 1 to 64 lowercase letters and digits with single hyphens between them`,
     );
   }
-  if (name !== folder) find("error", `name "${name}" must be the name of the directory, "${folder}"`);
+  if (name !== directory) find("error", `name "${name}" must be the name of the directory, "${directory}"`);
 }
 
 function checkText(head: Frontmatter, key: string, max: number, find: Find): void {

@@ -74,7 +74,7 @@ function modelProblem(config: Config, reference: string): string | undefined {
   }
 }
 
-/** Lets a number of pieces of work go on at the same time; the others wait in order. */
+/** Limits the number of tasks that run at the same time; the others wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -159,7 +159,7 @@ export class AgentRun {
   #problem: string | undefined;
   #end: AgentReport | undefined;
   #seen = false;
-  #brought: readonly string[] = [];
+  #endNotes: readonly string[] = [];
 
   /** Begins to work. */
   constructor(deps: AgentRunDeps) {
@@ -229,7 +229,7 @@ export class AgentRun {
       this.#problem = problemOf(error);
     }
     await child[Symbol.asyncDispose]().catch((error) => this.#problem ??= errorMessage(error));
-    this.#brought = await this.#deps.end?.(this.#stop.signal) ?? [];
+    this.#endNotes = await this.#deps.end?.(this.#stop.signal) ?? [];
     this.#end = this.#report(this.#state());
     if (release) this.#recordEnd(this.#end);
     release?.();
@@ -338,7 +338,7 @@ export class AgentRun {
       steps: outcome?.steps ?? this.#calls,
       ...(cost ? { cost } : {}),
       durationMs: outcome?.durationMs ?? Math.round(performance.now() - this.#started),
-      notes: [...notes, ...this.#brought],
+      notes: [...notes, ...this.#endNotes],
     };
   }
 }
@@ -354,21 +354,21 @@ export interface ChildTask {
   readonly id: string;
   readonly agent: AgentDefinition;
   readonly readOnly: boolean;
-  /** In place of what tells an agent that it works for another one. */
+  /** Replaces the text that an agent works for another one. */
   readonly system?: string;
   /** Nobody is asked anything. */
-  readonly unattended?: boolean;
+  readonly nonInteractive?: boolean;
   /** Its model, whatever is configured for agents. */
   readonly model?: string;
-  /** Tools of its own beside those of the run. */
+  /** Tools in addition to those of the run. */
   readonly tools?: readonly Tool[];
   /** Directory of its session; default: that of the run's agents. */
   readonly directory?: string;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
-  /** File of the session that goes on. */
+  /** File of the session to resume. */
   readonly file?: string;
-  /** Works in a git work tree of its own. */
+  /** Works in a separate git work tree. */
   readonly isolated?: boolean;
   /** Works somewhere else than the run. */
   readonly paths?: RunPaths;
@@ -378,7 +378,7 @@ export interface ChildTask {
   readonly maxCost?: number;
 }
 
-/** Tools with which the run itself goes on: an agent has no plan and no goal. */
+/** Tools that control the run itself: an agent has no plan and no goal. */
 const OWN_TOOLS: ReadonlySet<string> = new Set([
   "exit_plan_mode",
   "complete_step",
@@ -412,7 +412,7 @@ async function childOptions(run: RunContext, task: ChildTask): Promise<AssemblyO
     ...inherited(options),
     // Its answer is what its own agents have found out, too.
     waitForAgents: true,
-    ...(task.unattended
+    ...(task.nonInteractive
       ? { onAsk: options.onAsk ?? "deny" as const }
       : askedBy(agent.name, id, { ...options, turns: task.questions })),
     ...own,
@@ -537,7 +537,7 @@ function childConfig(
   };
 }
 
-/** The part of the system prompt that tells an agent what it is. */
+/** The part of the system prompt about the role of an agent. */
 function addendum({ agent, readOnly, paths }: ChildTask): string {
   const lines = [
     `You are the agent "${agent.name}". Another agent gave you the task and reads nothing but your last message: ` +

@@ -23,7 +23,7 @@ export async function isolate(
   const worktree = await createWorktree({ cwd: paths.cwd, home: paths.home, id });
   const end = async (signal: AbortSignal) => {
     try {
-      return await brought(run, worktree, { name, id, signal });
+      return await applyChanges(run, worktree, { name, id, signal });
     } catch (error) {
       return [`Its changes are lost: ${errorMessage(error)}`];
     } finally {
@@ -44,7 +44,7 @@ interface Bringing {
   readonly signal: AbortSignal;
 }
 
-async function brought(
+async function applyChanges(
   run: RunContext,
   worktree: Worktree,
   { name, id, signal }: Bringing,

@@ -124,7 +124,7 @@ class SubagentManager implements RunAgents {
   async #begin(
     task: AgentTask,
     child: ChildTask,
-    beside: Pick<AgentRunDeps, "sink" | "input"> = {},
+    more: Pick<AgentRunDeps, "sink" | "input"> = {},
   ): Promise<AgentRun | string> {
     const { recorder } = this.#run;
     const left = this.#costLeft();
@@ -141,7 +141,7 @@ class SubagentManager implements RunAgents {
       agent: child.agent.name,
       task,
       ...opened,
-      ...beside,
+      ...more,
       record: (event) => void recorder.record(event),
       slot: (signal) => this.#slots.take(signal),
       spend: (amount) => void (this.#spending += amount),
@@ -244,7 +244,7 @@ function updateText({ id, agent, state, problem }: AgentReport): string {
   return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
 }
 
-/** Waits for the end, at most so long. */
+/** Waits for the end, at most this many milliseconds. */
 async function settled(ended: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = after(milliseconds, over.resolve);
@@ -255,11 +255,11 @@ async function settled(ended: Promise<unknown>, milliseconds: number, signal: Ab
   }
 }
 
-/** The agent and the options that a request stands for. Throws ReasonixError for an unknown model. */
+/** The agent and the options of a request. Throws ReasonixError for an unknown model. */
 function internalTask(
   { options }: RunContext,
   { steps = 0, overrides = {} }: InternalRequest,
-): Pick<ChildTask, "agent" | "readOnly" | "system" | "unattended" | "provider"> {
+): Pick<ChildTask, "agent" | "readOnly" | "system" | "nonInteractive" | "provider"> {
   const { model, provider, tools, temperature, system = "", readOnly = false } = overrides;
   if (model !== undefined) resolveModel(options.loaded.config, model);
   const agent: AgentDefinition = {
@@ -272,7 +272,7 @@ function internalTask(
     ...(model === undefined ? {} : { model }),
     ...(temperature === undefined ? {} : { temperature }),
   };
-  return { agent, readOnly, system, unattended: true, ...(provider ? { provider } : {}) };
+  return { agent, readOnly, system, nonInteractive: true, ...(provider ? { provider } : {}) };
 }
 
 function internalResult(

@@ -95,7 +95,7 @@ export class EffectTracker {
     for (const { path, change, diff, added, removed } of written) {
       this.#note("effect", `${path}\0${change}\0${diff ?? `${added} ${removed}`}`);
     }
-    // A failing command may tell more than one that works; a call that was refused tells nothing.
+    // A failing command may show more than one that works; a refused call shows nothing.
     if (written.length > 0 || (outcome !== "ok" && outcome !== "error")) return;
     if (call.reads) return this.#note("read", `${name}\0${call.args}\0${content.slice(0, MAX_OUTPUT)}`);
     // One that prints nothing is known by what it was called with.
@@ -133,7 +133,7 @@ export interface GoalLimits {
   readonly durationMs: number;
   /** In the currency of the model's price. */
   readonly cost: number;
-  /** Turns in a row that follow by themselves and have no effect. */
+  /** Consecutive automatic turns without an effect. */
   readonly idle: number;
 }
 
@@ -230,7 +230,7 @@ export function afterTurn(given: GoalRecord, facts: TurnFacts, limits: GoalLimit
   return { record, next: continuation(record, facts, failed), waitMs };
 }
 
-/** The first turn of a leg is what the user asked for; only those that follow by themselves can be idle. */
+/** The first turn of a leg is what the user asked for; only those that follow automatically can be idle. */
 function idleAfter({ idle, leg }: GoalRecord, { effect, byUser }: TurnFacts): number {
   if (effect === "effect") return 0;
   return byUser || leg.turns === 0 ? idle : idle + (effect === "read" ? 0.5 : 1);
@@ -302,7 +302,7 @@ function continuation(
   return { why: effect === "none" ? "idle" : "progress" };
 }
 
-/** The record of a goal that is taken up again, with bounds and counts from the beginning. */
+/** The record of a goal that is resumed, with bounds and counts from the beginning. */
 export function resumed(record: GoalRecord): GoalRecord {
   const { limit: _limit, blocked: _blocked, ...rest } = record;
   return { ...rest, state: "active", idle: 0, leg: { turns: 0, durationMs: 0, cost: 0 } };
@@ -328,7 +328,7 @@ export interface GoalContext {
   readonly stated: boolean;
 }
 
-/** The block about the goal that stands before the text of each of its turns, never in the prefix. */
+/** The block about the goal before the text of each of its turns, never in the prefix. */
 export function goalBlock({ record, limits, research, stated }: GoalContext): string {
   const { objective, checks = [], leg } = record;
   const turn = leg.turns + 1;
@@ -362,7 +362,7 @@ function researchLines({ directory, entries }: ResearchStatus): string[] {
   ];
 }
 
-/** The text of a turn that follows by itself. */
+/** The text of an automatic turn. */
 export function continueText(next: Continuation): string {
   switch (next.why) {
     case "progress":
@@ -384,7 +384,7 @@ export function continueText(next: Continuation): string {
   }
 }
 
-/** The text of the first turn after a goal was taken up again. */
+/** The text of the first turn after a goal was resumed. */
 export const RESUME_TEXT =
   "Go on with the goal where it was left. What was interrupted may have taken effect: " +
   "look before you repeat it.";
@@ -399,7 +399,7 @@ function shortened(text: string): string {
   return `${text.slice(0, MAX_OBJECTIVE).toWellFormed()}… (the first message of the goal has all of it)`;
 }
 
-/** Nothing in a text of somebody else ends the block. */
+/** Escapes text that could end the block. */
 function inBlock(text: string): string {
   return text.replace(/<(?=\/?goal)/gi, "<\u200b");
 }

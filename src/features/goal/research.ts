@@ -40,7 +40,7 @@ function namesProtocol(text: string): boolean {
   return asked.test(text) && !isQuestion && !isRefused;
 }
 
-/** It shall go on by itself. */
+/** It shall continue automatically. */
 const AUTONOMY =
   /\b(?:do not|don'?t|never) (?:stop|give up|come back)\b.{0,30}\buntil\b|\bkeep (?:going|working|trying|experimenting|iterating)\b.{0,60}\buntil\b|\b(?:autonomously|unattended|overnight|on your own)\b|一直.{0,20}直到|(?:不要|别)停.{0,20}(?:直到|为止)|直到.{0,40}为止|自主|无人值守|整晚|通宵/i;
 /** By the steps of research. */
@@ -57,7 +57,7 @@ const RECORD =
  */
 export function demandsResearch(prompt: string): boolean {
   if (/^\s*[/!#]/.test(prompt)) return false;
-  // What stands in quotation marks or code is talked about.
+  // Text in quotation marks or code is only mentioned.
   const text = prompt.replace(/```[^]*?```|`[^`]*`|"[^"\n]*"|“[^”]*”|「[^」]*」/g, " ");
   if (namesProtocol(text)) return true;
   const isAsked = !/[?？]\s*$/.test(text.trim());
@@ -129,7 +129,7 @@ class ResearchRecord {
     return this.#deps.directory;
   }
 
-  /** Adds an entry; throws a ReasonixError when it cannot be kept. */
+  /** Adds an entry; throws a ReasonixError when it cannot be written. */
   async add(kind: ResearchEntryKind, text: string, turn: number): Promise<void> {
     if (text.length > MAX_ENTRY) {
       throw new ReasonixError(
@@ -157,7 +157,7 @@ class ResearchRecord {
     return { directory: this.directory, entries: Object.fromEntries(counts) };
   }
 
-  /** Writes the report anew and returns its path, relative to the working directory. */
+  /** Writes the report and returns its path, relative to the working directory. */
   async report(record: GoalRecord, answer: string): Promise<string> {
     const lines = [`# ${oneLine(record.objective)}`, "", `Outcome: ${outcomeText(record)}.`, ""];
     if (record.note) lines.push(record.note, "");
@@ -307,7 +307,7 @@ export class GoalResearch {
     return (await ResearchRecord.begin(cwd, { objective, checks: [...checks] }, { redact, now })).directory;
   }
 
-  /** Adds an entry. Throws a ReasonixError where the goal has no record, or it cannot be kept. */
+  /** Adds an entry. Throws a ReasonixError where the goal has no record, or it cannot be written. */
   async add({ research, turns }: GoalRecord, kind: ResearchEntryKind, note: string): Promise<true> {
     const record = this.#recordIn(research);
     if (!record) {
@@ -321,7 +321,7 @@ export class GoalResearch {
     return await this.#recordIn(research)?.status();
   }
 
-  /** Writes the report and returns its path; what cannot be written is told. */
+  /** Writes the report and returns its path; a failure is a notice. */
   async report(goal: GoalRecord, answer: string): Promise<string | undefined> {
     try {
       return await this.#recordIn(goal.research)?.report(goal, answer);

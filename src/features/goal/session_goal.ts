@@ -165,7 +165,7 @@ const CLEARED: NewEvent = {
 /**
  * The goal of a session: turns follow one another until the model says that it is reached and its checks
  * pass, until the same thing blocks it three times, or until a limit. What it knows is in the session's
- * events, so a run that is killed goes on with it.
+ * events, so the next run continues with it.
  */
 export class SessionGoal implements GoalController {
   readonly #deps: RunContext;
@@ -196,7 +196,7 @@ export class SessionGoal implements GoalController {
     });
   }
 
-  /** The goal as it stands; undefined where there is none to go on with. */
+  /** The current goal; undefined where there is none to resume. */
   get open(): GoalRecord | undefined {
     const goal = openGoal(this.#deps.recorder.state);
     return goal && recordOf(goal);
@@ -208,7 +208,7 @@ export class SessionGoal implements GoalController {
    */
   async begin(
     request: GoalRequest,
-    told: "goalResearch" | "goalUpgraded" = "goalResearch",
+    message: "goalResearch" | "goalUpgraded" = "goalResearch",
   ): Promise<TurnInput> {
     const { recorder, registry, modes } = this.#deps;
     const objective = request.objective.trim();
@@ -231,14 +231,14 @@ export class SessionGoal implements GoalController {
     });
     this.#effects = new EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#notify("info", goalUpdate([told, research]));
+    if (research !== undefined) await this.#notify("info", goalUpdate([message, research]));
     return { text: objective };
   }
 
   /** The input of the turn that resumes the goal. Throws a ReasonixError (usage) where there is none. */
   resume(): Promise<TurnInput> {
     if (!this.open) {
-      throw new ReasonixError("Cannot go on: the session has no open goal", {
+      throw new ReasonixError("Cannot resume: the session has no open goal", {
         exit: "usage",
         remedy: "set one with /goal OBJECTIVE or reasonix run --goal OBJECTIVE",
       });
@@ -254,7 +254,7 @@ export class SessionGoal implements GoalController {
     return true;
   }
 
-  /** An ordinary prompt that asks for long research in so many words becomes a goal. */
+  /** Makes a goal of a prompt that explicitly asks for long research. */
   async upgrade(input: TurnInput): Promise<TurnInput> {
     const { modes, registry, loaded } = this.#deps;
     const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !this.open;

@@ -88,7 +88,7 @@ export function readMatcher(text: string): Matcher | { readonly fault: string } 
     return (names) => names.some((name) => wanted.has(name));
   }
   try {
-    // An alternative of its own must not escape the anchors.
+    // A top-level alternative must not escape the anchors.
     const pattern = new RegExp(`^(?:${matcher})$`, "s");
     const slow = slowPart(matcher);
     if (slow !== undefined) return { fault: `it may take for ever, because of ${slow}` };
@@ -161,8 +161,8 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const FILES = ["file_path", "file_paths"] as const;
 
 /**
- * The arguments as hooks see them: under our names, and Claude Code's beside those that differ, whose paths
- * are absolute. Of a tool that names its files in another way they are added.
+ * The arguments as hooks see them: under our names, and under those of Claude Code where they differ, whose
+ * paths are absolute. Of a tool that names its files in another way they are added.
  */
 export function hookToolInput(call: HookedCall, cwd: string): Record<string, unknown> {
   const { args, family, writes = [] } = call;
@@ -359,7 +359,7 @@ export function sampleInput(
   };
 }
 
-/** Words that a shell knows by itself, as far as lines begin with them. */
+/** Shell builtins and keywords that lines begin with. */
 const BUILT_IN: ReadonlySet<string> = new Set(
   ("alias bg break case cd command continue do done echo elif else esac eval exec exit export false fc fg fi for " +
     "function getopts hash if jobs kill local printf pwd read readonly return set shift source test then time times trap true type ulimit " +
@@ -371,7 +371,7 @@ interface Around {
   readonly env: (name: string) => string | undefined;
 }
 
-/** Says of each hook whose line begins with a program that is not there, where it stands. */
+/** Reports the location of each hook whose program is not installed. */
 export function missingCommands(hooks: readonly HookSource[], around: Around): string[] {
   return hooks.flatMap(({ command, event, place }) => {
     const missing = missingCommand(command, around);

@@ -208,7 +208,7 @@ const IDLE_MS = 60_000;
 class HookExtension implements TurnExtension {
   readonly compaction: CompactionHooks;
   readonly #hooks: RunHooks;
-  /** Somebody is there to be told that the agent waits. */
+  /** A person can see that the agent waits. */
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
   /** The model has received the output of the start hooks. */
@@ -349,7 +349,7 @@ class HookExtension implements TurnExtension {
 
   readonly close = async (): Promise<void> => {
     this.#stopIdling();
-    // A session that nobody opened has not begun either.
+    // A session that was not opened has not begun either.
     if (!this.#starting) return;
     await this.#starting;
     if (!this.#hooks.agent) {
@@ -507,13 +507,13 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
 /** Why a person is asked where no rule speaks of the call; what is asked about otherwise is the person's. */
 const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
 
-/** Asks hooks before the person, and tells them that somebody is asked. */
+/** Asks hooks before the person, and notifies them of the prompt. */
 function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {
   return {
     async ask(request, signal) {
       const answer = await answerOfHooks(request, hooks, signal);
       if (answer) return answer;
-      // The run that an agent works for tells that somebody is asked.
+      // The parent run notifies them of the prompt.
       if (hooks.agent) return await approver.ask(request, signal);
       const waiting = hooks.notify(
         "permission_prompt",

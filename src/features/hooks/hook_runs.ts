@@ -23,7 +23,7 @@ export type HookRun =
 interface Printed {
   readonly stdout: string;
   readonly stderr: string;
-  /** It printed more than is kept. */
+  /** The output was cut. */
   readonly overflow?: boolean | undefined;
 }
 
@@ -255,8 +255,8 @@ interface Ran {
 export class Hooks<S extends HookSource> {
   readonly #options: HooksOptions<S>;
   readonly #events: ReadonlySet<HookEvent>;
-  /** Problems that the user was told of. */
-  readonly #told = new Set<string>();
+  /** Problems that the user was notified of. */
+  readonly #reported = new Set<string>();
 
   constructor(options: HooksOptions<S>) {
     this.#options = options;
@@ -282,13 +282,13 @@ export class Hooks<S extends HookSource> {
     }));
     const ran: Ran[] = [];
     for (const { source, effect, durationMs } of runs) {
-      await this.#tell(event, source, { effect, durationMs, callId: firing.callId });
+      await this.#notify(event, source, { effect, durationMs, callId: firing.callId });
       ran.push({ title: hookTitle(source), effect });
     }
     return await this.#combine(ran);
   }
 
-  async #tell(
+  async #notify(
     event: HookEvent,
     source: S,
     { effect, durationMs, callId }: { effect: HookEffect; durationMs: number; callId: string | undefined },
@@ -313,8 +313,8 @@ export class Hooks<S extends HookSource> {
     if (problem === undefined) return;
     const title = hookTitle(source);
     const key = JSON.stringify([title, event, problem]);
-    if (this.#told.has(key)) return;
-    this.#told.add(key);
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     const refuses = decision === "deny";
     const words = refuses ? "so it refuses" : "it had no effect";
     const text = `The ${event} hook ${title} failed: ${problem}; ${words}`;
@@ -384,11 +384,11 @@ interface HookProcessOptions {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of an output that are kept. */
+/** Limit of a stored output, in bytes. */
 const MAX_OUTPUT = 1 << 20;
 
 /**
- * Runs the program of a hook in a process group of its own. Nothing of the group is left when this resolves.
+ * Runs the program of a hook in a separate process group. Nothing of the group is left when this resolves.
  *
  * Contract: never rejects.
  */
@@ -525,7 +525,7 @@ export class HookPrograms {
     return await serverEnvironment({ secretNames: [...keyNames, ...heldBack], secretValues: values });
   }
 
-  /** A file that somebody changed since the user's decision was looked up. */
+  /** A file that changed since the user's decision was looked up. */
   async #changed(hook: ConfiguredHook): Promise<string | undefined> {
     const known = await this.#sources.contents?.get(hook);
     if (!known) return undefined;

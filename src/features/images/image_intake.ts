@@ -155,7 +155,7 @@ class ImageDescriber {
   }
 
   /**
-   * Goes on from the name of the image: what it shows, or why nobody says. Never rejects.
+   * Returns the text after the name of the image: the description, or why there is none. Never rejects.
    */
   async describe(image: ImagePart, number: string, signal: AbortSignal): Promise<string> {
     try {

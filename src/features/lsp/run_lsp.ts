@@ -71,11 +71,11 @@ export class RunLsp {
   ): Promise<{ readonly patch: string } | { readonly problem: string }> {
     const { cwd } = this.#deps.paths;
     try {
-      const place = { path: String(args.path), symbol: String(args.symbol) };
+      const location = { path: String(args.path), symbol: String(args.symbol) };
       const line = args.line === undefined ? undefined : Number(args.line);
       const files = tool === "lsp_rename"
-        ? await this.names.rename({ ...place, line: line ?? 1 }, String(args.new_name), signal)
-        : await this.names.remove({ ...place, line }, signal);
+        ? await this.names.rename({ ...location, line: line ?? 1 }, String(args.new_name), signal)
+        : await this.names.remove({ ...location, line }, signal);
       const { patchFor } = await loadSymbolEdits();
       return { patch: await patchFor(files.map((file) => ({ ...file, path: shownIn(cwd, file.path) }))) };
     } catch (error) {
@@ -94,7 +94,7 @@ function shownIn(cwd: string, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** Larger files are no source that anybody wrote. */
+/** Limit of source files, in bytes; larger ones are generated. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 /** A source file as far as the run may read it. */

@@ -11,7 +11,7 @@ export interface ServerWork {
   /** The servers; absent: all of the configuration. */
   readonly plugins?: readonly PluginEntry[];
   readonly onChange?: (change: ServerChange) => void;
-  /** Is told how long the end of what was started took. */
+  /** Receives the milliseconds that stopping the servers took. */
   readonly onClosed?: (ms: number) => void;
 }
 

@@ -45,7 +45,7 @@ interface PluginDeps extends RunPluginDeps {
   readonly questions: RunQuestions;
 }
 
-/** Time after which a front end that waits for nobody has drawn itself. */
+/** Time after which a front end that does not wait has drawn itself. */
 const SOON_MS = 250;
 
 /** The MCP servers of the configuration, not started. Whoever opens them closes them. */
@@ -99,7 +99,7 @@ function environmentOf(loaded: LoadedConfig): Promise<Record<string, string>> {
   return serverEnvironment({ secretNames: [...keyNames, ...heldBack], secretValues: values });
 }
 
-/** The directory that servers are told to work in. */
+/** The root that servers may ask for. */
 export function workspaceRoot(cwd: string): McpRoot {
   const uri = `file://${cwd.split("/").map(encodeURIComponent).join("/")}`;
   return { name: cwd.slice(cwd.lastIndexOf("/") + 1), uri };
@@ -111,7 +111,7 @@ export class RunPlugins implements RunPluginsPort {
   readonly #deps: PluginDeps;
   /** Changes that came before there was a session to record them in. */
   #early: NewEvent[] | undefined = [];
-  /** Tools may be others than the model was told: at once, or with the next turn. */
+  /** The offered tools changed: apply between steps, or with the next turn. */
   #late: "step" | "turn" | undefined;
   #warmed = false;
   /** The first request has gone out. */
@@ -159,7 +159,7 @@ export class RunPlugins implements RunPluginsPort {
   }
 
   /**
-   * Before the first request of a session: servers that nobody has met yet are started and waited for, as
+   * Before the first request of a session: servers without a recorded listing are started and awaited, as
    * long as the configuration says.
    */
   async settle(): Promise<void> {
@@ -170,7 +170,7 @@ export class RunPlugins implements RunPluginsPort {
     const met = this.servers.unknown();
     const seconds = config.tools.mcp_startup_wait_seconds;
     if (waitForPlugins && met.length > 0 && seconds > 0) await this.#await(met, seconds);
-    // What has come by now is no change of what the model was told.
+    // Tools that arrived before the first request are no change.
     if (this.#late !== undefined) registry.setPluginTools(this.servers.tools());
     this.#late = undefined;
   }
@@ -235,8 +235,8 @@ export class RunPlugins implements RunPluginsPort {
     this.#late = undefined;
     registry.setPluginTools(this.servers.tools());
     await changeTools(recorder, registry.schemas());
-    const told = this.servers.instructions();
-    if (told !== undefined) await appendIfChanged(recorder, told);
+    const message = this.servers.instructions();
+    if (message !== undefined) await appendIfChanged(recorder, message);
   }
 
   #changed(change: ServerChange): void {

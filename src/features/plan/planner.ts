@@ -17,7 +17,7 @@ import prompt from "./planner.md" with { type: "text" };
 /** Failures in a row after which the planner is left alone: each may have waited for a server. */
 const MOST_FAILURES = 2;
 
-/** Tools by which a run goes on, asks, or works in the background: no research. */
+/** Tools that control the run, ask, or work in the background: no research. */
 const WORKFLOW = [
   "bash",
   "job_output",
@@ -42,8 +42,8 @@ export async function attach(run: RunContext, { agents }: Features): Promise<voi
 }
 
 /**
- * Lets another model plan before the model of the run acts. Each has a session of its own, which only grows;
- * what one says to the other is a plan in a message of the user's.
+ * Lets another model plan before the model of the run acts. Each has its own session, which only grows;
+ * the plan reaches the other as a user message.
  */
 class Coordinator implements TurnExtension {
   readonly #run: RunContext;
@@ -125,7 +125,7 @@ class Coordinator implements TurnExtension {
   }
 }
 
-/** New tasks of the user's; what follows by itself, commands and turns that only read are none. */
+/** New tasks of the user; automatic turns, commands and read-only turns are none. */
 function isToPlan({ text, origin = "user", skill, readOnly }: TurnInput): boolean {
   return origin === "user" && skill === undefined && !readOnly && isTaskToPlan(text);
 }
@@ -159,9 +159,9 @@ async function latestSession(
     : { id: name.slice(0, -".jsonl".length), file: `${directory}/${name}` };
 }
 
-/** More than anybody plans; what goes beyond is an answer gone wrong. */
+/** Limit of a plan; a longer one is a broken answer. */
 const MAX_PLAN = 20_000;
-/** The planner hears of so many turns that went on without it, and of so much of each. */
+/** At most this many turns are reported to the planner, with at most this many characters each. */
 const MOST_TURNS = 3;
 const MAX_ASKED = 400;
 const MAX_ANSWERED = 1500;

@@ -79,11 +79,11 @@ const BUILD =
 const JOINED =
   /\b(?:then|after that|afterwards|finally|as well as|and also)\b|然后|接着|之后|最后|同时|并且|以及|还要/gi;
 
-/** Items that somebody lists. */
+/** Items of a list. */
 const ITEM = /^[^\S\n\r\u2028\u2029]*(?:[-*+•]|\d{1,2}\s*[.)、．]|[（(]\d{1,2}[)）])\s*\S/gmu;
 
 /**
- * Tells whether a task of the user's is one that people would want to see a plan of: a broad change of a wide
+ * Reports whether a task of the user deserves a plan: a broad change of a wide
  * area, three listed things to build or change, or a long description of them. Conservative: questions, small
  * edits and anything that begins with a command are none.
  */
@@ -122,7 +122,7 @@ const SEVERAL_WORDS = 12;
 const DESCRIPTION_WORDS = 40;
 
 /**
- * Tells whether a task of the user's is worth a look by a model that only plans: a complex one, one that asks
+ * Reports whether a task of the user deserves the planner model: a complex one, one that asks
  * for a plan, and a change that takes a sentence or a list to describe. Conservative: answers to the model,
  * questions, single small changes and anything that begins with a command are none.
  */
@@ -149,14 +149,14 @@ function sizeOf(text: string): number {
 const MAX_PLAN = 30_000;
 
 /**
- * The plans of a session: proposed by the model, decided by the user, carried out within the window that an
+ * The plans of a session: proposed by the model, decided by the user, executed within the window that an
  * approval opens. What it knows is in the session's events; nothing but a reviewer approves a plan.
  */
 export class SessionPlans implements PlanController {
   readonly #deps: RunContext;
   /** A plan was proposed by a call of this turn. */
   #proposed = false;
-  /** The approved plan is being carried out, or will be by the next turn. */
+  /** The approved plan is being executed, or will be by the next turn. */
   #underWay = false;
 
   constructor(deps: RunContext) {
@@ -246,7 +246,7 @@ export class SessionPlans implements PlanController {
     if (this.pending) await this.#record({ state: "rejected" });
   }
 
-  /** Records a decision and what it entails; returns what the model is told. */
+  /** Records a decision and its consequences; returns the message to the model. */
   async decide(answer: PlanAnswer): Promise<string> {
     if (!answer.approve) {
       await this.#record({ state: "revised", ...(answer.note === "" ? {} : { note: answer.note }) });
@@ -315,7 +315,7 @@ export class SessionPlans implements PlanController {
     await this.#deps.recorder.record({ type: "plan.change", ...change });
   }
 
-  /** Writes a plan into a file of the session; what cannot be written is told, and is no reason to stop. */
+  /** Writes a plan into a file of the session; a failure is a notice. */
   async #save(plan: string): Promise<string | undefined> {
     const { session, redact, recorder } = this.#deps;
     const directory = `${session.paths.dir}/plans`;
@@ -353,7 +353,7 @@ export class SessionPlans implements PlanController {
     return planSteps(latest.plan).every(isDone) ? { type: "plan.change", state: "finished" } : undefined;
   }
 
-  /** Takes an answer that proposed nothing by a call as the plan, where nobody talks about it. */
+  /** Treats an answer without a proposal as the plan, where a person cannot discuss it. */
   async #after(outcome: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
     const { modes } = this.#deps;
     const reviewer = this.#reviewer;

@@ -3,7 +3,7 @@ import type { Recorder } from "../../control/mod.ts";
 import type { RunContext, TurnExtension, TurnInput } from "../../run/mod.ts";
 
 const MARK = "%%(?:DONE|COMPLETED|COMPLETE)%%";
-/** On a line of its own, or behind all other words: an answer may also speak of the mark. */
+/** On a separate line, or at the end: an answer may also mention the mark. */
 const SAID = new RegExp(`^[ \\t*_\`]*${MARK}[ \\t*_\`.!]*$|${MARK}[ \\t*_\`.!]*$(?![\\s\\S])`, "m");
 
 /** Reports whether an answer says that the whole task is finished. */
@@ -32,13 +32,13 @@ export function attach({ modes, recorder, extensions, options: { steps = 1, load
 interface TurnsOptions {
   readonly most: number;
   readonly status: boolean;
-  /** Nothing can go on before somebody has decided. */
+  /** A decision of the user is pending. */
   readonly waits: () => boolean;
 }
 
 class Turns implements TurnExtension {
   readonly #most: number;
-  readonly #tells: boolean;
+  readonly #showsStatus: boolean;
   readonly #waits: TurnsOptions["waits"];
   readonly #recorder: Recorder;
   #turn = 0;
@@ -46,7 +46,7 @@ class Turns implements TurnExtension {
   constructor({ most, status, waits }: TurnsOptions, recorder: Recorder) {
     this.#waits = waits;
     this.#most = most;
-    this.#tells = status;
+    this.#showsStatus = status;
     this.#recorder = recorder;
   }
 
@@ -60,7 +60,7 @@ class Turns implements TurnExtension {
    * The status after the message of a turn; undefined where other extensions caused more turns than planned.
    */
   get status(): string | undefined {
-    return this.#turn > this.#most || !this.#tells
+    return this.#turn > this.#most || !this.#showsStatus
       ? undefined
       : `<status>Turn ${this.#turn} of ${this.#most}</status>`;
   }

@@ -32,11 +32,11 @@ interface RelatedInput {
 interface Runner {
   /** Matches the beginning of its command line; the rest must be options. */
   readonly begins: RegExp;
-  /** The part of the tests that the files can break, as a command line; undefined: it cannot be told. */
+  /** The part of the tests that the files can break, as a command line; undefined: unknown. */
   readonly narrow: (input: RelatedInput) => string | undefined;
 }
 
-/** Rest of a line that names no tests of its own and does nothing else. */
+/** The rest of a line that neither selects tests nor does anything else. */
 const OPTIONS_ALONE = /^(?:\s+-{1,2}[\w-]+(?:=[\w./,:@-]+)?)*\s*$/;
 
 const RUNNERS: readonly Runner[] = [
@@ -76,8 +76,8 @@ export function relatedCommand(
   return undefined;
 }
 
-/** Empty for what lies in the working directory itself. */
-function folderOf(path: string): string {
+/** Empty for files in the working directory itself. */
+function directoryOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
@@ -124,12 +124,12 @@ function nearTests({ files, cwd }: RelatedInput, { isTest, names }: TestNames): 
 
 function candidates(file: string, names: TestNames["names"]): string[] {
   const slash = file.lastIndexOf("/");
-  const folder = file.slice(0, slash + 1);
+  const directory = file.slice(0, slash + 1);
   const [, stem = "", ending = ""] = /^(.*?)(\.\w+)$/.exec(file.slice(slash + 1)) ?? [];
-  const inner = folder.replace(/^(?:src|lib|app)\//, "");
-  const places = [folder, `${folder}__tests__/`, `${folder}tests/`];
-  for (const root of ["tests/", "test/", "tests/unit/"]) places.push(root + inner, root + folder, root);
-  return [...new Set(places)].flatMap((place) => names(stem, ending).map((name) => place + name));
+  const inner = directory.replace(/^(?:src|lib|app)\//, "");
+  const locations = [directory, `${directory}__tests__/`, `${directory}tests/`];
+  for (const root of ["tests/", "test/", "tests/unit/"]) locations.push(root + inner, root + directory, root);
+  return [...new Set(locations)].flatMap((location) => names(stem, ending).map((name) => location + name));
 }
 
 function pytest(input: RelatedInput): string | undefined {
@@ -148,12 +148,12 @@ function cargo({ files, rest, cwd }: RelatedInput): string | undefined {
 }
 
 function crateOf(file: string, cwd: string): string | undefined {
-  for (let folder = folderOf(file); folder !== ""; folder = folderOf(folder)) {
+  for (let directory = directoryOf(file); directory !== ""; directory = directoryOf(directory)) {
     try {
-      const text = Deno.readTextFileSync(`${cwd}/${folder}/Cargo.toml`);
+      const text = Deno.readTextFileSync(`${cwd}/${directory}/Cargo.toml`);
       return /^\[package\][^[]*?^name\s*=\s*"([\w-]+)"/ms.exec(text)?.[1];
     } catch {
-      // It lies further up.
+      // It is further up.
     }
   }
   return undefined;
@@ -161,14 +161,14 @@ function crateOf(file: string, cwd: string): string | undefined {
 
 function goPackages(start: string, files: readonly string[], rest: string): string | undefined {
   if (!files.every((file) => file.endsWith(".go"))) return undefined;
-  const folders = new Set(files.map((file) => file.includes("/") ? `./${folderOf(file)}` : "."));
-  return `${start}${rest} ${[...folders].sort().join(" ")}`;
+  const directories = new Set(files.map((file) => file.includes("/") ? `./${directoryOf(file)}` : "."));
+  return `${start}${rest} ${[...directories].sort().join(" ")}`;
 }
 
-/** Changed files that the model is told of. */
+/** Limit of changed files in the message to the model. */
 const NAMED = 20;
 
-/** Tests what a turn changed, and tells the model what fails. */
+/** Tests the changes of a turn, and reports failures to the model. */
 export class Verifier implements Verification {
   readonly #workflow: Config["workflow"];
   readonly #recorder: Recorder;
@@ -206,7 +206,7 @@ export class Verifier implements Verification {
     await this.#trust.remember();
   }
 
-  /** Returns what goes back to the model, or how the turn ends; undefined: its answer stands. */
+  /** Returns the message to the model, or how the turn ends; undefined: the answer is accepted. */
   async review(signal: AbortSignal): Promise<string | Stop | undefined> {
     try {
       const commands = await verifyCommands(this.#workflow, this.#cwd);
@@ -259,11 +259,11 @@ export class Verifier implements Verification {
     if (skipped.length > 0) {
       const why = skipped.map(({ text }) => text).join("; ");
       const reasons = skipped.flatMap(({ said }) => said ? [said] : []);
-      await this.#tell("warning", `Not verified: ${why}`, [["notVerified"], ...reasons]);
+      await this.#notify("warning", `Not verified: ${why}`, [["notVerified"], ...reasons]);
       return undefined;
     }
     const names = results.map(({ line }) => line).join(", ");
-    await this.#tell("info", `Verified: ${names}`, [["verified", names]]);
+    await this.#notify("info", `Verified: ${names}`, [["verified", names]]);
     return undefined;
   }
 
@@ -278,14 +278,14 @@ export class Verifier implements Verification {
       const [round, rounds] = [String(this.#round), String(most)];
       const text =
         `Verification ${round} of ${rounds}: \`${first.line}\` failed (${how}); the model is notified`;
-      await this.#tell("info", text, [["verifyFailed", first.line, how, round, rounds]]);
+      await this.#notify("info", text, [["verifyFailed", first.line, how, round, rounds]]);
       return this.#report(failed, changed);
     }
     const detail = `Not verified: \`${first.line}\` still fails (${how})`;
     const said: Sayings = [["verifyGaveUp", first.line, how]];
-    // A goal goes on with what failed in its next turn.
+    // A goal continues with the failures in its next turn.
     if (this.#modes.collaboration === "goal") {
-      await this.#tell("warning", detail, said);
+      await this.#notify("warning", detail, said);
       return undefined;
     }
     return { reason: "failed", detail, said };
@@ -307,7 +307,7 @@ export class Verifier implements Verification {
     ].join("\n\n");
   }
 
-  async #tell(level: NewEventOf<"notice">["level"], text: string, said: Sayings): Promise<void> {
+  async #notify(level: NewEventOf<"notice">["level"], text: string, said: Sayings): Promise<void> {
     await this.#recorder.record({ type: "notice", level, code: "verification", text, said });
   }
 }
@@ -336,7 +336,7 @@ interface VerifyRound {
 
 /** A shell says so of a program that it does not find. */
 const NOT_FOUND = 127;
-/** Characters of the end of an output that are kept. */
+/** Characters of the end of an output that are recorded. */
 const TAIL = 6000;
 /** Changed files that one event names. */
 const MOST_FILES = 50;

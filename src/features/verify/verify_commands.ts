@@ -14,7 +14,7 @@ export interface VerifyCommand {
   readonly kind: "lint" | "test";
   /** Globs of the changed files that ask for it; without a slash they mean the name in any directory. */
   readonly globs: readonly string[];
-  /** Present: the project's own files name it, and nobody has to believe them. */
+  /** Present: files of the project name it, which need no trust. */
   readonly defined?: Definition;
 }
 
@@ -56,7 +56,7 @@ function commandsOf(kind: VerifyCommand["kind"], table: ByGlob): VerifyCommand[]
   return [...globs].map(([line, found]) => ({ line, kind, globs: found }));
 }
 
-/** Text that no test of a project reads, as far as nobody says otherwise. */
+/** Files that tests do not read by default. */
 const NO_CODE = /\.(?:md|markdown|txt|rst|adoc)$/i;
 
 /** The changed files that ask for a command. */
@@ -215,7 +215,7 @@ interface SortedCommands {
 interface VerifyTrustDeps {
   readonly paths: RunPaths;
   readonly language: string;
-  /** Absent: nobody can be asked. */
+  /** Absent: no prompt is possible. */
   readonly asker?: Asker | undefined;
   readonly trustProject?: boolean | undefined;
   readonly ignoreUntrusted?: boolean | undefined;
@@ -299,7 +299,7 @@ export class VerifyTrust {
     return await this.#store.isTrusted(verifyItem(command, cwd));
   }
 
-  /** Read anew, since the user may decide in another terminal. */
+  /** Read again, since the user may decide in another terminal. */
   get #store(): TrustStore {
     const { home, cwd } = this.#deps.paths;
     return new TrustStore({ home, project: cwd });

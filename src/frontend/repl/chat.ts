@@ -194,7 +194,7 @@ export class Chat {
     this.#screen.open();
     try {
       this.#host.current(start).catch((error) => this.#fail(error));
-      for (const text of first) this.#submissions.queue.add({ text, steer: false, pasted: true });
+      for (const text of first) this.#submissions.add({ text, steer: false, pasted: true });
       return await ended;
     } finally {
       this.#submissions.stop(reason);
@@ -299,15 +299,15 @@ export class Chat {
     const { empty } = this.#composer;
     // An open menu or search is left before anything else is.
     if (this.#composer.modal && ["escape", "ctrl+c", "ctrl+d", "up"].includes(key)) return false;
-    if (key === "escape" && this.#submissions.queue.busy) this.#submissions.stop();
+    if (key === "escape" && this.#submissions.busy) this.#submissions.stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
     else if (key === "ctrl+l") this.#screen.print(new Array(this.#options.terminal.rows).fill(""));
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
-    else if (key === "up" && empty && this.#submissions.queue.waiting.length > 0) {
-      this.#composer.putBack([this.#submissions.queue.takeBack()].filter((draft) => draft !== undefined));
+    else if (key === "up" && empty && this.#submissions.waiting.length > 0) {
+      this.#composer.putBack([this.#submissions.takeBack()].filter((draft) => draft !== undefined));
     } else return false;
     return true;
   }
@@ -325,7 +325,7 @@ export class Chat {
 
   #ctrlC(empty: boolean): void {
     if (!empty) this.#composer.discard();
-    else if (this.#submissions.queue.busy && !this.#submissions.queue.stopping) this.#submissions.stop();
+    else if (this.#submissions.busy && !this.#submissions.stopping) this.#submissions.stop();
     else if (this.#leaving) this.#end(EXIT.done);
     else this.#leaving = true;
   }

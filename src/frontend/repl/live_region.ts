@@ -218,22 +218,22 @@ export class LiveRegion implements View {
 
   /** A hint that replaces the status line. */
   #hint(): string {
-    const { texts: { chat }, submissions: { queue }, transcript, overlays, leaving } = this.#deps;
+    const { texts: { chat }, submissions, transcript, overlays, leaving } = this.#deps;
     if (leaving()) return chat.leaveHint;
-    if (queue.stopping) return chat.stopping;
+    if (submissions.stopping) return chat.stopping;
     // A command with a question waits for the user.
-    return queue.busy && !transcript.busy && !overlays.top ? chat.working : "";
+    return submissions.busy && !transcript.busy && !overlays.top ? chat.working : "";
   }
 
   /** Steering and queued messages. */
   #waiting(): string[] {
-    const { texts: { chat }, submissions: { queue, steering }, palette } = this.#deps;
+    const { texts: { chat }, submissions: { waiting, steering }, palette } = this.#deps;
     const lines = [
       ...steering.map((text) => chat.steering(oneLine(text, 200))),
-      ...queue.waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
+      ...waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
     ];
     const more = lines.length > WAITING_LINES ? [`… +${lines.length - WAITING_LINES}`] : [];
-    const hint = queue.waiting.length > 0 ? [chat.queueHint] : [];
+    const hint = waiting.length > 0 ? [chat.queueHint] : [];
     return [...lines.slice(0, WAITING_LINES), ...more, ...hint].map((line) => palette.dim(line));
   }
 }

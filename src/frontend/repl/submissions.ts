@@ -64,79 +64,6 @@ interface Sent extends Draft {
   readonly input?: TurnInput;
 }
 
-interface TurnQueueOptions {
-  /** Executes a draft until the signal stops it. Never rejects. */
-  readonly work: (draft: Sent, signal: AbortSignal) => Promise<void>;
-  /** Called when the queue or its state changes. */
-  readonly changed: () => void;
-}
-
-/** The sent drafts: one is executed, the others wait in order. */
-class TurnQueue {
-  readonly #options: TurnQueueOptions;
-  readonly #waiting: Sent[] = [];
-  #turn: AbortController | undefined;
-
-  constructor(options: TurnQueueOptions) {
-    this.#options = options;
-  }
-
-  get busy(): boolean {
-    return this.#turn !== undefined;
-  }
-
-  /** The running draft was asked to stop and has not yet. */
-  get stopping(): boolean {
-    return this.#turn?.signal.aborted === true;
-  }
-
-  get waiting(): readonly Sent[] {
-    return this.#waiting;
-  }
-
-  /** Adds a draft; it runs at once when no other does. */
-  add(draft: Sent): void {
-    this.#waiting.push(draft);
-    if (!this.#turn) void this.#run();
-    else this.#options.changed();
-  }
-
-  /** Adds a draft before the waiting ones. */
-  addFirst(draft: Sent): void {
-    this.#waiting.unshift(draft);
-    if (!this.#turn) void this.#run();
-    else this.#options.changed();
-  }
-
-  /** Removes the last waiting draft. */
-  takeBack(): Sent | undefined {
-    const draft = this.#waiting.pop();
-    if (draft) this.#options.changed();
-    return draft;
-  }
-
-  /** Removes all waiting drafts. */
-  takeAll(): readonly Sent[] {
-    return this.#waiting.splice(0);
-  }
-
-  /** Stops the running draft; returns the waiting ones. */
-  stop(reason: "interrupted" | "terminated"): readonly Sent[] {
-    this.#turn?.abort(reason);
-    return this.takeAll();
-  }
-
-  async #run(): Promise<void> {
-    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
-      this.#turn = new AbortController();
-      this.#options.changed();
-      await this.#options.work(draft, this.#turn.signal);
-    }
-    this.#turn = undefined;
-    this.#options.changed();
-  }
-}
-
 /** By then the effect of the key has been drawn. */
 const WARM_AFTER_MS = 10;
 /** Messages that are read at once; takes 1 to 3 ms. */
@@ -161,17 +88,29 @@ interface SubmissionsOptions {
  * Contract: nothing is lost: a draft is recorded in the session, waits, or is returned to the composer.
  */
 export class Submissions {
-  readonly queue: TurnQueue;
   readonly #options: SubmissionsOptions;
+  /** Sent drafts that wait, in order. */
+  readonly #waiting: Sent[] = [];
+  /** Stops the draft that is being executed. */
+  #turn: AbortController | undefined;
   readonly #steering: string[] = [];
   #warm = false;
 
   constructor(options: SubmissionsOptions) {
     this.#options = options;
-    this.queue = new TurnQueue({
-      work: (draft, signal) => this.#work(draft, signal),
-      changed: options.changed,
-    });
+  }
+
+  get busy(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** The running draft was asked to stop and has not yet. */
+  get stopping(): boolean {
+    return this.#turn?.signal.aborted === true;
+  }
+
+  get waiting(): readonly Sent[] {
+    return this.#waiting;
   }
 
   /** Steering messages that the running turn has not taken yet. */
@@ -184,10 +123,35 @@ export class Submissions {
     return this.#options.host.opening;
   }
 
+  /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
+  add(draft: Sent, first = false): void {
+    if (first) this.#waiting.unshift(draft);
+    else this.#waiting.push(draft);
+    if (!this.busy) void this.#run();
+    else this.#options.changed();
+  }
+
+  /** Removes the last waiting draft. */
+  takeBack(): Sent | undefined {
+    const draft = this.#waiting.pop();
+    if (draft) this.#options.changed();
+    return draft;
+  }
+
+  async #run(): Promise<void> {
+    for (let draft = this.#waiting.shift(); draft; draft = this.#waiting.shift()) {
+      this.#turn = new AbortController();
+      this.#options.changed();
+      await this.#execute(draft, this.#turn.signal);
+    }
+    this.#turn = undefined;
+    this.#options.changed();
+  }
+
   /** Sends a draft into the running turn, or as the next one. */
   async submit(draft: Sent): Promise<void> {
-    if (this.queue.busy && await this.#meanwhile(draft.text)) return;
-    if (!this.queue.busy || !draft.steer || !isPlainText(draft)) return this.queue.add(draft);
+    if (this.busy && await this.#meanwhile(draft.text)) return;
+    if (!this.busy || !draft.steer || !isPlainText(draft)) return this.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft.text);
     await controller.submit({ type: "steer", text: draft.text });
@@ -196,8 +160,8 @@ export class Submissions {
 
   /** Asks about the pending plan of a resumed session, unless a message was sent first. */
   opened({ modes }: Assembly): void {
-    if (modes.planWaits && !this.queue.busy && this.queue.waiting.length === 0) {
-      this.queue.add({ text: "/plan", steer: false });
+    if (modes.planWaits && !this.busy && this.waiting.length === 0) {
+      this.add({ text: "/plan", steer: false });
     }
   }
 
@@ -208,7 +172,7 @@ export class Submissions {
     after(WARM_AFTER_MS, () => {
       const { host, warmUpSink } = this.#options;
       // A session that could not be opened is opened with a message: its questions must not take typed keys.
-      if (this.queue.busy || !host.opening) return;
+      if (this.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
         await session.warmUp(warmUpSink());
@@ -218,12 +182,13 @@ export class Submissions {
 
   /** Sends a text before the waiting ones. */
   send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
-    this.queue.addFirst({ text, steer: false, input: { ...rest, text } });
+    this.add({ text, steer: false, input: { ...rest, text } }, true);
   }
 
   /** Stops the running draft; returns the waiting ones to the composer. */
   stop(reason: "interrupted" | "terminated" = "interrupted"): void {
-    this.#options.giveBack(this.queue.stop(reason));
+    this.#turn?.abort(reason);
+    this.#options.giveBack(this.#waiting.splice(0));
   }
 
   event(event: Event): void {
@@ -249,7 +214,7 @@ export class Submissions {
     return true;
   }
 
-  async #work(draft: Sent, signal: AbortSignal): Promise<void> {
+  async #execute(draft: Sent, signal: AbortSignal): Promise<void> {
     const { commands, texts, fail, headed, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
@@ -257,7 +222,7 @@ export class Submissions {
       if (outcome) await this.#afterTurn(outcome.reason === "done");
     } catch (error) {
       if (!signal.aborted) fail(error);
-      giveBack([draft, ...this.queue.takeAll()]);
+      giveBack([draft, ...this.#waiting.splice(0)]);
     }
   }
 
@@ -271,8 +236,8 @@ export class Submissions {
     const { controller } = await this.#options.host.current();
     const left = controller.takeSteering().map((text): Sent => ({ text, steer: false }));
     this.#steering.length = 0;
-    if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
-    else this.#options.giveBack([...left, ...this.queue.takeAll()]);
+    if (done) left.reverse().forEach((draft) => this.add(draft, true));
+    else this.#options.giveBack([...left, ...this.#waiting.splice(0)]);
   }
 }
 

@@ -5,6 +5,7 @@ import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { isFile } from "../../path/probe.ts";
 import { loadProcesses, type ProcessGuard, type ServerProcess } from "../../tool/mod.ts";
+import { joinBytes } from "../../util/bytes.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 
@@ -51,31 +52,19 @@ export class MessageLines {
       this.#parts.push(piece.slice());
       return;
     }
-    this.#parts = [joined(this.#parts).slice(0, KEPT)];
-    this.#tail = joined([this.#tail ?? new Uint8Array(), piece.slice(-KEPT)]).slice(-KEPT);
+    this.#parts = [joinBytes(this.#parts).slice(0, KEPT)];
+    this.#tail = joinBytes([this.#tail ?? new Uint8Array(), piece.slice(-KEPT)]).slice(-KEPT);
   }
 
   #finish(): void {
     const [size, tail] = [this.#size, this.#tail];
-    const text = this.#decoder.decode(joined([...this.#parts, ...tail ? [tail] : []]));
+    const text = this.#decoder.decode(joinBytes([...this.#parts, ...tail ? [tail] : []]));
     this.#parts = [];
     this.#size = 0;
     this.#tail = undefined;
     if (tail) this.#receiver.tooLarge(size, text);
     else if (text.trim() !== "") this.#receiver.line(text);
   }
-}
-
-function joined(parts: readonly Bytes[]): Bytes {
-  const [only] = parts;
-  if (only && parts.length === 1) return only;
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 interface StdioTransportOptions {

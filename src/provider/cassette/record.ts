@@ -1,7 +1,6 @@
 import { type Chunk, errorMessage, type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Clock } from "../kind.ts";
-import type { ModelRequest, Provider } from "../provider.ts";
-import { wrapProvider } from "../wrap.ts";
+import { type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
 import {
   CASSETTE_VERSION,
   type CassetteHeader,

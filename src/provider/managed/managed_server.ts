@@ -78,10 +78,7 @@ export class ManagedServer {
     return await this.#starting;
   }
 
-  /**
-   * The failure of the server that a request was sent to when it has ended since, in place of the broken
-   * connection; undefined when it runs.
-   */
+  /** The failure of a server that ended during a request; undefined when it runs. */
   async failureOf(server: ReadyServer): Promise<ProviderFailure | undefined> {
     const { lease } = server;
     if (isRunning(lease) && await askHealth(server) !== "silent") return undefined;
@@ -124,7 +121,10 @@ export class ManagedServer {
       }
       const isOurs = await askHealth(address) === "ready" ? await knowsKey(address) : undefined;
       if (isOurs !== undefined) return isOurs ? "ready" : "port taken";
-      if (startupMs > 0 && performance.now() - began > startupMs) throw lateFailure(this.#plan, lease);
+      if (startupMs > 0 && performance.now() - began > startupMs) {
+        const limit = `startup_timeout_seconds = ${startupMs / 1000}`;
+        throw failed("timeout", this.#plan, `did not load ${this.#plan.modelName} within ${limit}`, lease);
+      }
       boundLog(lease.log);
       await sleep(wait);
     }
@@ -198,10 +198,7 @@ async function gone(lease: ServerLease): Promise<void> {
   while (isRunning(lease) && performance.now() < end) await sleep(FIRST_POLL_MS);
 }
 
-/**
- * A port that is free now. Each server begins at another one of its range: servers that start
- * at the same moment would take it from each other otherwise.
- */
+/** A free port. Each server begins at another one, so that servers that start together do not collide. */
 function freePort(plan: ServerPlan, lost: ReadonlySet<number>): number {
   const [first, last] = plan.ports;
   const count = last - first + 1;
@@ -210,7 +207,7 @@ function freePort(plan: ServerPlan, lost: ReadonlySet<number>): number {
     const port = first + (offset + step) % count;
     if (!lost.has(port) && isFree(plan, port)) return port;
   }
-  throw noPortFailure(plan);
+  throw failed("connection", plan, `has no port: ${first} to ${last} are all taken; set another port_range`);
 }
 
 function isFree(plan: ServerPlan, port: number): boolean {
@@ -309,16 +306,6 @@ function endedFailure(
     ? `was ended by signal ${code - 128}${code === 137 ? ", as it happens when memory runs out" : ""}`
     : `ended with exit code ${code}`;
   return failed("server", plan, how, lease);
-}
-
-function lateFailure(plan: ServerPlan, lease: ServerLease): ProviderFailure {
-  const how = `did not load ${plan.modelName} within startup_timeout_seconds = ${plan.startupMs / 1000}`;
-  return failed("timeout", plan, how, lease);
-}
-
-function noPortFailure(plan: ServerPlan): ProviderFailure {
-  const [first, last] = plan.ports;
-  return failed("connection", plan, `has no port: ${first} to ${last} are all taken; set another port_range`);
 }
 
 function notStartedFailure(plan: ServerPlan, address: string, error: unknown): ProviderFailure {

@@ -44,10 +44,7 @@ const OWN_FLAGS: Readonly<Record<string, string>> = {
   "--log-disable": "log_path",
 };
 
-/**
- * Looks at the settings of an entry. Throws a ReasonixError of exit "config" for what cannot be started; two
- * entries that ask for the same server get the same directory.
- */
+/** Validates the settings of an entry; equal settings get the same directory. Throws a ReasonixError. */
 export async function serverPlan({ entry, model, values }: PlanOptions): Promise<ServerPlan> {
   const { server } = entry;
   if (Deno.build.os === "windows") {
@@ -236,10 +233,7 @@ export function modelBytes(path: string): number {
   return partsOf(path).reduce((sum, part) => sum + (sizeOf(part) ?? 0), 0);
 }
 
-/**
- * Reports models that are larger than the memory that is available, before a server makes the machine swap.
- * Throws a ReasonixError of exit "config".
- */
+/** Throws a ReasonixError of exit "config" for models that are larger than the available memory. */
 export function checkMemory(provider: string, paths: readonly string[], available = availableMemory()): void {
   const bytes = paths.reduce((sum, path) => sum + modelBytes(path), 0);
   if (available === undefined || bytes <= available) return;

@@ -56,10 +56,7 @@ export async function makePipe(path: string): Promise<void> {
   if (code !== 0) throw new Error(errors.trim());
 }
 
-/**
- * Holds the server of a pipe until it is closed, or this process ends. Undefined when the pipe is gone, or is
- * none.
- */
+/** Holds the server of a pipe until it is closed or this process ends; undefined without a pipe. */
 export function holdPipe(path: string): Deno.FsFile | undefined {
   try {
     if (!Deno.lstatSync(path).isFifo) return undefined;
@@ -69,10 +66,7 @@ export function holdPipe(path: string): Deno.FsFile | undefined {
   }
 }
 
-/**
- * The environment of a server: where programs, libraries and caches are, and what libraries for
- * GPUs and threads read. Keys and tokens of the user are nothing that it needs.
- */
+/** Variables that a server needs: paths, caches, and settings of GPUs and threads; no keys or tokens. */
 const PASSED =
   /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|(?:DY)?LD_LIBRARY_PATH|(?:CUDA|HIP|HSA|ROCR|ROCM|GPU|AMD|NVIDIA|GGML|VK|ONEAPI|SYCL|ZES|OMP|GOMP|KMP|MKL|OPENBLAS|METAL)_\w+)$/;
 const SECRET = /TOKEN|KEY|SECRET|PASS|CREDENTIAL/i;
@@ -82,10 +76,7 @@ function serverEnvironment(): Record<string, string> {
   return Object.fromEntries(entries.filter(([name]) => PASSED.test(name) && !SECRET.test(name)));
 }
 
-/**
- * Ends the rest of a server whose supervisor was killed. Its group is only ended when one of its processes
- * was started with this key file: numbers of groups are given again.
- */
+/** Ends the group of a killed supervisor, if a process of it was started with this key file. */
 export function endOrphan(pid: number, keyFile: string): void {
   const groups = Deno.build.os === "linux" ? groupsInProc(keyFile) : groupsFromPs(keyFile);
   if (groups.includes(pid)) endGroup(pid);

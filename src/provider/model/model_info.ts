@@ -11,17 +11,15 @@ export interface ModelInfoOptions {
   readonly home?: string | undefined;
 }
 
-/**
- * Returns what is known of a model of an entry: what `model_settings` says, else the entry, else the tables
- * of facts. Unknown facts are absent. Rejects like {@linkcode factsOf}.
- */
+/** Facts of a model from its `model_settings`, the entry or the tables. Rejects as {@linkcode factsOf}. */
 export async function modelInfo(
   { entry: whole, model, effort, home }: ModelInfoOptions,
 ): Promise<ModelInfo> {
   const entry = withModelSettings(whole, model);
   const wanted = effort ?? entry.effort;
   const facts = isDeclared(entry, wanted) ? undefined : await factsOf(entry, model, home);
-  const price = entry.price ? declaredPrice(entry.price) : priceOf(facts, entry);
+  const known = entry.price ? declaredPrice(entry.price) : facts?.price;
+  const price = known && priceOf(known, entry.cache_ttl, entry.price ? entry.price.date : facts?.date);
   const reasoning = reasoningOf(entry, facts);
   const window = entry.context_window ?? facts?.window;
   const outputLimit = entry.max_output_tokens ?? facts?.output;
@@ -52,10 +50,6 @@ function reasoningOf(
 ): ReasoningFacts | undefined {
   if (efforts === undefined) return facts?.reasoning;
   return { ...facts?.reasoning, thinks: efforts.length > 0, levels: efforts };
-}
-
-function priceOf(facts: FoundFacts | undefined, { cache_ttl }: ProviderEntry): Price | undefined {
-  return facts?.price && knownPrice(facts.price, { ttl: cache_ttl, date: facts.date });
 }
 
 type FactsOwner = Pick<ProviderEntry, "name" | "base_url" | "facts">;
@@ -121,18 +115,18 @@ export interface FactRates {
   readonly input: number;
   readonly output: number;
   /** Absent: as `input`. */
-  readonly cachedInput?: number;
+  readonly cachedInput?: number | undefined;
   /** Absent: as `input`. */
-  readonly cacheWrite?: number;
+  readonly cacheWrite?: number | undefined;
   /** The same for a cache that is kept for an hour. */
-  readonly cacheWrite1h?: number;
+  readonly cacheWrite1h?: number | undefined;
 }
 
 /** Prices, those of long requests included. */
 export interface FactPrice extends FactRates {
   /** USD when absent. */
   readonly currency?: string;
-  readonly tiers?: readonly (FactRates & { readonly above: number })[];
+  readonly tiers?: readonly (FactRates & { readonly above: number })[] | undefined;
 }
 
 export interface ModelFacts {
@@ -173,10 +167,7 @@ export const FACT_TABLES: Readonly<Record<string, () => Promise<FactsTable>>> = 
   zhipu: async () => (await import("./tables/zhipu.json", { with: { type: "json" } })).default,
 };
 
-/**
- * The first line of the file of fetched tables. A line per provider follows; a run reads the one that it
- * needs by its place behind the first line, in bytes.
- */
+/** The first line of the file of fetched tables; it has the byte offset of each provider's line. */
 export interface FetchedHeader {
   readonly date: string;
   readonly source: string;
@@ -184,10 +175,7 @@ export interface FetchedHeader {
   readonly hosts: Readonly<Record<string, string>>;
 }
 
-/**
- * Returns the fetched table of a vendor, or of the vendor at this address. Undefined: there is none, or the
- * file is damaged, so that the built-in tables count.
- */
+/** The fetched table of a vendor or of this address; undefined when there is none or the file is damaged. */
 function readFetched(file: string, vendor: string | undefined, url: string): FactsTable | undefined {
   try {
     const bytes = Deno.readFileSync(file);
@@ -205,44 +193,39 @@ function readFetched(file: string, vendor: string | undefined, url: string): Fac
 }
 
 type Declared = NonNullable<ProviderEntry["price"]>;
-type DeclaredTier = NonNullable<Declared["tiers"]>[number];
 
-function declaredPrice({ currency, date, tiers, cache_hit, ...rest }: Declared): Price {
+type DeclaredRates =
+  | Pick<Declared, "input" | "output" | "cached_input" | "cache_write">
+  | Omit<NonNullable<Declared["tiers"]>[number], "above">;
+
+/** A price of the configuration, as tables have it. */
+function declaredPrice({ cache_hit, tiers, currency, ...rest }: Declared): FactPrice {
   return {
     ...declaredRates({ ...rest, cached_input: rest.cached_input ?? cache_hit }),
     currency,
-    ...(date === undefined ? {} : { date }),
-    ...(tiers ? { tiers: tiers.map(({ above, ...rates }) => ({ above, ...declaredRates(rates) })) } : {}),
+    tiers: tiers?.map(({ above, ...rates }) => ({ above, ...declaredRates(rates) })),
   };
 }
 
-function declaredRates(
-  { input, output, cached_input, cache_write }:
-    | Pick<Declared, "input" | "output" | "cached_input" | "cache_write">
-    | Omit<DeclaredTier, "above">,
-): Rates {
-  return {
-    input,
-    cachedInput: cached_input ?? input,
-    output,
-    ...(cache_write === undefined ? {} : { cacheWrite: cache_write }),
-  };
+function declaredRates({ input, output, cached_input, cache_write }: DeclaredRates): FactRates {
+  return { input, output, cachedInput: cached_input, cacheWrite: cache_write };
 }
 
-/** Returns the price of a table for this lifetime of the cache. */
-function knownPrice(
+/** The price of requests with this lifetime of the cache. */
+function priceOf(
   { currency = "USD", tiers, ...rates }: FactPrice,
-  { ttl, date }: { readonly ttl: ProviderEntry["cache_ttl"]; readonly date: string },
+  ttl: ProviderEntry["cache_ttl"],
+  date: string | undefined,
 ): Price {
   return {
-    ...knownRates(rates, ttl),
+    ...ratesOf(rates, ttl),
     currency,
-    date,
-    ...(tiers ? { tiers: tiers.map(({ above, ...each }) => ({ above, ...knownRates(each, ttl) })) } : {}),
+    ...(date === undefined ? {} : { date }),
+    ...(tiers ? { tiers: tiers.map(({ above, ...each }) => ({ above, ...ratesOf(each, ttl) })) } : {}),
   };
 }
 
-function knownRates(
+function ratesOf(
   { input, output, cachedInput, cacheWrite, cacheWrite1h }: FactRates,
   ttl: ProviderEntry["cache_ttl"],
 ): Rates {

@@ -41,10 +41,7 @@ export interface CachedList {
   readonly skipped: number;
 }
 
-/**
- * Keeps a list of models as tables below the Reasonix home, in place of the one before. Rejects with a
- * ReasonixError; the old tables then stay.
- */
+/** Saves a list of models as tables below the Reasonix home. Rejects with a ReasonixError. */
 export async function keepModelList(
   home: string,
   text: string,

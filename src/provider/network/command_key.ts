@@ -13,10 +13,7 @@ const LIMIT_MS = 30_000;
 const LONGEST_KEY = 16 * 1024;
 const LONGEST_LINE = 80;
 
-/**
- * Stands for the key until a request is sent: a kind knows where its key goes, but not which one counts by
- * then.
- */
+/** Placeholder of the key until a request is sent: the kind writes it, this module replaces it. */
 const STAND_IN = `key-${crypto.randomUUID()}`;
 
 /** Statuses after which another key may help. */
@@ -149,10 +146,7 @@ class SharedRun {
   }
 }
 
-/**
- * Runs the command as the user would: with the environment of the program, in the user's home, so that no
- * project has a say. What it printed is never part of a message.
- */
+/** Runs the command in the user's home, so that no project affects it. Messages never quote its output. */
 async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string> {
   const command = owner.api_key_command ?? "";
   const [program, ...args] = typeof command === "string" ? shellCommand(command) : command.map(fromHome);

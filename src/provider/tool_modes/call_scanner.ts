@@ -289,10 +289,7 @@ export class CallScanner {
     this.#hasProse = true;
   }
 
-  /**
-   * Handles an end that closes nothing: a text of an earlier call may hold one and have ended too early. That
-   * call and those behind it are not executed.
-   */
+  /** A stray end: a text of an earlier call may have ended too early, so no further call is executed. */
   #distrustTexts(): void {
     const first = this.#blocks.findLastIndex(({ hasTexts }) => hasTexts);
     if (first < 0) return;
@@ -386,10 +383,7 @@ function readOwnLine(held: string, alone: boolean): CallRead | undefined {
   return alone && /^[{[]/.test(held) ? readJson(held, /^\s*/) : undefined;
 }
 
-/**
- * Reads a JSON object or a list of them behind a head. The first group of the head names the tool where the
- * JSON is only its arguments.
- */
+/** Reads a JSON object or list behind a head. If the head names the tool, the JSON is only its arguments. */
 function readJson(
   held: string,
   head: RegExp,
@@ -434,10 +428,7 @@ function jsonCall(item: Readonly<Record<string, unknown>>): TextCall | undefined
   return whole === undefined ? undefined : { name, arguments: whole };
 }
 
-/**
- * Reads arguments as texts between tags, which may hold such tags, too. The first group of the head names the
- * tool; an outer closing tag may follow the closing one.
- */
+/** Reads arguments as texts between tags. The group of the head names the tool. */
 function readTags(held: string, head: RegExp, tail: RegExp, outer?: string): CallRead | undefined {
   const bad = head.exec(held.slice(0, LONGEST_GAP))?.[1];
   if (bad === undefined) return undefined;

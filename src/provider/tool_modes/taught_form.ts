@@ -24,10 +24,7 @@ function unescapeMarkers(text: string): string {
   return text.includes("\\") ? text.replace(ESCAPED_LINE, "$1") : text;
 }
 
-/**
- * The call as the model is taught to write it, always the same text for the same call. A call that could not
- * be read is its own text.
- */
+/** The call in the taught form, always the same text; a call that could not be read is its own text. */
 export function writeCall({ name, arguments: text }: Pick<ToolCall, "name" | "arguments">): string {
   const args = parseJson(text);
   if (!isRecord(args)) return text;

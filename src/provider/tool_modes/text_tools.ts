@@ -10,11 +10,10 @@ import type {
   ToolSchema,
 } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import type { ModelInfo, ModelRequest, Provider } from "../provider.ts";
+import { type ModelInfo, type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
 import { ConversationStates } from "../wire/conversation_states.ts";
 import { digestOf } from "../wire/fingerprint.ts";
 import { partsFor, TEXT_CALLS } from "../wire/message_parts.ts";
-import { wrapProvider } from "../wrap.ts";
 import { CallScanner } from "./call_scanner.ts";
 import {
   escapeMarkers,

@@ -1,7 +1,4 @@
-/**
- * The text of a response; undefined when it is longer than `maxBytes`, and the rest is left unread then.
- * Rejects when the connection breaks.
- */
+/** The text of a response; undefined when it is longer. Rejects when the connection breaks. */
 export async function boundedText(response: Response, maxBytes: number): Promise<string | undefined> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();

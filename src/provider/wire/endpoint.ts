@@ -51,6 +51,11 @@ export function requestHeaders(
   return headers;
 }
 
+/** The header with the key as OpenAI's wires send it; none without a key. */
+export function bearer({ apiKey }: KindOptions): Record<string, string> {
+  return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+}
+
 function parseBase(entry: Entry): URL {
   const base = URL.canParse(entry.base_url) ? new URL(entry.base_url) : undefined;
   if (base?.protocol === "http:" || base?.protocol === "https:") return base;

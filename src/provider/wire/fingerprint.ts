@@ -1,7 +1,4 @@
-/**
- * A short name for a text that is given piece by piece: texts that differ have different ones, but for bad
- * luck of one in 2^53 (cyrb53). It is no protection against people who look for two with the same.
- */
+/** A digest of a text that is given piece by piece (cyrb53, 53 bits), not secure against attackers. */
 export class Fingerprint {
   #a: number;
   #b: number;

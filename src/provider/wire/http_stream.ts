@@ -8,7 +8,6 @@ import {
   reportedFailure,
 } from "../errors.ts";
 import type { Clock, ProviderDeps } from "../kind.ts";
-import { retryAfter } from "../retry.ts";
 import { requestBody } from "./request_buffer.ts";
 
 const READ_SIZE = 64 * 1024;
@@ -157,10 +156,7 @@ function* decoded(decoder: TextDecoder, bytes: Uint8Array): Generator<string, vo
   }
 }
 
-/**
- * Reads a body into one reused buffer where the runtime allows it: several times faster than a fresh one per
- * read.
- */
+/** Reads a body into one reused buffer where the runtime allows it, which is several times faster. */
 function byteReader(
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
 ): () => Promise<Uint8Array | undefined> {
@@ -222,10 +218,7 @@ interface Limit {
   readonly ms: number;
 }
 
-/**
- * Watches over silence in one attempt with a single timer: `touch` costs no timer of
- * its own.
- */
+/** A limit of silence with a single timer: `touch` sets none. */
 class IdleTimeout {
   readonly #clock: Clock;
   readonly #onExpire: (limit: Limit) => void;
@@ -268,4 +261,19 @@ class IdleTimeout {
       this.#onExpire(limit);
     });
   }
+}
+
+/** The requested wait in milliseconds: `retry-after-ms`, or `Retry-After` (RFC 9110 §10.2.3). */
+function retryAfter(headers: Headers, now: number): number | undefined {
+  const ms = numberIn(headers.get("retry-after-ms"));
+  if (ms !== undefined) return ms;
+  const value = headers.get("retry-after");
+  const seconds = numberIn(value);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(value ?? "");
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function numberIn(value: string | null): number | undefined {
+  return value !== null && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }

@@ -20,10 +20,7 @@ const SINGLES = words(
 );
 const LONGEST_NOTE = 200;
 
-/**
- * Rewrites a schema from the inside out: `rewrite` gets each schema after those inside of it. The given one
- * stays as it is, as do schemas that are `true` or `false`.
- */
+/** A copy of a schema, rewritten from the inside out; boolean schemas stay. */
 function rewriteSchema(schema: unknown, rewrite: (schema: Schema) => unknown): unknown {
   if (!isRecord(schema)) return schema;
   const own: Schema = { ...schema };
@@ -231,10 +228,7 @@ function acceptsNull(schema: unknown): boolean {
   return typesOf(schema).includes("null") || list(schema.enum).includes(null);
 }
 
-/**
- * The arguments of a strict call without the nulls of optional keys, as the declared schema
- * takes them. The given text when there are none.
- */
+/** The arguments of a strict call without the nulls of optional keys. */
 export function withoutNulls(text: string, schema: JsonSchema): string {
   if (!text.includes("null")) return text;
   let found = false;
@@ -383,10 +377,7 @@ function merged(schema: Schema): Schema {
 /** Keywords that the server refuses at the top of a schema only. */
 const COMBINERS = ["allOf", "anyOf", "oneOf"] as const;
 
-/**
- * The schema of a tool's input as the server takes it: an object, without alternatives at its top. These are
- * laid together there; arguments are checked against the tool's own schema anyhow.
- */
+/** The schema as an object without alternatives at its top, which are merged. */
 export function flatSchema(schema: JsonSchema): JsonSchema {
   const { allOf, anyOf, oneOf, ...rest } = schema;
   const base = { ...rest, type: "object", properties: isRecord(rest.properties) ? rest.properties : {} };

@@ -54,18 +54,12 @@ export function wireName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_") || "_";
 }
 
-/**
- * Servers parse the arguments of earlier calls and refuse what is not an object, so unreadable text travels
- * inside one.
- */
+/** Servers refuse arguments that are no object, so unreadable text is wrapped into one. */
 export function wireArguments(text: string): string {
   return isRecord(parseJson(text)) ? text : JSON.stringify({ invalid_json: safeText(text) });
 }
 
-/**
- * The parts of a message that a model can take: those that the same kind brought from the same model of the
- * same provider. All others mean nothing to it, and servers refuse them.
- */
+/** The parts of a message from this kind and model; servers refuse all others. */
 export function partsFor(
   { parts }: AssistantMessage,
   kind: string,
@@ -107,10 +101,7 @@ export function otherVendorSources(
 /** Kinds of parts with which no thought goes back. */
 const WITHOUT_THOUGHTS: ReadonlySet<string> = new Set([TEXT_CALLS, "google"]);
 
-/**
- * Reports whether the reasoning of a reply goes back to a model: under a field of chat completions, or in the
- * signed or encrypted parts that its own wire brought.
- */
+/** Reports whether the reasoning of a reply is sent to a model, as a field or in signed parts. */
 export function sendsReasoning(
   message: AssistantMessage,
   model: Pick<ModelInfo, "provider" | "id">,

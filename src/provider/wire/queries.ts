@@ -6,7 +6,8 @@ import {
   reportedFailure,
   requestFailure,
 } from "../errors.ts";
-import type { ProviderDeps } from "../kind.ts";
+import type { KindOptions, ProviderDeps } from "../kind.ts";
+import { endpointOf, requestHeaders } from "./endpoint.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
 /** Longest waits. */
@@ -23,32 +24,42 @@ interface Query {
   readonly reported?: (reported: Reported) => Reported;
 }
 
-interface ModelQuery extends Query {
+interface ModelQuery {
+  readonly url: string;
+  /** Headers of the wire. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The paging of a list: the size of a page, and the parameter of the next one. */
   readonly pages?: { readonly size: readonly [name: string, value: string]; readonly next: string };
   /** The identifier of a model of the list; undefined for one that is of no use here. */
   readonly name?: (model: Readonly<Record<string, unknown>>) => string | undefined;
+  readonly reported?: (reported: Reported) => Reported;
 }
 
 /** Identifiers of the models the endpoint offers, in its order. Rejects with a ReasonixError. */
-export async function listModels(query: ModelQuery, signal?: AbortSignal): Promise<readonly string[]> {
+export async function listModels(
+  options: KindOptions,
+  { headers, pages, name = nameOf, ...query }: ModelQuery,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const endpoint = endpointOf(options);
   const limit = AbortSignal.any([AbortSignal.timeout(LIST_MS), ...(signal ? [signal] : [])]);
-  return await orError(query.endpoint, async () => {
+  const server = { ...query, headers: requestHeaders(options, headers), endpoint, fetch: options.deps.fetch };
+  return await orError(endpoint, async () => {
     const url = new URL(query.url);
-    if (query.pages) url.searchParams.set(...query.pages.size);
+    if (pages) url.searchParams.set(...pages.size);
     const names: string[] = [];
     for (let page = 0; page < MOST_PAGES; page++) {
-      const { models, last } = readPage(await ask({ ...query, url }, { signal: limit }), query);
-      names.push(...models);
-      if (query.pages === undefined || last === undefined) break;
-      url.searchParams.set(query.pages.next, last);
+      const { models, last } = readPage(await ask({ ...server, url }, { signal: limit }), endpoint);
+      names.push(...models.map(name).filter(isString));
+      if (pages === undefined || last === undefined) break;
+      url.searchParams.set(pages.next, last);
     }
     return names;
   });
 }
 
 /** Models of one page of a list; `last` is where the next page begins, if there is one. */
-function readPage(body: unknown, { endpoint, name = nameOf }: ModelQuery) {
+function readPage(body: unknown, endpoint: Endpoint) {
   const fields = isRecord(body) ? body : { data: body };
   const { data, models, has_more: more, last_id: lastId, nextPageToken: token } = fields;
   const last = more === true ? lastId : token;
@@ -57,7 +68,7 @@ function readPage(body: unknown, { endpoint, name = nameOf }: ModelQuery) {
     throw protocolFailure("did not answer with a list of models; check base_url", endpoint);
   }
   return {
-    models: list.filter(isRecord).map(name).filter(isString),
+    models: list.filter(isRecord),
     last: isString(last) && last !== "" ? last : undefined,
   };
 }

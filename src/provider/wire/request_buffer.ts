@@ -15,10 +15,7 @@ export interface MessageWriter {
   write(message: Message): readonly string[];
   /** Returns entries that have to follow the messages so far before the request can be sent. */
   flush(): readonly string[];
-  /**
-   * The end of the body, closing brackets included, after a list that has messages or is still empty. What it
-   * writes belongs to this request alone.
-   */
+  /** The end of the body of this request; `started`: the list has an entry. */
   end(request: ModelRequest, started: boolean): string;
 }
 
@@ -130,10 +127,7 @@ export async function requestBody(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8
 
 let blobStream: Promise<boolean> | undefined;
 
-/**
- * Reports whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send
- * nothing.
- */
+/** Reports whether the runtime reads a blob through its `stream()`; the body would be empty otherwise. */
 async function supportsBlobStream(): Promise<boolean> {
   return (await new Response(new SharedBytesBlob(new Uint8Array(3))).bytes()).length === 3;
 }

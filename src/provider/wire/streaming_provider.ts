@@ -1,8 +1,7 @@
-import type { Chunk } from "../../core/mod.ts";
-import { type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
-import type { KindOptions } from "../kind.ts";
+import { type Chunk, errorMessage, type Phrase, type ProviderError } from "../../core/mod.ts";
+import { abortedError, type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
+import type { KindOptions, ProviderDeps } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
-import { withRetry } from "../retry.ts";
 import { type ReplyReader, streamReply } from "./http_stream.ts";
 
 /** The wire of a kind that streams over HTTP. */
@@ -70,4 +69,105 @@ async function* adapting(
       yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, ...words, discarded: false };
     }
   }
+}
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
+
+interface RetryPolicy {
+  /** Attempts in all, the first included. */
+  readonly maxAttempts: number;
+  /** Total time that may be spent waiting between attempts. */
+  readonly maxWaitMs: number;
+}
+
+/**
+ * Runs attempts until one succeeds, cannot be repeated, or the bounds are reached.
+ *
+ * Contract: `attempt` throws only ProviderFailure for what the server did; whatever it throws ends as an
+ * error chunk. Tool calls come at the very end of an attempt, so nothing has been acted upon when one breaks
+ * off: it is repeated even after text was shown, and the retry chunk says that the text does not count.
+ */
+async function* withRetry(
+  attempt: () => AsyncIterable<Chunk>,
+  policy: RetryPolicy,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void> {
+  let waited = 0;
+  for (let number = 1;; number++) {
+    let shown = false;
+    let failure: ProviderFailure;
+    try {
+      for await (const chunk of attempt()) {
+        shown ||= chunk.type === "text" || chunk.type === "reasoning";
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      if (signal.aborted) return yield { type: "error", error: abortedError() };
+      failure = asFailure(error);
+    }
+    const waitMs = failure.error.retryAfterMs ?? backoff(number, deps.random());
+    const maxAttempts = Math.min(policy.maxAttempts, failure.maxAttempts);
+    const end = reasonToStop(failure, number, waited + waitMs, { ...policy, maxAttempts });
+    if (end !== undefined) return yield { type: "error", error: withNote(failure.error, end) };
+    yield {
+      type: "retry",
+      attempt: number + 1,
+      maxAttempts,
+      waitMs,
+      reason: failure.error.message,
+      ...(failure.error.said ? { said: failure.error.said } : {}),
+      discarded: shown,
+    };
+    await deps.clock.sleep(waitMs, signal);
+    if (signal.aborted) return yield { type: "error", error: abortedError() };
+    waited += waitMs;
+  }
+}
+
+function asFailure(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error;
+  return new ProviderFailure(
+    { kind: "protocol", message: `Could not read the reply: ${errorMessage(error)}` },
+    false,
+  );
+}
+
+/** Doubles from one second up to half a minute, give or take a quarter. */
+function backoff(number: number, random: number): number {
+  const base = Math.min(FIRST_WAIT_MS * 2 ** (number - 1), LONGEST_WAIT_MS);
+  return Math.round(base * (0.75 + random / 2));
+}
+
+/** The reason to stop ("" when the failure is enough); undefined for a further attempt. */
+function reasonToStop(
+  failure: ProviderFailure,
+  number: number,
+  totalWaitMs: number,
+  policy: RetryPolicy,
+): Phrase | "" | undefined {
+  if (!failure.retryable) return "";
+  const attempts = String(number);
+  if (number >= policy.maxAttempts) {
+    return number === 1 ? "" : { text: `gave up after ${attempts} attempts`, said: ["gaveUp", attempts] };
+  }
+  if (totalWaitMs <= policy.maxWaitMs) return undefined;
+  const asked = failure.error.retryAfterMs;
+  const limit = `max_wait_seconds = ${policy.maxWaitMs / 1000}`;
+  if (asked === undefined) {
+    return { text: `gave up after ${attempts} attempts, ${limit}`, said: ["gaveUpAt", attempts, limit] };
+  }
+  const seconds = String(Math.ceil(asked / 1000));
+  return {
+    text: `it asks to wait ${seconds} s, more than ${limit} leaves`,
+    said: ["asksToWait", seconds, limit],
+  };
+}
+
+function withNote(error: ProviderError, note: Phrase | ""): ProviderError {
+  if (note === "") return error;
+  const { message, said } = error;
+  return { ...error, message: `${message} (${note.text})`, ...(said ? { said: [...said, note.said] } : {}) };
 }

@@ -177,7 +177,7 @@ export function containerOf({ backend, image, container }: Config["sandbox"]): C
 
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
-  readonly forecast: ExpectedSandbox;
+  readonly expected: ExpectedSandbox;
   /** Notices before the first request, such as about repository content without effect. */
   readonly notices: readonly Warning[];
 }
@@ -195,7 +195,7 @@ export async function openAccessScope(
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
   const container = containerOf(config.sandbox);
-  const forecast = await expectedSandbox({
+  const expected = await expectedSandbox({
     ...(container === undefined ? {} : { container }),
     mode: scope.full ? "off" : bash,
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
@@ -203,10 +203,10 @@ export async function openAccessScope(
   });
   const notices = [
     ...(scope.notice ? [scope.notice] : []),
-    ...(scope.full || forecast.confined ? [] : [unconfined(forecast.reason)]),
+    ...(scope.full || expected.confined ? [] : [unconfined(expected.reason)]),
     ...projectNotices(paths, loaded).map((text) => ({ text })),
   ];
-  return { ...scope, forecast, notices };
+  return { ...scope, expected, notices };
 }
 
 /** Repository content for other agents that this version does not use. */
@@ -247,10 +247,11 @@ function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefin
 
 /** Names the user's providers with other models or sampling in this project; undefined without any. */
 function providersNotice({ projectProviders }: LoadedConfig): string | undefined {
-  const used = projectProviders.filter(({ own }) => own !== undefined).map(({ name, own }) =>
-    name === own
+  const paired = projectProviders.filter(({ userEntry }) => userEntry !== undefined);
+  const used = paired.map(({ name, userEntry }) =>
+    name === userEntry
       ? `${name} stands in place of yours`
-      : `${name} uses the key and address of yours named ${own}`
+      : `${name} uses the key and address of yours named ${userEntry}`
   );
   if (used.length === 0) return undefined;
   return `The project's provider ${

@@ -68,7 +68,7 @@ const message = (mode: string) => `${TAG}${MODE_TEXTS[mode as PermissionMode]}\n
 
 /**
  * The approval mode and the permission mode of a session, which a person may change between calls. The head
- * of a request is the same whatever they are: the model is told of the permission mode in a message, where it
+ * of a request is the same whatever they are: a message tells the model the permission mode, where it
  * is not the one that the model knows. Approvals change nothing of what it may do, so it hears nothing of
  * them.
  */
@@ -119,7 +119,7 @@ export class Modes {
   }
 
   /**
-   * An approved plan is being carried out: its calls are not asked about. Every switch of a mode ends that.
+   * An approved plan is being executed: its calls need no approval. Every switch of a mode ends that.
    */
   get approvedPlan(): boolean {
     return this.#gate.approvedPlan ?? false;
@@ -234,12 +234,12 @@ export class Modes {
     await this.#recorder.record({ type: "message.user", content, origin: "context" });
   }
 
-  /** Somebody else tells the model of the switch that was just made, with its next request. */
+  /** The caller announces the last switch with the next request. */
   skipAnnouncement(): void {
     this.#unannounced = false;
   }
 
-  /** The same as `tell` between two requests of a turn, where only a switch can have changed anything. */
+  /** Does the same as `announce` between two requests of a turn, after a switch. */
   async announceSwitch(): Promise<void> {
     if (this.#unannounced) await this.announce();
   }
@@ -249,7 +249,7 @@ export class Modes {
     const { messages, state: { firstMode = USUAL } } = this.#recorder;
     const isAboutMode = ({ role, content }: Message) => role === "user" && content.startsWith(TAG);
     return messages.findLast(isAboutMode)?.content ??
-      // Nobody needs to be told that everything may be done, but of anything less.
+      // Full access needs no announcement; every other mode does.
       message(firstMode === "danger-full-access" ? firstMode : USUAL);
   }
 
@@ -345,8 +345,9 @@ function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promis
 }
 
 /**
- * Returns what may not be read and lies where files can be written: the workspace keeps it from being read,
- * and these rules keep the directories above it from being moved, after which it would have another path.
+ * Returns the paths that may not be read and are inside writable directories: the workspace keeps it from
+ * being read, and these rules keep the directories above it from being moved, after which it would have
+ * another path.
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden
@@ -355,7 +356,7 @@ function forbidden(workspace: Workspace): RuleText[] {
 }
 
 /**
- * The place of a rule is looked up when somebody wants to see it: positions in a file cost a pass over its
+ * The location of a rule is looked up when it is shown: positions in a file cost a pass over its
  * text.
  */
 function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; index: number }): RuleText {
@@ -364,12 +365,12 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
     get origin() {
       const { file, line, column, source } = sourceOf(loaded, `permissions.${list}[${rule.index}]`);
       if (file === undefined) return source;
-      const place = formatLocation({
+      const location = formatLocation({
         file,
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
       });
-      return source === "project" && list === "allow" ? `${place}, trusted` : place;
+      return source === "project" && list === "allow" ? `${location}, trusted` : location;
     },
   };
 }

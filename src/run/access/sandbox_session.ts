@@ -40,12 +40,12 @@ export interface SandboxSessionDeps {
   readonly outputDir?: string;
   /** Commands run without a jail, and the user knows. */
   readonly unconfined?: boolean;
-  /** The line that told the user of the jail before the first request. */
-  readonly forecast?: ExpectedSandbox;
+  /** The notice about the jail before the first request. */
+  readonly expectedJail?: ExpectedSandbox;
   /** The mode in which the session begins; default: workspace-write. */
   readonly permissionMode?: PermissionMode | undefined;
   /** Hears what is confined, and which host was refused. */
-  readonly tell?: (
+  readonly notify?: (
     text: string,
     more?: Partial<Omit<Warning, "text"> & Pick<NewEventOf<"notice">, "level">>,
   ) => void;
@@ -99,7 +99,7 @@ export class SandboxSession {
   #readOnly: { readonly of: Jail; readonly jail: Jail } | undefined;
   /** Names of variables that commands do not get. */
   #heldBack: readonly string[] = [];
-  #told: Promise<void> | undefined;
+  #notified: Promise<void> | undefined;
   #remembered: Promise<void> | undefined;
   /** The filter of the configured hosts, then those of the session. */
   readonly #filters: NetworkFilter[] = [];
@@ -139,7 +139,7 @@ export class SandboxSession {
   /** The jail of a call's command: in modes that only read, one in which files stay as they are. */
   readonly current = async (call: PreparedCall): Promise<CommandJail> => {
     const opened = await this.open();
-    if (call.command) await this.#tellOnce(opened);
+    if (call.command) await this.#notifyOnce(opened);
     const { attended, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = this.#filesStay;
     const gate = this.#gate;
@@ -238,7 +238,7 @@ export class SandboxSession {
     this.#online = { of: opened, hosts: key, jail: await opened.withNetwork(filter) };
   }
 
-  /** The network of one call, beside the hosts that are open already. */
+  /** The network of one call, in addition to the open hosts. */
   async #filterFor({ hosts }: NetworkNeed): Promise<
     NetworkFilter | {
       readonly network: "open";
@@ -266,7 +266,7 @@ export class SandboxSession {
       onRefused: ({ host, port }, reason) => {
         refused.push(port === 443 || port === 80 ? host : `${host}:${port}`);
         const said: Saying = ["refusedHost", `${host}:${port}`, reason];
-        this.#sources.tell?.(`Refused a connection to ${host}:${port}: ${reason}`, { said: [said] });
+        this.#sources.notify?.(`Refused a connection to ${host}:${port}: ${reason}`, { said: [said] });
       },
     });
     let closing: Promise<void> | undefined;
@@ -304,18 +304,18 @@ export class SandboxSession {
       const names = listed(paths);
       const said: Saying = ["madeFiles", kind, names];
       const text = `A command ${what}: ${names}; look at them before you trust them`;
-      this.#sources.tell?.(text, { level: "warning", said: [said] });
+      this.#sources.notify?.(text, { level: "warning", said: [said] });
       return `this command ${what}: ${names}; the user was told`;
     });
   }
 
-  #tellHeldBack(): void {
+  #notifyHeldBack(): void {
     if (this.#heldBack.length === 0) return;
     const names = listed(this.#heldBack);
     const text = `Held back from commands, since they look secret: ${names}; ` +
       "[tools.shell] pass_env lets them through";
     const said: Saying = ["heldBack", names];
-    this.#sources.tell?.(text, { said: [said] });
+    this.#sources.notify?.(text, { said: [said] });
   }
 
   /**
@@ -362,7 +362,7 @@ export class SandboxSession {
     }
   }
 
-  /** A `/tmp` of the session's own; beside the system's where the session directory cannot be made. */
+  /** A `/tmp` of the session's own; next to the system's where the session directory cannot be made. */
   async #makeTmp(): Promise<string | undefined> {
     const { sessionDir, paths: { home, cwd } } = this.#sources;
     if ((sessionDir === undefined && !this.#keeps) || this.#mode === "off") return undefined;
@@ -380,13 +380,13 @@ export class SandboxSession {
   }
 
   /** Notifies the user about the confinement of commands at the first one, since many runs have none. */
-  #tellOnce(jail: Jail): Promise<void> {
-    return this.#told ??= this.#tellConfinement(jail).then(() => this.#tellHeldBack());
+  #notifyOnce(jail: Jail): Promise<void> {
+    return this.#notified ??= this.#notifyConfinement(jail).then(() => this.#notifyHeldBack());
   }
 
   /** Describes the jail before the first question about a command, once. */
   async describeOnce(): Promise<void> {
-    await this.#tellOnce(await this.open());
+    await this.#notifyOnce(await this.open());
   }
 
   /** Describes what commands can and cannot do at the moment. */
@@ -401,14 +401,14 @@ export class SandboxSession {
    * Says what is confined: to a person once per session, else once per project and again when it changed;
    * that nothing is, each time.
    */
-  async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, unconfined, forecast, describes, paths } = this.#sources;
-    if (!tell || (!jail.confined && (unconfined || forecast))) return;
+  async #notifyConfinement(jail: Jail): Promise<void> {
+    const { notify, unconfined, expectedJail, describes, paths } = this.#sources;
+    if (!notify || (!jail.confined && (unconfined || expectedJail))) return;
     const { text: line, confinement } = await this.confinement();
     const folder = projectDir(cacheDirectory(paths), paths.cwd);
     const file = `${folder}/jail`;
     if (jail.confined && !describes && readSmallText(file) === line) return;
-    tell(line, { confinement });
+    notify(line, { confinement });
     // What cannot be remembered is said again. The command does not wait for it.
     this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
       .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
@@ -437,7 +437,7 @@ export class SandboxSession {
     return {
       mode: this.#mode,
       ...(container === undefined ? {} : { container }),
-      ...(this.#sources.forecast?.confined ? { expected: true } : {}),
+      ...(this.#sources.expectedJail?.confined ? { expected: true } : {}),
       roots: [...workspace.roots],
       ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
       ...(outputDir === undefined ? {} : { shown: [outputDir] }),

@@ -25,7 +25,7 @@ import { programFetch } from "../../util/network/fetch.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
 import { namedModel, providerOf } from "../provider.ts";
-import type { RunContext } from "../tools/run_tools.ts";
+import type { RunContext } from "../run_context.ts";
 import { buildRegistry } from "../tools/offered_tools.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 
@@ -37,7 +37,7 @@ export interface ContextManager
   extends
     Required<Pick<ControlledDeps, "betweenSteps" | "onContextOverflow" | "compact">>,
     Pick<ControlledDeps, "onFailure"> {
-  /** Takes what plugins changed, chooses the model that answers, and tells it what is new around it. */
+  /** Takes what plugins changed, chooses the model that answers, and adds changes of its environment. */
   beforeTurn(): Promise<void>;
   /** Starts plugins and looks up the context window while the model is thinking. */
   warm(): Promise<void>;

@@ -25,7 +25,7 @@ import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { PLATFORM, type RunPaths } from "../run_options.ts";
 import { toolList } from "../tools/offered_tools.ts";
 
-/** A text of the user's own for the models of a level. */
+/** A text of the user for the models of a level. */
 interface ModelPrompt {
   /** The table that has it, such as `agent` or `providers.deepseek`. */
   readonly from: string;
@@ -39,7 +39,7 @@ interface PromptedModel {
   readonly id: string;
 }
 
-/** The texts that the system prompt has more of at a model: of the agent, of its entry and of its own. */
+/** The additional texts of the system prompt: of the agent, of the provider entry and of the model. */
 export function supplementalPrompts(config: Config, model: PromptedModel): readonly ModelPrompt[] {
   const { entry, own } = levelsOf(config, model);
   return inOrder(model, [
@@ -93,7 +93,7 @@ export interface PromptInputs {
   readonly catalogue?: string;
   /** The system prompt of the run's own model. */
   readonly system: string;
-  /** Texts of the user's own for that model, which are part of it. */
+  /** Texts of the user for that model, which are part of it. */
   readonly supplements: readonly ModelPrompt[];
   /** The system prompt that another model would have. */
   readonly systemOf: (model: SystemModel) => string;
@@ -120,12 +120,12 @@ interface PromptInputSources {
   readonly workspace: Workspace;
   readonly messages: () => readonly Message[];
   readonly redact?: (text: string) => string;
-  /** The user takes what the project brings as it is, for this run. */
+  /** The user trusts all repository content in this run. */
   readonly trustProject?: boolean;
   /** Text added to the system prompt. */
   readonly appended?: string | undefined;
   readonly onSkill?: (activation: SkillActivation) => void;
-  /** The run's own model. One that has no tools is told of nothing that takes one. */
+  /** The model of the run. Without tools, the prompt mentions nothing that needs one. */
   readonly model: SystemModel;
   /** Turns that the run has for a task; default: 1. */
   readonly steps?: number | undefined;
@@ -153,10 +153,10 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     : undefined;
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
-  const unattended = (sources.steps ?? 1) > 1
+  const nonInteractive = (sources.steps ?? 1) > 1
     ? (await import("./non_interactive.ts")).agentModePrompt(loaded.config.tools.writes)
     : undefined;
-  const heads = new Head(sources, { instructions, catalogue, memory, tools, unattended });
+  const heads = new Head(sources, { instructions, catalogue, memory, tools, nonInteractive });
   return {
     instructions,
     skillSet,
@@ -244,15 +244,15 @@ function trustOf({ paths: { home, cwd }, trustProject }: PromptInputSources): Pr
   return (item) => new TrustStore({ home, project: cwd, trustAll: trustProject }).isTrusted(item);
 }
 
-/** Search in earlier sessions; the current one counts, since parts of it may have been folded away. */
+/** Search in earlier sessions; the current one counts, since parts of it may have been compacted. */
 function historyPort({ home, cwd }: RunPaths): HistoryPort {
   return {
     search: async (query) => await (await loadHistory()).searchHistory({ home, cwd, ...query }),
-    around: async (place) => await (await loadHistory()).readAround({ home, ...place }),
+    around: async (location) => await (await loadHistory()).readAround({ home, ...location }),
   };
 }
 
-/** A model that cannot load a skill is not told of any. */
+/** Omits skills where the model cannot load them. */
 function offersSkills({ tools: { enabled, disabled } }: Config): boolean {
   return (enabled.length === 0 || enabled.includes("skill")) && !disabled.includes("skill");
 }
@@ -263,7 +263,7 @@ interface PromptPrefixInputs {
   readonly memory: string | undefined;
   readonly tools: readonly string[];
   /** Section about several turns without a person. */
-  readonly unattended: string | undefined;
+  readonly nonInteractive: string | undefined;
 }
 
 /** The beginning of a conversation: the system prompt, and the facts in it or behind it. */
@@ -308,7 +308,7 @@ class Head {
 
   system(model: SystemModel): string {
     const { appended, ownTools = [] } = this.#sources;
-    const { instructions, catalogue, tools: builtin, unattended } = this.#prefix;
+    const { instructions, catalogue, tools: builtin, nonInteractive } = this.#prefix;
     const { toolMode } = model;
     const withoutTools = toolMode === "none";
     const { system_prompt, system_prompt_file, reasoning_language, tool_list, environment } =
@@ -324,7 +324,7 @@ class Head {
         : {}),
       facts: [
         ...(environment === "system" ? this.#facts() : []),
-        ...(unattended === undefined ? [] : [unattended]),
+        ...(nonInteractive === undefined ? [] : [nonInteractive]),
       ],
       supplements: supplementalPrompts(this.#config, model).map(({ text }) => text),
       ...(withoutTools ? { withoutTools } : {}),

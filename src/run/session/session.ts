@@ -1,9 +1,12 @@
+import type { LoadedConfig } from "../../config/mod.ts";
 import {
   type EventStore,
   MemoryStore,
+  openConversation,
   Recorder,
   type RewindDeps,
   TurnCheckpoints,
+  type WantedPrefix,
 } from "../../control/mod.ts";
 import { type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
@@ -22,12 +25,18 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../../session/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { VERSION } from "../../util/version.ts";
 import { buildWorkspace, loadTrustedConfig, redactorOf } from "../access/access_scope.ts";
+import type { Modes } from "../access/gate.ts";
+import type { PromptInputs } from "../context/prompt_inputs.ts";
+import type { RunPlugins } from "../run_features.ts";
 import type { AssemblyOptions, ParentRun, RunOptions, RunPaths } from "../run_options.ts";
+import { offerLateTools } from "../tools/offered_tools.ts";
+import type { TurnExtensions } from "../turn_extensions.ts";
 
-/** The place where the events of a run are kept: a session file, or memory. */
+/** The store of the events of a run: a session file, or memory. */
 export interface RunSession extends EventStore {
   readonly id: string;
   readonly paths: SessionPaths;
@@ -39,7 +48,7 @@ export interface RunSession extends EventStore {
 
 interface OpenedSession {
   readonly session: RunSession;
-  /** Takes known secrets out of what is kept. */
+  /** Removes known secrets from stored texts. */
   readonly redact: (text: string) => string;
 }
 
@@ -71,7 +80,7 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
   return { session, redact };
 }
 
-/** The session of an agent that works for another one; it lies with that one's files. */
+/** The session of an agent that works for another one; its file is with the files of that session. */
 function agentSession(
   { directory, file, link }: ParentRun,
   { paths: { home, cwd }, sessionId }: AssemblyOptions,
@@ -82,7 +91,7 @@ function agentSession(
   return SessionLog.create({ home, cwd, directory, parent: link, version: VERSION, redact, ...id });
 }
 
-/** An identifier of the user's own for a new session. */
+/** Checks the user's identifier for a new session. */
 function newId({ home, cwd }: RunPaths, id: string): string {
   const remedy = "give a UUID that no session has";
   if (!/^[0-9A-Za-z][\w-]{0,63}$/.test(id)) {
@@ -91,7 +100,7 @@ function newId({ home, cwd }: RunPaths, id: string): string {
   if (!isFile(sessionPaths(projectDir(home, cwd), id).path)) return id;
   throw new ReasonixError(`Cannot begin session ${id}: there is one already`, {
     exit: "usage",
-    remedy: `go on with it: --resume ${id}`,
+    remedy: `resume it: --resume ${id}`,
   });
 }
 
@@ -219,4 +228,60 @@ async function openCheckpoints(
   const { config } = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, config);
   return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
+}
+
+export interface OpeningDeps {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  readonly provider: Provider;
+  readonly session: Pick<RunSession, "head" | "state" | "takeNotices">;
+  /** Absent where no plugin is configured. */
+  readonly plugins?: RunPlugins | undefined;
+}
+
+interface OpenerDeps extends OpeningDeps {
+  readonly recorder: Recorder;
+  readonly modes: Modes;
+  readonly extensions: TurnExtensions;
+}
+
+/** Opens the session at its first call: writes its first events, and notifies the extensions. */
+export function opener(deps: OpenerDeps): () => Promise<void> {
+  return lazy(async () => {
+    const { recorder, modes, extensions } = deps;
+    offerLateTools(deps);
+    await recordOpening(recorder, deps);
+    await modes.open();
+    extensions.opened();
+  });
+}
+
+/**
+ * Records the first events of this process: the head of a new session, or what a crash left open in an old
+ * one, and the prefix.
+ */
+export async function recordOpening(recorder: Recorder, deps: OpeningDeps): Promise<void> {
+  const { session } = deps;
+  if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);
+  for (const event of repair(session.state)) await recorder.record(event);
+  for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
+  await deps.plugins?.settle();
+  const reset = await openConversation(recorder, wantedPrefix(deps));
+  if (reset === "model") await recordOtherVendorParts(recorder, deps.provider);
+}
+
+/** The head of the conversation as this run would begin it. */
+function wantedPrefix(deps: OpeningDeps): WantedPrefix {
+  const { inputs, registry, provider, plugins } = deps;
+  return {
+    system: inputs.system,
+    tools: registry.schemas(),
+    model: provider.model.id,
+    provider: provider.model.provider,
+    toolMode: provider.model.toolMode,
+    context: [...inputs.opening(), plugins?.servers.instructions()].filter((text) => text !== undefined),
+  };
 }

@@ -1,6 +1,6 @@
 import type { EventSink } from "../../core/mod.ts";
 import { type ControlledDeps, Controller, MemoryStore, Recorder } from "../../control/mod.ts";
-import { type OpeningDeps, recordOpening } from "./opening.ts";
+import { type OpeningDeps, recordOpening } from "./session.ts";
 
 export interface WarmUpDeps {
   readonly turn: ControlledDeps;

@@ -6,7 +6,7 @@ import type { Modes } from "../access/gate.ts";
 import type { SandboxSession } from "../access/sandbox_session.ts";
 
 /**
- * A command line that is run on the user's behalf beside the conversation, such as a check of a goal: in the
+ * A command line that runs for the user outside of the conversation, such as a check of a goal: in the
  * jail, without secrets, in the working directory of the session wherever the model's shell is.
  */
 export interface UserCommand {

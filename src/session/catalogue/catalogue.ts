@@ -50,13 +50,13 @@ export function listSessions(project: string, options: { readonly limit?: number
 
 /** Directories of all projects under a Reasonix home. */
 export function projectDirs(home: string): string[] {
-  const folder = parentDir(projectDir(home, "/"));
-  return namesIn(folder).map((name) => `${folder}/${name}`);
+  const directory = parentDir(projectDir(home, "/"));
+  return namesIn(directory).map((name) => `${directory}/${name}`);
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(directory: string): string[] {
   try {
-    return [...Deno.readDirSync(folder)].map((entry) => entry.name).sort();
+    return [...Deno.readDirSync(directory)].map((entry) => entry.name).sort();
   } catch {
     return [];
   }
@@ -158,7 +158,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns what stands for a title while there is none. */
+/** Returns a substitute for a missing title. */
 export function titleOf(prompt: string): string {
   const line = prompt.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
@@ -240,7 +240,7 @@ function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
   });
 }
 
-/** The agent that a session was given to; undefined for one of the user's own. */
+/** The agent of a session; undefined for sessions of the user. */
 export function agentOfSession(path: string): string | undefined {
   try {
     using file = Deno.openSync(path);

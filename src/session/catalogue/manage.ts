@@ -1,6 +1,6 @@
 import { EVENT_VERSION, ReasonixError } from "../../core/mod.ts";
 import { FileLock } from "../../util/lock.ts";
-import { scanJsonl } from "../../util/jsonl.ts";
+import { scanJsonl } from "../../util/json.ts";
 import { loadEvents, SessionBusyError, SessionLog } from "../log/log.ts";
 import type { SessionInfo } from "./catalogue.ts";
 import { CHECKPOINT_DIR, TIMELINE_FILE } from "../checkpoint/checkpoints.ts";
@@ -73,7 +73,7 @@ function copyCheckpoints(source: SessionPaths, target: SessionPaths, upTo: numbe
 }
 
 /**
- * A new session that goes on after the given turn. Throws ReasonixError (usage) when there is no such
+ * Creates a session that continues after the given turn. Throws ReasonixError (usage) when there is no such
  * finished turn.
  */
 export function forkSession(path: string, turn: number, options: CopyOptions): SessionPaths {
@@ -150,9 +150,9 @@ export function renameSession(path: string, title: string): void {
 /** The sessions that `session prune` may remove. */
 export interface PruneRule {
   readonly now: Date;
-  /** Sessions not changed for so many days, or parts of days. */
+  /** Sessions not changed for this many days, fractions included. */
   readonly olderThanDays?: number;
-  /** All but the so many latest. */
+  /** All but this many latest sessions. */
   readonly keep?: number;
 }
 

@@ -18,7 +18,7 @@ interface Location {
  * repository already holds need not be stored a second time.
  *
  * Many contents share one file, because making files is what costs time: each writer appends to a pack of its
- * own, and to a list of what is where in it. A pack is never touched by anybody else, so a fork can link it.
+ * own, and to a list of what is where in it. No other process touches a pack, so a fork can link it.
  *
  * Contract: what `put` returned can be read by other processes after `flush`.
  */
@@ -408,7 +408,7 @@ interface DetectorOptions {
   readonly blobs: string;
   readonly skip?: (path: string) => boolean;
   readonly limits?: Partial<DetectorLimits>;
-  /** Name of the file that this session brings back in another one's place; nobody else has such a name. */
+  /** The temporary name of a restored file, unique to this session. */
   readonly stagingName: string;
 }
 
@@ -416,7 +416,7 @@ interface Changes {
   readonly time: number;
   readonly changed: Record<string, FileEntry | null>;
   readonly found: Record<string, FileEntry | null>;
-  /** Paths that were not looked at because they are too much; `.` stands for the workspace itself. */
+  /** Paths that were not scanned because they are too large; `.` is the workspace itself. */
   readonly skipped: readonly string[];
 }
 
@@ -509,7 +509,7 @@ export class ChangeDetector {
       try {
         Deno.removeSync(this.absolute(path));
       } catch {
-        // It stays, and is no file of the user's.
+        // It stays, and is no file of the user.
       }
     }
   }
@@ -539,7 +539,7 @@ export class ChangeDetector {
       if (entry) entries.set(path, entry);
       else read.push([path, stat]);
     }
-    // Hashing goes on in other threads, several at a time.
+    // Hashing continues in other threads, several at a time.
     for (let at = 0; at < read.length; at += AT_ONCE) {
       await Promise.all(
         read.slice(at, at + AT_ONCE).map(async ([path, stat]) => {

@@ -44,12 +44,12 @@ export function readChanges(dir: string): (from: number, to: number) => string[]
 
 /**
  * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by
- * shell commands can be brought back. The user's repository is read at most, never written.
+ * shell commands can be restored. The user's repository is read at most, never written.
  *
  * A turn without commands and writing calls costs nothing. Otherwise the workspace is looked at before the
  * first of them, after commands and after the turn; only what differs from the look before is read and kept.
  *
- * Contract: calls are carried out one after the other, whoever makes them.
+ * Contract: calls are executed one after the other, whatever the caller.
  */
 export class Checkpoints {
   readonly #workspace: ChangeDetector;
@@ -70,15 +70,15 @@ export class Checkpoints {
   }
 
   static open(options: CheckpointOptions): Checkpoints {
-    const folder = `${options.dir}/${CHECKPOINT_DIR}`;
+    const directory = `${options.dir}/${CHECKPOINT_DIR}`;
     const workspace = new ChangeDetector({
       root: Deno.realPathSync(options.root),
-      blobs: `${folder}/blobs`,
+      blobs: `${directory}/blobs`,
       stagingName: `.reasonix-${options.dir.split(/[\\/]/).at(-1)}.tmp`,
       ...(options.skip ? { skip: options.skip } : {}),
       ...(options.limits ? { limits: options.limits } : {}),
     });
-    return new Checkpoints(workspace, Timeline.open(`${folder}/${TIMELINE_FILE}`), options.seq);
+    return new Checkpoints(workspace, Timeline.open(`${directory}/${TIMELINE_FILE}`), options.seq);
   }
 
   /** A turn begins. Nothing is looked at yet. */
@@ -266,7 +266,7 @@ export class Checkpoints {
   }
 }
 
-/** One file a rewind brings back. */
+/** One file that a rewind restores. */
 export interface FileRestore {
   /** Relative to the workspace, or absolute outside of it. */
   readonly path: string;
@@ -275,7 +275,7 @@ export interface FileRestore {
   readonly target: FileEntry | null;
   /** Somebody else changed it too since then; that change would go as well. */
   readonly alsoByUser: boolean;
-  /** The reason it cannot be brought back. */
+  /** The reason it cannot be restored. */
   readonly unavailable?: string;
 }
 
@@ -336,9 +336,9 @@ function deleteFile(workspace: ChangeDetector, path: string): void {
 }
 
 /** Directories that held nothing but what was deleted were made for it. */
-function removeEmptyFolders(workspace: ChangeDetector, folder: string): void {
+function removeEmptyFolders(workspace: ChangeDetector, directory: string): void {
   for (
-    let dir = folder;
+    let dir = directory;
     dir.length > workspace.root.length && dir.startsWith(workspace.root);
     dir = parentDir(dir)
   ) {
@@ -354,9 +354,9 @@ async function writeBack(workspace: ChangeDetector, path: string, target: FileEn
   const content = await workspace.content(target);
   if (!content) throw new Error("Its content is not kept any more");
   const absolute = workspace.absolute(path);
-  const folder = parentDir(absolute);
+  const directory = parentDir(absolute);
   assertInside(workspace, path, absolute);
-  Deno.mkdirSync(folder, { recursive: true });
+  Deno.mkdirSync(directory, { recursive: true });
   const present = lstat(absolute);
   if (target.l || present?.isSymlink) {
     if (present && !present.isDirectory) Deno.removeSync(absolute);
@@ -371,17 +371,17 @@ async function writeBack(workspace: ChangeDetector, path: string, target: FileEn
 /** A link put in the place of a directory must not lead a rewind out of the workspace. */
 function assertInside(workspace: ChangeDetector, path: string, absolute: string): void {
   if (path === absolute) return;
-  let folder = parentDir(absolute);
-  while (folder.length > workspace.root.length && !lstat(folder)) folder = parentDir(folder);
-  const real = Deno.realPathSync(folder);
-  if (real !== folder) throw new Error(`Its directory leads to ${real}`);
+  let directory = parentDir(absolute);
+  while (directory.length > workspace.root.length && !lstat(directory)) directory = parentDir(directory);
+  const real = Deno.realPathSync(directory);
+  if (real !== directory) throw new Error(`Its directory leads to ${real}`);
 }
 
-function removeEmptyTree(folder: string): void {
-  for (const entry of Deno.readDirSync(folder)) {
-    if (entry.isDirectory) removeEmptyTree(`${folder}/${entry.name}`);
+function removeEmptyTree(directory: string): void {
+  for (const entry of Deno.readDirSync(directory)) {
+    if (entry.isDirectory) removeEmptyTree(`${directory}/${entry.name}`);
   }
-  Deno.removeSync(folder);
+  Deno.removeSync(directory);
 }
 
 function lstat(path: string): Deno.FileInfo | undefined {

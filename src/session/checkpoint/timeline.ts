@@ -1,4 +1,4 @@
-import { scanJsonl } from "../../util/jsonl.ts";
+import { scanJsonl } from "../../util/json.ts";
 import { parentDir } from "../paths.ts";
 
 /** The record of one file at one moment. Field names are short: a snapshot line holds one per file. */
@@ -79,7 +79,7 @@ interface Snapshot {
   readonly turn: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** The author of the changes: the program (tools, commands, a rewind) or somebody else between turns. */
+  /** The author of the changes: the program (tools, commands, a rewind) or another process between turns. */
   readonly by: "program" | "user";
   /** By path: relative to the workspace, or absolute outside of it. Null: not there any more. */
   readonly changed: Readonly<Record<string, FileEntry | null>>;
@@ -98,7 +98,7 @@ interface Moment {
 
 /**
  * The history of the workspace, snapshot by snapshot. The workspace moves forward in time even when the
- * conversation goes back, so this is a line, not a tree; it is kept in an append-only file of its own.
+ * conversation goes back, so this is a line, not a tree; it is in a separate append-only file.
  */
 export class Timeline {
   /** The workspace at the latest snapshot; null for files known to be absent. */
@@ -203,13 +203,13 @@ export class Timeline {
     return paths;
   }
 
-  /** Paths the program changed from one event to another, what a rewind brought back apart. */
+  /** Paths the program changed from one event to another, without what a rewind restored. */
   changedDuring(from: number, to: number): string[] {
     const during = this.snapshots.filter(({ seq, kind }) => kind !== "restored" && seq >= from && seq <= to);
     return [...new Set(during.flatMap(({ id }) => this.#byProgram.get(id) ?? []))].sort();
   }
 
-  /** Reports whether somebody else changed the file after a snapshot. */
+  /** Reports whether another process changed the file after a snapshot. */
   touchedByUser(path: string, id: number): boolean {
     const users = new Set(this.snapshots.filter((s) => s.id > id && s.by === "user").map((s) => s.id));
     return this.#history.get(path)?.some((moment) => !moment.always && users.has(moment.id)) ?? false;

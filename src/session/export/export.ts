@@ -3,8 +3,7 @@ import { errorMessage, type Event, type EventOf, ReasonixError } from "../../cor
 import { oneLine } from "../../util/terminal_text.ts";
 import { moneyFigure, tokenFigures } from "../../view/mod.ts";
 import { loadEvents } from "../log/log.ts";
-import { branchEvents } from "../state/reduce.ts";
-import type { SessionState } from "../state/state.ts";
+import { branchEvents, type SessionState } from "../state/state.ts";
 
 /** One call with its result, if there is one. */
 interface ToolBlock {
@@ -38,7 +37,7 @@ export interface Transcript {
 }
 
 /**
- * Reads a session as its reader would tell it: the current branch, including what compactions took from the
+ * Reads a session for people: the current branch, including what compactions took from the
  * model.
  */
 function readTranscript(path: string): Transcript {

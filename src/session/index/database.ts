@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Event, EventOf } from "../../core/mod.ts";
-import { scanJsonl } from "../../util/jsonl.ts";
+import { scanJsonl } from "../../util/json.ts";
 import { indexable } from "../../util/search_words.ts";
 import { sessionIds } from "../catalogue/catalogue.ts";
 import { parentDir, type SessionPaths, sessionPaths } from "../paths.ts";
@@ -319,7 +319,7 @@ class SessionWriter {
     const day = (event.time ?? "").slice(0, 10);
     const counts = [inputTokens, cachedTokens, outputTokens, reasoningTokens];
     const { type, model = "" } = event;
-    // Other agents are told of with their provider; a model has one row, whoever asked it.
+    // Events of agents name the provider; a model has one row, whichever agent called it.
     const name = type === "subagent.end" ? model.slice(model.indexOf("/") + 1) : model;
     this.#spending.run(id, event.seq, day, name, ...counts, currency, amount, cacheWriteTokens);
   }

@@ -286,7 +286,7 @@ function readDoc(path: string, offset: number, length: number): string {
   }
 }
 
-/** A listed session with what only the whole file can tell. */
+/** A listed session with facts that need the whole file. */
 export interface IndexedSession extends SessionInfo {
   readonly project: string;
   readonly turns: number;

@@ -9,8 +9,7 @@ import {
   type Sayings,
 } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
-import { mapTexts, parseJson } from "../../util/json.ts";
-import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
+import { jsonLine, mapTexts, parseJson, scanJsonl } from "../../util/json.ts";
 import { FileLock, type LockOwner, type LockResult } from "../../util/lock.ts";
 import {
   newSessionId,
@@ -20,8 +19,15 @@ import {
   type SessionPaths,
   sessionPaths,
 } from "../paths.ts";
-import { apply, repair } from "../state/reduce.ts";
-import { emptyState, type EventReader, isUsable, type LogOffset, type SessionState } from "../state/state.ts";
+import {
+  apply,
+  emptyState,
+  type EventReader,
+  isUsable,
+  type LogOffset,
+  repair,
+  type SessionState,
+} from "../state/state.ts";
 
 /** Another process is writing this session. */
 export class SessionBusyError extends ReasonixError {
@@ -34,7 +40,7 @@ export class SessionBusyError extends ReasonixError {
     const who = owner.pid === undefined ? "another process" : `process ${owner.pid}`;
     const since = owner.since === undefined ? "" : ` since ${owner.since}`;
     super(`Cannot write session ${session}: ${who} has it open${since}`, {
-      remedy: "end that process, or go on in a copy with --copy",
+      remedy: "end that process, or continue in a copy with --copy",
       said: [["busy", session, String(owner.pid ?? ""), String(owner.since ?? "")], ["endOrCopy"]],
     });
     this.session = session;
@@ -199,7 +205,7 @@ class LogFile {
     try {
       result = FileLock.tryAcquire(this.paths.lock);
     } catch {
-      // Read-only directory or a file system without locks: writing itself will tell whether the session can
+      // Read-only directory or a file system without locks: writing itself will show whether the session can
       // be kept.
       return;
     }
@@ -213,12 +219,12 @@ const WINDOW = 1 << 17;
 
 /** Reads events again that a scan of the file has seen. What was written there is never changed. */
 function eventReader(path: string): EventReader {
-  return (places) => {
+  return (locations) => {
     let file: Deno.FsFile | undefined;
     try {
       file = Deno.openSync(path, { read: true });
       const window = new Window(file);
-      return places.map((place) => {
+      return locations.map((place) => {
         const event = parseJson(window.text(place));
         if (!isUsable(event) || event.seq !== place.seq) {
           throw new Error(`Event ${place.seq} is not where it was`);
@@ -271,7 +277,7 @@ export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */
   readonly redact?: (text: string) => string;
   readonly now?: () => Date;
-  /** Messages of a session that is opened are read when somebody wants them. */
+  /** Messages of a session that is opened are read when they are needed. */
   readonly messagesLater?: boolean;
 }
 
@@ -285,7 +291,7 @@ export interface CreateOptions extends LogOptions {
   /** Identifier in place of a new one. */
   readonly id?: string;
   readonly parent?: NewEventOf<"session.start">["parent"];
-  /** Directory of the file in place of that of the user's own sessions. */
+  /** Directory of the file in place of that of the user sessions. */
   readonly directory?: string;
 }
 
@@ -307,7 +313,7 @@ export class SessionLog {
   readonly paths: SessionPaths;
   /** The state after every event appended so far. */
   readonly state: SessionState;
-  /** The event a new session begins with; appended by itself when the first event is another one. */
+  /** The event a new session begins with; appended automatically when the first event is another one. */
   readonly head: NewEventOf<"session.start"> | undefined;
   readonly #file: LogFile;
   readonly #redact: ((text: string) => string) | undefined;
@@ -352,7 +358,7 @@ export class SessionLog {
   }
 
   /**
-   * An existing session, ready to go on. Torn and damaged lines are reported through `takeNotices`.
+   * An existing session, ready to continue. Torn and damaged lines are reported through `takeNotices`.
    * Throws SessionBusyError when another process has it, ReasonixError when it cannot be read.
    */
   static open(path: string, options: LogOptions = {}): SessionLog {
@@ -386,7 +392,7 @@ export class SessionLog {
     return stored;
   }
 
-  /** An event that is only shown. What a command prints may be a secret; the model is told none. */
+  /** An event that is only shown. The output of a command may have secrets, which the model must not get. */
   #live(event: NewEvent): Event {
     const stamped = this.#stamp(event, 0);
     return this.#redact && event.type === "tool.delta" ? mapTexts(stamped, this.#redact) : stamped;
@@ -397,7 +403,7 @@ export class SessionLog {
     return repair(this.state).map((event) => this.append(event));
   }
 
-  /** Notices for the user that arose since the last call; whoever runs the session appends them. */
+  /** Notices for the user that arose since the last call; the owner of the session appends them. */
   takeNotices(): NewEventOf<"notice">[] {
     return this.#notices.splice(0);
   }

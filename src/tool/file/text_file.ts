@@ -3,6 +3,7 @@ import { osReason } from "./os_reason.ts";
 import type { Surroundings } from "./suggest_paths.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
 import type { FileVersion, ToolContext } from "../tool.ts";
+import { joinBytes } from "../../util/bytes.ts";
 
 /** A path of a call after the path policy: what to open, and what to call it in messages. */
 export interface Target {
@@ -291,15 +292,13 @@ async function readUnsized(file: ExistingFile, signal: AbortSignal): Promise<Uin
 
 async function collect(file: ExistingFile): Promise<Uint8Array> {
   using handle = await Deno.open(file.path, { read: true });
-  let bytes = new Uint8Array(0);
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   const chunk = new Uint8Array(65_536);
-  while (bytes.length < EMPTY_CAP) {
+  for (let length = 0; length < EMPTY_CAP;) {
     const count = await handle.read(chunk);
-    if (count === null) return bytes;
-    const joined = new Uint8Array(bytes.length + count);
-    joined.set(bytes);
-    joined.set(chunk.subarray(0, count), bytes.length);
-    bytes = joined;
+    if (count === null) return joinBytes(chunks);
+    chunks.push(chunk.slice(0, count));
+    length += count;
   }
   throw new ReasonixError(`Cannot read ${file.shown}: it has no end`, {
     remedy: "read a part of it with bash (head -c)",

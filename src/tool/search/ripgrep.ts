@@ -2,6 +2,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { IgnoreScope } from "../../path/ignore_files.ts";
 import { readEnv } from "../../path/read_env.ts";
+import { joinBytes } from "../../util/bytes.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
 import {
@@ -152,7 +153,7 @@ async function run(
     kill();
   }, Math.max(0, place.deadline - Date.now()));
   place.signal.addEventListener("abort", kill, { once: true });
-  const remarks = readAll(child.stderr);
+  const errors = new Response(child.stderr).text();
   try {
     for await (const piece of child.stdout) {
       if (stopped) continue;
@@ -165,20 +166,13 @@ async function run(
     if (!stopped) parser.finish();
     const status = await child.status;
     place.signal.throwIfAborted();
-    if (!stopped && status.code > 1 && parser.total === 0) complain(await remarks);
+    if (!stopped && status.code > 1 && parser.total === 0) complain(await errors);
   } finally {
     clearTimeout(timer);
     place.signal.removeEventListener("abort", kill);
-    await remarks.catch(() => "");
+    await errors.catch(() => "");
   }
   return { files: parser.files(), total: parser.total, ...(stopped ? { stopped } : {}) };
-}
-
-async function readAll(stream: ReadableStream<Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const piece of stream) text += decoder.decode(piece, { stream: true });
-  return text;
 }
 
 /** The root for ripgrep; relative, so that its output is short. */
@@ -187,16 +181,16 @@ function target(place: SearchRoot): string {
   return relative === "." || relative.startsWith("/") ? relative : `./${relative}`;
 }
 
-function complain(remarks: string): void {
-  if (/unrecognized|wasn't expected|invalid value|unknown/i.test(remarks) && !/regex/i.test(remarks)) {
-    throw new RipgrepUnusable(remarks);
+function complain(errors: string): void {
+  if (/unrecognized|wasn't expected|invalid value|unknown/i.test(errors) && !/regex/i.test(errors)) {
+    throw new RipgrepUnusable(errors);
   }
-  const lines = remarks.trim().split("\n").filter((line) => line.trim() !== "");
+  const lines = errors.trim().split("\n").filter((line) => line.trim() !== "");
   const reason = lines.findLast((line) => line.startsWith("error:"))?.slice("error:".length) ??
     lines.join(" ");
   if (reason.trim() === "") return;
   throw new ReasonixError(`Cannot use the pattern: ${reason.trim().slice(0, 300)}`, {
-    remedy: "mend the regular expression or set literal",
+    remedy: "fix the regular expression or set literal",
   });
 }
 
@@ -262,9 +256,9 @@ class RipgrepParser {
   push(bytes: Uint8Array<ArrayBuffer>): void {
     const whole = bytes.lastIndexOf(this.#request.mode === "files" ? 0 : 10) + 1;
     if (whole > 0) {
-      this.#records(joined(this.#rest, bytes.subarray(0, whole)));
+      this.#records(joinBytes([this.#rest, bytes.subarray(0, whole)]));
       this.#rest = bytes.slice(whole);
-    } else this.#rest = joined(this.#rest, bytes);
+    } else this.#rest = joinBytes([this.#rest, bytes]);
   }
 
   finish(): void {
@@ -341,12 +335,4 @@ function digits(text: string, from: number): [value: number, next: number] {
     value = value * 10 + digit - 48;
   }
   return [value, at];
-}
-
-function joined(left: Uint8Array<ArrayBuffer>, right: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  if (left.length === 0) return right;
-  const both = new Uint8Array(left.length + right.length);
-  both.set(left);
-  both.set(right, left.length);
-  return both;
 }

@@ -1,28 +1,17 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { fallbackSearch } from "./fallback_search.ts";
-import { includeTest, type PathFilter } from "./path_filter.ts";
-import type { SearchReport, SearchRequest } from "./request.ts";
+import { includeTest } from "./path_filter.ts";
+import type { SearchReport, SearchRequest, SearchRoot } from "./request.ts";
 import { findRipgrep, RipgrepUnusable, searchWithRipgrep } from "./ripgrep.ts";
 
-export interface ContentSearch {
-  readonly pattern: string;
+export interface ContentSearch
+  extends Omit<SearchRequest, "maxLines">, Omit<SearchRoot, "included" | "deadline"> {
   /** The pattern is plain text. */
   readonly literal: boolean;
-  readonly ignoreCase: boolean;
-  readonly multiline: boolean;
-  readonly before: number;
-  readonly after: number;
-  readonly mode: SearchRequest["mode"];
-  readonly filter: PathFilter;
-  /** Absolute and real. */
-  readonly root: string;
-  readonly cwd: string;
-  readonly hidden: (path: string) => boolean;
   /** Directories from which no program is started. */
   readonly writable?: readonly string[];
   /** Lines worth keeping when there are too many. */
   readonly shownLines: number;
-  readonly signal: AbortSignal;
   readonly deadlineMs: number;
 }
 
@@ -44,15 +33,10 @@ function endingBeforeReturn(pattern: string): string {
 export async function searchContent(search: ContentSearch): Promise<SearchReport> {
   const source = search.literal ? literalPattern(search.pattern) : endingBeforeReturn(search.pattern);
   const normal = normalizePattern(source);
-  const request: SearchRequest = {
-    pattern: normal.source,
-    ignoreCase: search.ignoreCase,
-    multiline: search.multiline || normal.crossesLines,
-    before: search.before,
-    after: search.after,
-    mode: search.mode,
-    maxLines: MAX_LINES,
-  };
+  const { ignoreCase, before, after, mode } = search;
+  const multiline = search.multiline || normal.crossesLines;
+  const pattern = normal.source;
+  const request: SearchRequest = { pattern, ignoreCase, multiline, before, after, mode, maxLines: MAX_LINES };
   const place = {
     ...search,
     included: includeTest(search.filter, search.root, search.cwd),
@@ -73,7 +57,7 @@ export async function searchContent(search: ContentSearch): Promise<SearchReport
     const here = normal.needsBacktracking ? "" : " without ripgrep";
     const install = normal.needsBacktracking ? "" : "install ripgrep (rg), ";
     throw new ReasonixError(`Cannot use the pattern${here}: ${error.message}`, {
-      remedy: `${install}mend the regular expression or set literal`,
+      remedy: `${install}fix the regular expression or set literal`,
     });
   }
 }
@@ -90,7 +74,7 @@ interface NormalPattern {
 const META = new Set("\\.+*?()|[]{}^$#&-~");
 
 /**
- * Mends what has one meaning but is an error in ripgrep's syntax: escapes of plain punctuation (`\"`, `\/`),
+ * Fixes what has one meaning but is an error in ripgrep's syntax: escapes of plain punctuation (`\"`, `\/`),
  * a `{` that starts no repetition (`interface{}`), and `(?<name>`.
  */
 function normalizePattern(pattern: string): NormalPattern {

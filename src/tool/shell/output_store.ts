@@ -1,4 +1,5 @@
 import { CappedFile } from "./capped_file.ts";
+import { joinBytes } from "../../util/bytes.ts";
 import { decodeAs, detectEncoding, type Encoding } from "../text/encoding.ts";
 import { type Caps, type Cut, keepEnds, whereFullText } from "../truncation.ts";
 
@@ -59,15 +60,15 @@ export class OutputStore {
     if (!this.#tail) return new Uint8Array();
     if (this.#tailBytes <= KEPT) return this.#tail.subarray(0, this.#tailBytes);
     const at = this.#tailBytes % KEPT;
-    return joined([this.#tail.subarray(at), this.#tail.subarray(0, at)]);
+    return joinBytes([this.#tail.subarray(at), this.#tail.subarray(0, at)]);
   }
 
   /** The result's text, plain and within the caps, and the file with the whole if there is one. */
   finish(caps: Caps): Cut {
-    const head = joined(this.#head);
+    const head = joinBytes(this.#head);
     const tail = this.#tailInOrder();
     const gap = this.totalBytes - head.length - tail.length;
-    const parts = (gap > 0 ? [head, fromLineStart(tail)] : [joined([head, tail])]).map(decodeOutput);
+    const parts = (gap > 0 ? [head, fromLineStart(tail)] : [joinBytes([head, tail])]).map(decodeOutput);
     if (parts[0] === undefined) return this.#binary(caps);
     const [begin = "", end = "[binary output]"] = parts.map((part) => part && cleanText(part));
     const plain = (gap > 0 ? `${begin}\n[${gap} bytes left out]\n${end}` : begin).trimEnd();
@@ -105,7 +106,7 @@ export class OutputStore {
   }
 
   #binary(caps: Caps): Cut {
-    const fullText = this.totalBytes > caps.maxBytes ? this.#keepWhole(joined(this.#head)) : undefined;
+    const fullText = this.totalBytes > caps.maxBytes ? this.#keepWhole(joinBytes(this.#head)) : undefined;
     this.close();
     const where = fullText === undefined ? "" : `; in ${fullText}`;
     return { text: `[binary output, ${this.totalBytes} bytes${where}]` };
@@ -135,18 +136,6 @@ export class OutputStore {
     this.#fileFailed = true;
     this.close();
   }
-}
-
-function joined(chunks: readonly Bytes[]): Bytes {
-  const [only] = chunks;
-  if (chunks.length === 1 && only) return only;
-  const out = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    out.set(chunk, at);
-    at += chunk.length;
-  }
-  return out;
 }
 
 /** Drops the rest of a line, or of a character, that began before. */
@@ -254,12 +243,7 @@ function lineByLine(bytes: Bytes): string | undefined {
 }
 
 function encodingOf(lines: readonly Bytes[]): Encoding {
-  const joined = new Uint8Array(lines.reduce((sum, line) => sum + line.length, 0));
-  let at = 0;
-  for (const line of lines) {
-    joined.set(line, at);
-    at += line.length;
-  }
+  const joined = joinBytes(lines);
   const found = detectEncoding(joined, false)?.encoding;
   if (found === "gb18030") return found;
   if (found !== "windows-1252" || isMostlyBroken(joined)) return "utf-8";

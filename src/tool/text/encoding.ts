@@ -1,3 +1,5 @@
+import { joinBytes } from "../../util/bytes.ts";
+
 /**
  * The way a file's bytes stand for text. `utf-8-escaped` is UTF-8 with stray bytes, which are carried through
  * as lone surrogates U+DC80…U+DCFF so that they are written back as they were.
@@ -97,10 +99,7 @@ export function encodeText(text: string, encoding: Encoding, bom: boolean): Uint
     : encoding === "utf-16be"
     ? [0xfe, 0xff]
     : [0xef, 0xbb, 0xbf];
-  const out = new Uint8Array(mark.length + body.length);
-  out.set(mark);
-  out.set(body, mark.length);
-  return out;
+  return joinBytes([new Uint8Array(mark), body]);
 }
 
 function encodeBody(text: string, encoding: Encoding): Uint8Array<ArrayBuffer> | string {
@@ -187,7 +186,7 @@ function decodeEscaped(bytes: Uint8Array): string {
 
 function encodeEscaped(text: string): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
-  const parts: Uint8Array[] = [];
+  const parts: Uint8Array<ArrayBuffer>[] = [];
   let start = 0;
   for (const stray of text.matchAll(/(?<![\ud800-\udbff])[\udc80-\udcff]/g)) {
     parts.push(
@@ -197,17 +196,7 @@ function encodeEscaped(text: string): Uint8Array<ArrayBuffer> {
     start = stray.index + 1;
   }
   parts.push(encoder.encode(text.slice(start)));
-  return joined(parts);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
+  return joinBytes(parts);
 }
 
 function decodeUtf16(bytes: Uint8Array, encoding: "utf-16le" | "utf-16be"): string {

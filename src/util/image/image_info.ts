@@ -1,3 +1,5 @@
+import { joinBytes } from "../bytes.ts";
+
 /** Recognising images, by their first bytes. */
 
 export interface ImageInfo {
@@ -121,13 +123,7 @@ function* pngChunks(bytes: Uint8Array<ArrayBufferLike>) {
 export function withoutPngExtras(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const kept = [...pngChunks(bytes)].filter(({ kind }) => /^[A-Z]/.test(kind) || kind === "tRNS");
   const parts = [bytes.subarray(0, 8), ...kept.map(({ at, end }) => bytes.subarray(at, end))];
-  const result = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    result.set(part, at);
-    at += part.length;
-  }
-  return result;
+  return joinBytes(parts);
 }
 
 /** Reports whether a JPEG of 8 bits a sample has its end marker. Few decoders know every kind of coding. */

@@ -28,7 +28,7 @@ export function openInBrowser(address: URL, untrusted: readonly string[]): boole
 function openers(address: string): string[][] {
   const chosen = readEnv("BROWSER") ?? "";
   if (chosen !== "") {
-    // Several are separated like directories of PATH; %s stands for the address.
+    // Several are separated like directories of PATH; %s is the address.
     return chosen.split(WINDOWS ? ";" : ":").filter((one) => one !== "").map((one) => {
       const words = one.trim().split(/\s+/);
       return words.includes("%s") ? words.map((word) => word === "%s" ? address : word) : [...words, address];

@@ -71,7 +71,7 @@ function shown({ protocol, origin, pathname }: URL): string {
 interface NetworkFailure {
   /** The message of the runtime, without the address. */
   readonly said: string;
-  /** The name has no address; `said` tells nothing more. */
+  /** The name has no address. */
   readonly unknownName: boolean;
   /** The remedy of a failure that a retry cannot change. */
   readonly remedy?: Phrase;
@@ -84,7 +84,7 @@ export function proxyVariable(): string | undefined {
   return PROXIES.find((name) => readEnv(name) !== undefined);
 }
 
-/** A proxy is asked for servers on this machine, too, which nobody expects; undefined without one. */
+/** Explains that requests to this machine go through a proxy, which is unexpected; undefined without one. */
 export function proxyHint(host: string): Phrase | undefined {
   const variable = proxyVariable();
   if (variable === undefined) return undefined;
@@ -165,9 +165,10 @@ function certificateAdvice(setting: string): Phrase {
     };
   }
   const other = readEnv("SSL_CERT_FILE") === undefined ? "" : "SSL_CERT_FILE";
-  const remark = other && ` (${other} is read only with DENO_TLS_CA_STORE=system)`;
+  const warning = other && ` (${other} is read only with DENO_TLS_CA_STORE=system)`;
   return {
-    text: `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${remark}, ` +
+    text:
+      `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${warning}, ` +
       "or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
     said: ["certificate", other],
   };

@@ -17,7 +17,11 @@ import { WIRES } from "../../support/wires/wires.ts";
 
 const WIDE = 'héllo 世界 👩‍👩‍👧 \u{1F98A} \u2028 " \\\\ <tag> \n\n data: x';
 const USAGE = { input: 30, cached: 10, output: 20, reasoning: 0 };
-const TALK: ScriptedAnswer = { text: ["Good ", WIDE, " end"], usage: USAGE };
+const TALK: ScriptedAnswer = {
+  reasoning: ["é任务🦊", 'say "so"'],
+  text: ["Good ", WIDE, " end"],
+  usage: USAGE,
+};
 const CALLS: ScriptedAnswer = {
   text: "Looking",
   calls: [
@@ -150,9 +154,10 @@ function eventsOf(wire: ScriptedWire, answer: ScriptedAnswer): string[] {
 }
 
 /** Everything of an outcome that the agent acts upon. */
-function essence({ text, reasoning, calls, usage, reason, error }: Outcome): unknown {
+function essence({ text, reasoning, calls, usage, reason, error, chunks }: Outcome): unknown {
   if (error) return "failed";
-  return { text, reasoning, calls: calledIn({ calls }), usage, reason };
+  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part.data] : []);
+  return { text, reasoning, calls: calledIn({ calls }), usage, reason, parts };
 }
 
 function calledIn({ calls }: Pick<Outcome, "calls">): unknown[] {
@@ -170,11 +175,10 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
   for (const [oddity, change, expected] of ROWS) {
     Deno.test(`provider kind ${kind} reads a reply that ${oddity}`, async () => {
       for (const answer of [TALK, CALLS]) {
-        const good = essence(await outcomeOf(makeWire(), { stream: eventsOf(makeWire(), answer) }));
+        const events = eventsOf(makeWire(), answer);
+        const good = essence(await outcomeOf(makeWire(), { stream: events }));
         assert(good !== "failed", "the unchanged answer fails");
-        const odd = await outcomeOf(makeWire(), {
-          stream: change(eventsOf(makeWire(), answer)),
-        });
+        const odd = await outcomeOf(makeWire(), { stream: change(events) });
         const is = essence(odd);
         const failed = is === "failed";
         // A reply that failed gave no call to act upon.
@@ -185,6 +189,41 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
       }
     });
   }
+
+  Deno.test(`provider kind ${kind} gives thoughts, text, calls and counts, also in one piece`, async () => {
+    const answer = {
+      reasoning: ["Let me ", "see"],
+      text: ["Hel", "lo 🦊"],
+      calls: [{ id: "toolu_1", name: "ls", args: { path: "." } }, { id: "toolu_2", name: "glob" }],
+      usage: { input: 100, cached: 60, output: 30, reasoning: 12 },
+    };
+    for (const json of [false, true]) {
+      const outcome = await outcomeOf(makeWire(), { ...answer, json });
+      assertEquals([outcome.reasoning, outcome.text, outcome.reason], [
+        "Let me see",
+        "Hello 🦊",
+        "tool_calls",
+      ]);
+      assertEquals(outcome.calls, [
+        { id: "toolu_1", name: "ls", arguments: '{"path":"."}' },
+        { id: "toolu_2", name: "glob", arguments: "{}" },
+      ]);
+      assertEquals(outcome.usage, {
+        inputTokens: 100,
+        cachedTokens: 60,
+        outputTokens: 30,
+        reasoningTokens: 12,
+      });
+      assertEquals(
+        outcome.chunks.slice(-4).map(({ type }) => type).filter((type) => type !== "part").slice(-3),
+        [
+          "tool_call",
+          "usage",
+          "done",
+        ],
+      );
+    }
+  });
 
   Deno.test(`provider kind ${kind} joins a surrogate pair whose halves come in two deltas`, async () => {
     const { text, reason } = await outcomeOf(makeWire(), { text: ["a\ud83e", "\udd8ab"] });

@@ -1,4 +1,4 @@
-import { configuredHooks } from "../../../src/config/hooks/hooks.ts";
+import { configuredHooks } from "../../../src/config/query/hooks.ts";
 import { formatHookProblem, readHooks } from "../../../src/features/hooks/hook.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";

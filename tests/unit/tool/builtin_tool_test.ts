@@ -2,7 +2,7 @@ import { APPLY_PATCH } from "../../../src/tool/builtin/apply_patch/tool.ts";
 import { GREP } from "../../../src/tool/builtin/grep/tool.ts";
 import { MOVE_FILE } from "../../../src/tool/builtin/move_file/tool.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
-import { byteLength } from "../../../src/util/byte_length.ts";
+import { byteLength } from "../../../src/util/bytes.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { jsonLine, scanJsonl } from "../../../src/util/jsonl.ts";
+import { jsonLine, scanJsonl } from "../../../src/util/json.ts";
 
 function scan(content: Uint8Array | string, from?: number) {
   const path = Deno.makeTempFileSync();

@@ -1,6 +1,5 @@
 import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
-import { canonicalJson, isRecord } from "../../../../src/util/json.ts";
-import { scanJsonl } from "../../../../src/util/jsonl.ts";
+import { canonicalJson, isRecord, scanJsonl } from "../../../../src/util/json.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 import type { RunFlags } from "../../../run_flags.ts";
 import type { BatchTask } from "./task_file.ts";

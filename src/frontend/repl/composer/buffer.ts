@@ -83,7 +83,7 @@ interface Edit {
   readonly grows: boolean;
 }
 
-type Motion =
+export type Motion =
   | "left"
   | "right"
   | "wordLeft"

@@ -275,7 +275,7 @@ export class Composer implements View {
     else if (action === "pasteImage") this.#pasteImage();
     else if (action === "discard") this.discard();
     else if (action === "complete") this.#completion.reopen();
-    else EDITS[action](buffer);
+    else EDITS[action].apply(buffer);
     this.#complete();
     return true;
   }

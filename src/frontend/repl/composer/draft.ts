@@ -62,11 +62,6 @@ export class Parts {
     return text;
   }
 
-  /** Replaces marks with labels. */
-  labelled(text: string): string {
-    return split(text).map((piece) => this.labelOf(piece) ?? piece).join("");
-  }
-
   /** The text for an editor: pastes in full, images as their labels. */
   editable(text: string): string {
     return split(text).map((piece) => {
@@ -336,14 +331,64 @@ export class Layout {
   #lay(text: string, before: LaidLine | undefined): LaidLine {
     const ends = characterEnds(text);
     const rows = before ? sameRows(before, text) : [];
-    const breaker = new RowBreaker(text, ends, this.#width, this.#special);
-    let first = breaker.next;
-    if (rows.length > 0) first = rows.pop()?.first ?? 0;
-    do {
-      rows.push(breaker.row(first));
-      first = breaker.next;
-    } while (!breaker.done);
-    return { text, ends, rows };
+    let first = rows.pop()?.first ?? 0;
+    while (true) {
+      const { row, next, isLast } = this.#row(text, ends, first);
+      rows.push(row);
+      first = next;
+      if (isLast) return { text, ends, rows };
+    }
+  }
+
+  /** The row from a character on, and the first character of the next row. */
+  #row(text: string, ends: readonly number[], first: number): { row: Row; next: number; isLast: boolean } {
+    const start = ends[first - 1] ?? 0;
+    const columns: number[] = [];
+    let column = 0;
+    let shown = "";
+    /** The text from here on is shown as it is. */
+    let from = start;
+    let broken: { readonly index: number; readonly shown: string; readonly from: number } | undefined;
+    let at = start;
+    for (let index = first; index < ends.length; index++) {
+      const end = ends[index] ?? 0;
+      const code = text.charCodeAt(at);
+      const solo = end - at === 1 ? soloWidth(code) : 0;
+      const glyph = solo > 0 ? undefined : this.#glyph(text.slice(at, end), column);
+      const width = glyph?.width ?? solo;
+      const isBlank = code === 0x20 || code === 0x09;
+      if (isBlank ? column > this.#width : column > 0 && column + width > this.#width) {
+        const here = { index, shown, from };
+        const { index: next, ...rest } = width > 1 || isBlank ? here : broken ?? here;
+        columns.length = next - first;
+        columns.push(this.#width);
+        const row = { first, start, columns, shown: rest.shown + text.slice(rest.from, ends[next - 1]) };
+        return { row, next, isLast: false };
+      }
+      columns.push(column);
+      if (glyph) {
+        shown += text.slice(from, at) + glyph.shown;
+        from = end;
+      }
+      column += width;
+      if (isBlank || width > 1) broken = { index: index + 1, shown, from };
+      at = end;
+    }
+    // The caret behind the last character needs a cell too.
+    const isLast = column <= this.#width;
+    columns.push(column);
+    return { row: { first, start, columns, shown: shown + text.slice(from) }, next: ends.length, isLast };
+  }
+
+  #glyph(character: string, column: number): Glyph {
+    if (character === "\t") {
+      const width = Math.min(TAB - column % TAB, Math.max(1, this.#width - column));
+      return { shown: " ".repeat(width), width };
+    }
+    const special = this.#special(character, this.#width);
+    if (special) return special;
+    const shown = shownCharacter(character);
+    return { shown, width: characterWidth(shown) };
   }
 }
 
@@ -369,75 +414,6 @@ function indexOf(sorted: readonly number[], wanted: number): number {
     else high = middle;
   }
   return low;
-}
-
-class RowBreaker {
-  readonly #text: string;
-  readonly #ends: readonly number[];
-  readonly #width: number;
-  readonly #special: Special;
-  /** Index of the first character of the next row. */
-  next = 0;
-  done = false;
-
-  constructor(text: string, ends: readonly number[], width: number, special: Special) {
-    this.#text = text;
-    this.#ends = ends;
-    this.#width = width;
-    this.#special = special;
-  }
-
-  row(first: number): Row {
-    const text = this.#text;
-    const start = this.#ends[first - 1] ?? 0;
-    const columns: number[] = [];
-    let column = 0;
-    let shown = "";
-    /** The text from here on is shown as it is. */
-    let from = start;
-    let broken: { readonly index: number; readonly shown: string; readonly from: number } | undefined;
-    let at = start;
-    for (let index = first; index < this.#ends.length; index++) {
-      const end = this.#ends[index] ?? 0;
-      const code = text.charCodeAt(at);
-      const solo = end - at === 1 ? soloWidth(code) : 0;
-      const glyph = solo > 0 ? undefined : this.#glyph(text.slice(at, end), column);
-      const width = glyph?.width ?? solo;
-      const isBlank = code === 0x20 || code === 0x09;
-      if (isBlank ? column > this.#width : column > 0 && column + width > this.#width) {
-        const here = { index, shown, from };
-        const { index: next, ...rest } = width > 1 || isBlank ? here : broken ?? here;
-        this.next = next;
-        columns.length = next - first;
-        columns.push(this.#width);
-        return { first, start, columns, shown: rest.shown + text.slice(rest.from, this.#ends[next - 1]) };
-      }
-      columns.push(column);
-      if (glyph) {
-        shown += text.slice(from, at) + glyph.shown;
-        from = end;
-      }
-      column += width;
-      if (isBlank || width > 1) broken = { index: index + 1, shown, from };
-      at = end;
-    }
-    // The caret behind the last character needs a cell too.
-    this.done = column <= this.#width;
-    this.next = this.#ends.length;
-    columns.push(column);
-    return { first, start, columns, shown: shown + text.slice(from) };
-  }
-
-  #glyph(character: string, column: number): Glyph {
-    if (character === "\t") {
-      const width = Math.min(TAB - column % TAB, Math.max(1, this.#width - column));
-      return { shown: " ".repeat(width), width };
-    }
-    const special = this.#special(character, this.#width);
-    if (special) return special;
-    const shown = shownCharacter(character);
-    return { shown, width: characterWidth(shown) };
-  }
 }
 
 interface DraftTextOptions {

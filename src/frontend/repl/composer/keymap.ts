@@ -1,69 +1,43 @@
-import type { TextBuffer } from "./buffer.ts";
+import type { Motion, TextBuffer } from "./buffer.ts";
 
-export type Action =
-  | "send"
-  | "steer"
-  | "newline"
-  | "left"
-  | "right"
-  | "up"
-  | "down"
-  | "wordLeft"
-  | "wordRight"
-  | "lineStart"
-  | "lineEnd"
-  | "start"
-  | "end"
-  | "eraseLeft"
-  | "eraseRight"
-  | "killWordRight"
-  | "killWordLeft"
-  | "killToLineStart"
-  | "killToLineEnd"
-  | "yank"
-  | "undo"
-  | "redo"
-  | "search"
-  | "editor"
-  | "pasteImage"
-  | "complete"
-  | "discard";
+interface Edit {
+  /** Names as in `parseKey`; the help shows the first ones. */
+  readonly keys: readonly string[];
+  readonly apply: (buffer: TextBuffer) => void;
+}
 
-type OtherAction =
-  | "send"
-  | "steer"
-  | "up"
-  | "down"
-  | "search"
-  | "editor"
-  | "pasteImage"
-  | "complete"
-  | "discard";
+const edit = (apply: Edit["apply"], ...keys: readonly string[]): Edit => ({ keys, apply });
+const move = (motion: Motion, ...keys: readonly string[]) => edit((buffer) => buffer.move(motion), ...keys);
+const kill = (motion: Motion, ...keys: readonly string[]) => edit((buffer) => buffer.kill(motion), ...keys);
 
-/** Keys of each action by name (`parseKey`); the help shows the first ones. */
-const KEYS: Readonly<Record<Action, readonly string[]>> = {
+/** Actions on the text buffer only. */
+export const EDITS = {
+  newline: edit((buffer) => buffer.type("\n"), "shift+enter", "alt+enter", "ctrl+j"),
+  left: move("left", "left", "ctrl+b"),
+  right: move("right", "right", "ctrl+f"),
+  wordLeft: move("wordLeft", "ctrl+left", "alt+left", "alt+b"),
+  wordRight: move("wordRight", "ctrl+right", "alt+right", "alt+f"),
+  lineStart: move("lineStart", "home", "ctrl+a"),
+  lineEnd: move("lineEnd", "end", "ctrl+e"),
+  start: move("start", "ctrl+home", "alt+<"),
+  end: move("end", "ctrl+end", "alt+>"),
+  eraseLeft: edit((buffer) => buffer.erase("left"), "backspace", "ctrl+h", "shift+backspace"),
+  eraseRight: edit((buffer) => buffer.erase("right"), "delete", "ctrl+d"),
+  killWordRight: kill("wordRight", "alt+d", "ctrl+delete", "alt+delete"),
+  killWordLeft: kill("wordLeft", "ctrl+w", "alt+backspace", "ctrl+backspace"),
+  killToLineStart: kill("lineStart", "ctrl+u"),
+  killToLineEnd: kill("lineEnd", "ctrl+k"),
+  yank: edit((buffer) => buffer.yank(), "ctrl+y"),
+  undo: edit((buffer) => buffer.undo(), "ctrl+-", "ctrl+x ctrl+u", "super+z"),
+  redo: edit((buffer) => buffer.redo(), "alt+z", "shift+ctrl+z", "shift+super+z"),
+};
+
+/** Keys of the other actions. */
+const KEYS = {
   send: ["enter"],
   steer: ["ctrl+enter"],
-  newline: ["shift+enter", "alt+enter", "ctrl+j"],
-  left: ["left", "ctrl+b"],
-  right: ["right", "ctrl+f"],
   up: ["up", "ctrl+p"],
   down: ["down", "ctrl+n"],
-  wordLeft: ["ctrl+left", "alt+left", "alt+b"],
-  wordRight: ["ctrl+right", "alt+right", "alt+f"],
-  lineStart: ["home", "ctrl+a"],
-  lineEnd: ["end", "ctrl+e"],
-  start: ["ctrl+home", "alt+<"],
-  end: ["ctrl+end", "alt+>"],
-  eraseLeft: ["backspace", "ctrl+h", "shift+backspace"],
-  eraseRight: ["delete", "ctrl+d"],
-  killWordRight: ["alt+d", "ctrl+delete", "alt+delete"],
-  killWordLeft: ["ctrl+w", "alt+backspace", "ctrl+backspace"],
-  killToLineStart: ["ctrl+u"],
-  killToLineEnd: ["ctrl+k"],
-  yank: ["ctrl+y"],
-  undo: ["ctrl+-", "ctrl+x ctrl+u", "super+z"],
-  redo: ["alt+z", "shift+ctrl+z", "shift+super+z"],
   search: ["ctrl+r"],
   editor: ["ctrl+g", "ctrl+x ctrl+e"],
   pasteImage: ["ctrl+v"],
@@ -71,30 +45,13 @@ const KEYS: Readonly<Record<Action, readonly string[]>> = {
   discard: ["escape escape"],
 };
 
-/** Actions on the text buffer only. */
-export const EDITS: Readonly<Record<Exclude<Action, OtherAction>, (buffer: TextBuffer) => void>> = {
-  newline: (buffer) => buffer.type("\n"),
-  left: (buffer) => buffer.move("left"),
-  right: (buffer) => buffer.move("right"),
-  wordLeft: (buffer) => buffer.move("wordLeft"),
-  wordRight: (buffer) => buffer.move("wordRight"),
-  lineStart: (buffer) => buffer.move("lineStart"),
-  lineEnd: (buffer) => buffer.move("lineEnd"),
-  start: (buffer) => buffer.move("start"),
-  end: (buffer) => buffer.move("end"),
-  eraseLeft: (buffer) => buffer.erase("left"),
-  eraseRight: (buffer) => buffer.erase("right"),
-  killWordLeft: (buffer) => buffer.kill("wordLeft"),
-  killWordRight: (buffer) => buffer.kill("wordRight"),
-  killToLineStart: (buffer) => buffer.kill("lineStart"),
-  killToLineEnd: (buffer) => buffer.kill("lineEnd"),
-  yank: (buffer) => buffer.yank(),
-  undo: (buffer) => buffer.undo(),
-  redo: (buffer) => buffer.redo(),
-};
+export type Action = keyof typeof EDITS | keyof typeof KEYS;
 
 const ACTIONS = new Map(
-  Object.entries(KEYS).flatMap(([action, keys]) => keys.map((key) => [key, action as Action] as const)),
+  [
+    ...Object.entries(KEYS),
+    ...Object.entries(EDITS).map(([action, { keys }]) => [action, keys] as const),
+  ].flatMap(([action, keys]) => keys.map((key) => [key, action as Action] as const)),
 );
 /** First keys of two-key sequences. */
 const PREFIXES = new Set([...ACTIONS.keys()].flatMap((key) => key.includes(" ") ? key.split(" ", 1) : []));
@@ -109,17 +66,17 @@ export function actionOf(key: string, prefix: string | undefined): Action | "pre
 /** Keys in the help, in order; some are keys of the chat. */
 const HELP = {
   send: KEYS.send,
-  newline: [...KEYS.newline, "\\ enter"],
+  newline: [...EDITS.newline.keys, "\\ enter"],
   steer: KEYS.steer,
   complete: KEYS.complete,
   history: ["up", "down"],
   search: KEYS.search,
-  words: [...KEYS.wordLeft.slice(0, 1), ...KEYS.wordRight.slice(0, 1)],
+  words: [...EDITS.wordLeft.keys.slice(0, 1), ...EDITS.wordRight.keys.slice(0, 1)],
   line: ["ctrl+a", "ctrl+e"],
-  kill: [...KEYS.killToLineStart, ...KEYS.killToLineEnd, "ctrl+w"],
-  yank: KEYS.yank,
-  undo: KEYS.undo.slice(0, 1),
-  redo: KEYS.redo.slice(0, 1),
+  kill: [...EDITS.killToLineStart.keys, ...EDITS.killToLineEnd.keys, "ctrl+w"],
+  yank: EDITS.yank.keys,
+  undo: EDITS.undo.keys.slice(0, 1),
+  redo: EDITS.redo.keys.slice(0, 1),
   editor: KEYS.editor,
   pasteImage: KEYS.pasteImage,
   stop: ["escape"],
@@ -129,7 +86,7 @@ const HELP = {
   suspend: ["ctrl+z"],
   clear: [...KEYS.discard, "ctrl+c"],
   leave: ["ctrl+d", "ctrl+c ctrl+c"],
-} as const;
+};
 
 /** A row of the help: keys, the usual ones first, and their effect. */
 export interface KeyHelp {

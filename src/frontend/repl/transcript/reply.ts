@@ -7,53 +7,6 @@ import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { type Block, grouped, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
 
-/** The reasoning of the model: a live line, then a collapsed item. */
-class Thought {
-  #text = "";
-  #since = 0;
-
-  get any(): boolean {
-    return this.#text !== "";
-  }
-
-  push(text: string, now: number): void {
-    if (this.#text === "") this.#since = now;
-    this.#text += terminalSafe(text);
-  }
-
-  /** The duration and last words of a running thought. */
-  live(now: number, texts: TranscriptTexts): { readonly head: string; readonly words: string } {
-    const words = this.#text.slice(-300).replace(/\s+/g, " ").trim();
-    return { head: texts.thinkingFor(timeText(now - this.#since, texts)), words };
-  }
-
-  /** Ends it; `tokens` as counted by the server. */
-  end(
-    now: number,
-    texts: TranscriptTexts,
-    tokens?: number,
-  ): { readonly title: string; readonly text: string } {
-    const text = this.#text;
-    this.#text = "";
-    return { title: thoughtTitle({ text, ms: now - this.#since, tokens }, texts), text };
-  }
-}
-
-interface Known {
-  readonly text: string;
-  readonly ms?: number;
-  readonly tokens?: number | undefined;
-}
-
-/** "thought for 4 s · 320 tokens"; tokens are estimated without a count. */
-function thoughtTitle({ text, ms, tokens }: Known, texts: TranscriptTexts): string {
-  const time = ms === undefined || ms < 1000 ? texts.thought : texts.thoughtFor(timeText(ms, texts));
-  const size = tokens
-    ? texts.tokens(grouped(tokens))
-    : texts.aboutTokens(grouped(Math.max(1, Math.round(text.length / 4))));
-  return `${time} · ${size}`;
-}
-
 /**
  * The answer of the model as it streams. Complete blocks are printed; the open one is live. Where it is
  * higher than its space, its upper part is printed as far as it can no longer change: the lines of fenced
@@ -91,11 +44,6 @@ class Answer {
   end(): void {
     const rest = this.#blocks.end();
     if (rest) this.#complete(rest);
-  }
-
-  drop(): void {
-    this.#blocks.end();
-    [this.#code, this.#printed] = [undefined, 0];
   }
 
   /** The last rows of the open block. */
@@ -160,7 +108,9 @@ interface ReplyDeps {
 export class Reply {
   readonly #deps: ReplyDeps;
   readonly #answer: Answer;
-  readonly #thought = new Thought();
+  /** The reasoning so far, and when it began. */
+  #thought = "";
+  #since = 0;
   /** The reply is a summary of a compaction, which is not shown. */
   #hidden = false;
   #streamed = false;
@@ -181,7 +131,7 @@ export class Reply {
 
   delta({ channel, text }: EventOf<"message.delta">): void {
     if (this.#hidden) return;
-    if (channel === "reasoning") return this.#thought.push(text, this.#deps.now());
+    if (channel === "reasoning") return this.#think(text);
     if (text === "") return;
     this.#endThought();
     this.#streamed = true;
@@ -197,7 +147,7 @@ export class Reply {
     const hidden = this.#hidden || event.step === 0;
     this.#hidden = false;
     if (hidden) return;
-    if (!this.#thought.any && !this.#streamed) this.#thought.push(event.reasoning ?? "", this.#deps.now());
+    if (this.#thought === "" && !this.#streamed) this.#think(event.reasoning ?? "");
     this.#endThought(event.usage?.reasoningTokens);
     if (!this.#streamed && event.content.trim() !== "") this.#answer.push(terminalSafe(event.content));
     this.#answer.end();
@@ -218,25 +168,39 @@ export class Reply {
 
   live(columns: number, rows: number): readonly string[] {
     const { palette, texts, now } = this.#deps;
-    if (!this.#thought.any) return this.#answer.live(columns, rows);
-    const { head, words } = this.#thought.live(now(), texts());
+    if (this.#thought === "") return this.#answer.live(columns, rows);
+    const head = texts().thinkingFor(timeText(now() - this.#since, texts()));
     const line = fitDisplay(`∴ ${head}`, columns);
-    const space = columns - 1;
-    // The last words, as many as fit.
-    const last = fitEnd(words, space);
+    const words = this.#thought.slice(-300).replace(/\s+/g, " ").trim();
+    const last = fitEnd(words, columns - 1);
     return [palette.dim(line), ...(last === "" || rows < 2 ? [] : [palette.dim(palette.italic(last))])]
       .slice(0, Math.max(0, rows));
   }
 
+  #think(text: string): void {
+    if (this.#thought === "") this.#since = this.#deps.now();
+    this.#thought += terminalSafe(text);
+  }
+
+  /** Collapses the thought to "thought for 4 s · 320 tokens"; tokens are estimated without a count. */
   #endThought(tokens?: number): void {
-    if (!this.#thought.any) return;
-    const { history, palette, texts, now, collapsed } = this.#deps;
-    const { title, text } = this.#thought.end(now(), texts(), tokens);
+    const text = this.#thought;
+    if (text === "") return;
+    this.#thought = "";
+    const { history, palette, now, collapsed } = this.#deps;
+    const texts = this.#deps.texts();
+    const ms = now() - this.#since;
+    const time = ms < 1000 ? texts.thought : texts.thoughtFor(timeText(ms, texts));
+    const size = tokens
+      ? texts.tokens(grouped(tokens))
+      : texts.aboutTokens(grouped(Math.max(1, Math.round(text.length / 4))));
+    const title = `${time} · ${size}`;
     collapsed.add({ kind: "thought", title, text });
     history.lines("thought", (columns) => [palette.dim(fitDisplay(`∴ ${title}`, columns))]);
   }
 }
 
+/** The last words, as many as fit. */
 function fitEnd(text: string, columns: number): string {
   const words = text.split(" ");
   let line = "";

@@ -46,11 +46,9 @@ export const anthropic: ProviderKind = {
   create: createAnthropic,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/queries.ts");
-    return await listModels({
+    return await listModels(options, {
       url: endpointUrl(options.entry, "/v1/models", NAMED),
-      headers: requestHeaders(options, ownHeaders(options)),
-      endpoint: endpointOf(options),
-      fetch: options.deps.fetch,
+      headers: versionHeaders(options),
       pages: { size: ["limit", "1000"], next: "after_id" },
     }, signal);
   },
@@ -67,7 +65,7 @@ function createAnthropic(options: KindOptions): Provider {
     new Bodies({ entry, model, extra, thinking, sent: (digest) => after = digest }, options.remote);
   let bodies = bodiesFor(thinking);
   const replies = new WeakMap<ModelRequest, MessageReply>();
-  const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(options, thinking) });
+  const headers = requestHeaders(options, { ...versionHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
     headers,
@@ -112,7 +110,7 @@ function createAnthropic(options: KindOptions): Provider {
   };
 }
 
-function ownHeaders({ apiKey, entry }: KindOptions): Record<string, string> {
+function versionHeaders({ apiKey, entry }: KindOptions): Record<string, string> {
   const version = { "anthropic-version": VERSION };
   if (!apiKey) return version;
   const bearer = entry.compat.key_header === "authorization";

@@ -197,10 +197,7 @@ export class MessageReply extends WireReply {
     if (block) this.#append(block, channel, text);
   }
 
-  /**
-   * Gives calls without pieces of input the input that came at their beginning. Where the reply was cut, no
-   * input at all is not the input of a call that wants none.
-   */
+  /** Completes calls without pieces of input. In a cut reply, no input is not the empty input. */
   #completeInputs(): void {
     for (const block of this.#blocks) {
       const { type, index, json, start: { input } } = block;

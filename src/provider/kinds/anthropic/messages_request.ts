@@ -133,10 +133,7 @@ class AnthropicMessages implements MessageWriter {
     this.#loopThinks ??= isThought(parts?.[0]?.blocks[0]);
   }
 
-  /**
-   * The parts that the model can take. A thought is bound to all that came before it: where that is no
-   * longer the same, after a compaction or with other tools, it is worth nothing, and servers may refuse it.
-   */
+  /** Parts for the model. A thought is bound to everything before it: servers may refuse it elsewhere. */
   #partsOf(message: AssistantMessage): readonly ReplyPart[] | undefined {
     const { model, thinking } = this.#options;
     const parts = fittingParts(message, partsFor(message, KIND, model).map((part) => part.data));
@@ -382,10 +379,7 @@ function serverFields(servers: readonly RemoteServer[]): Fields {
   };
 }
 
-/**
- * Their tools, as entries of the list of tools. The server makes calls without approval, so only approved
- * tools are there.
- */
+/** Entries of the list of tools. The server needs no approval for calls, so only approved tools are there. */
 function remoteToolsets(servers: readonly RemoteServer[]): readonly Fields[] {
   return servers.map((server) => ({ type: "mcp_toolset", mcp_server_name: server.name, ...choice(server) }));
 }
@@ -438,10 +432,7 @@ export class Bodies {
 /** The request for thinking, and the use of earlier thoughts. */
 export interface Thinking {
   readonly fields: Fields;
-  /**
-   * Thoughts that are sent back: all of them, those that still follow the same text as when they were
-   * thought, or none.
-   */
+  /** Thoughts to send back: all, those behind the same text as when they were thought, or none. */
   readonly sentBack: "all" | "bound" | "none";
   /** Tokens for thinking, in addition to the answer. */
   readonly tokens: number;
@@ -470,10 +461,7 @@ const INTERLEAVED = "interleaved-thinking-2025-05-14";
 /** Requests visible thoughts: newer models send empty ones otherwise, between calls, too. */
 const ADAPTIVE = { type: "adaptive", display: "summarized" };
 
-/**
- * The fields of an effort on this wire. `extra` is what the user adds to every body, which wins; `limit`
- * what a reply may have in all.
- */
+/** The fields of an effort. `extra`, the user's fields of every body, wins; `limit` is that of the reply. */
 export function thinkingOf(
   { entry, model: { reasoning }, effort }: KindOptions,
   extra: Fields,
@@ -494,10 +482,7 @@ export function thinkingOf(
   return { ...own, fields, sentBack, tokens: budget, samples: false };
 }
 
-/**
- * Models that take a budget and nothing like the highest level think by the budget; the levels that some of
- * these have are about the length of answers.
- */
+/** Models with a budget and without the highest level use the budget; other levels are about length. */
 function styleOf(reasoning: ReasoningFacts | undefined): "adaptive" | "budget" {
   if (reasoning === undefined) return "adaptive";
   const { levels = [], budget, toggle } = reasoning;

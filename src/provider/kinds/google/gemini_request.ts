@@ -308,10 +308,7 @@ interface Generation {
   readonly thinksUnasked: boolean;
 }
 
-/**
- * The generation of a model by its name, else by what is known of its thinking. What nothing is known of
- * counts as one of the newest.
- */
+/** The generation of a model by its name, else by its thinking; an unknown model counts as a new one. */
 export function generationOf({ id, reasoning }: Pick<ModelInfo, "id" | "reasoning">): Generation {
   const number = numberOf(id, reasoning);
   const thinks = reasoning?.thinks ?? number >= 2.5;

@@ -37,11 +37,9 @@ export const google: ProviderKind = {
   models: async (options, signal) => {
     if (isVertex(options)) return [];
     const { listModels } = await import("../../wire/queries.ts");
-    return await listModels({
+    return await listModels(options, {
       url: pathUrl(options, "models").href,
-      headers: requestHeaders(options, keyHeader(options)),
-      endpoint: endpointOf(options),
-      fetch: options.deps.fetch,
+      headers: keyHeader(options),
       pages: { size: ["pageSize", "1000"], next: "pageToken" },
       reported: understood,
       name: ({ name, supportedGenerationMethods: methods }) =>

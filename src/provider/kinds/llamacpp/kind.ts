@@ -1,11 +1,10 @@
 import { isLoopback } from "../../../config/mod.ts";
 import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
 import { unlessAborted } from "../../../util/timer.ts";
-import { ProviderFailure } from "../../errors.ts";
+import { abortedError, ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../wire/endpoint.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
-import { abortedError } from "../../retry.ts";
 import { type ManagedServer, managedServer, type ReadyServer } from "../../managed/managed_server.ts";
 import { modelSize, type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
 

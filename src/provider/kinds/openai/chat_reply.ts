@@ -148,10 +148,7 @@ interface ReasoningSplit {
   readonly text: string;
 }
 
-/**
- * Tells `<think>…</think>` at the start of a reply from the answer, across any split of the text.
- * Tags after the first visible character are left alone: there they are what the answer is about.
- */
+/** Separates `<think>…</think>` at the start of a reply from the answer; later tags belong to the answer. */
 class ThinkTags {
   #state: "start" | "inside" | "done" = "start";
   #held = "";

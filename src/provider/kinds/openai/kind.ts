@@ -1,6 +1,6 @@
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
-import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
+import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { CompletionReply } from "./chat_reply.ts";
@@ -19,11 +19,9 @@ export const openai: ProviderKind = {
   create: createOpenAi,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/queries.ts");
-    return await listModels({
+    return await listModels(options, {
       url: endpointUrl(options.entry, "/models", COMPLETIONS),
-      headers: requestHeaders(options, bearer(options)),
-      endpoint: endpointOf(options),
-      fetch: options.deps.fetch,
+      headers: bearer(options),
     }, signal);
   },
 };
@@ -54,8 +52,4 @@ function createOpenAi(options: KindOptions): Provider {
         onCall: request.onCall,
       }, entry.compat.think_tags),
   });
-}
-
-function bearer({ apiKey }: KindOptions): Record<string, string> {
-  return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
 }

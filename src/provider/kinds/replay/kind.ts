@@ -9,9 +9,9 @@ import {
   Template,
   toolPrints,
 } from "../../cassette/format.ts";
+import { abortedError } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
-import { abortedError } from "../../retry.ts";
 
 /** Plays a cassette: replies come from a file, and requests must be those that were recorded. */
 export const replay: ProviderKind = {

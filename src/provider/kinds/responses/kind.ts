@@ -5,7 +5,7 @@ import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { ModelInfo, ModelRequest, Provider } from "../../provider.ts";
 import type { RemoteServer } from "../../remote/remote_server.ts";
 import { ConversationStates } from "../../wire/conversation_states.ts";
-import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
+import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
@@ -49,18 +49,12 @@ export const responses: ProviderKind = {
   create: createResponses,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/queries.ts");
-    return await listModels({
+    return await listModels(options, {
       url: endpointUrl(options.entry, "/models", RESPONSES),
-      headers: requestHeaders(options, bearer(options)),
-      endpoint: endpointOf(options),
-      fetch: options.deps.fetch,
+      headers: bearer(options),
     }, signal);
   },
 };
-
-function bearer({ apiKey }: KindOptions): Record<string, string> {
-  return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
-}
 
 function createResponses(options: KindOptions): Provider {
   const wire = new ResponsesWire(options);
@@ -315,10 +309,7 @@ const SEAL_REFUSED =
   /encrypted[_ ]content\b.{0,80}\b(?:verified|decrypted|parsed)|invalid_encrypted_content/i;
 const ITEM_LOST = /item with id '?rs_\w+'? not found/i;
 
-/**
- * Reports whether the server cannot read reasoning that went back to it: it is another one than that which
- * gave it, or the key belongs to another account now.
- */
+/** Reports whether the server cannot read this reasoning: another server or account made it. */
 function isReasoningRefused({ error }: ProviderFailure): boolean {
   return (error.status === 400 || error.status === 404) &&
     (SEAL_REFUSED.test(error.message) || ITEM_LOST.test(error.message));

@@ -170,10 +170,7 @@ function replyItems(message: AssistantMessage, model: ModelInfo): readonly Field
   return sent;
 }
 
-/**
- * The item as it came. Without encrypted content a server that keeps nothing could only look for it by its
- * id: then its text goes without one, and an item that has none stays away.
- */
+/** The item as it came. Without encrypted content, the server could not find it by its id. */
 function reasoningItem(item: Fields): readonly Fields[] {
   if (typeof item.encrypted_content === "string") return [item];
   const { id: _, ...rest } = item;
@@ -289,10 +286,7 @@ function reasoningFields({ entry, model, effort }: BodyOptions): Fields | undefi
   return Object.keys(fields).length > 0 ? fields : undefined;
 }
 
-/**
- * Requests that begin alike should reach the same cache. The key says nothing that the request does not, and
- * is the same for all sessions with this beginning.
- */
+/** The same for all sessions with this prefix, so that their requests reach the same cache. */
 function cacheKey(model: string, system: string, tools: readonly unknown[]): string {
   return `reasonix-${new Fingerprint().add(model).add(system).add(JSON.stringify(tools)).value}`;
 }
@@ -325,10 +319,7 @@ export function tail(
   return bodyTail(fields);
 }
 
-/**
- * A server in the list of tools. Its calls wait for an answer unless all of its tools may run unasked: what
- * may not is only known here.
- */
+/** A server in the list of tools. Its calls wait for approval unless all of its tools are approved. */
 function remoteTool(
   { name, url, headers, enabledTools, disabledTools, unasked }: RemoteServer,
 ): Fields {

@@ -1,4 +1,5 @@
 import { ReasonixError } from "../../../core/mod.ts";
+import { exists } from "../../../path/probe.ts";
 import { applyHunks } from "./apply_hunks.ts";
 import { type FilePatch, type Hunk, parsePatch, PatchError } from "./parse.ts";
 import {
@@ -364,13 +365,9 @@ async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
 /** Makes missing directories; the steps back remove exactly those. */
 async function makeDirectories(directory: string): Promise<Undo[]> {
   const missing: string[] = [];
-  for (let at = directory; at !== "/" && !await exists(at); at = parentOf(at)) missing.unshift(at);
+  for (let at = directory; at !== "/" && !exists(at); at = parentOf(at)) missing.unshift(at);
   if (missing.length > 0) await Deno.mkdir(directory, { recursive: true });
   return missing.map((path) => () => Deno.remove(path));
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await Deno.lstat(path).then(() => true, () => false);
 }
 
 async function takeBack(undo: readonly Undo[]): Promise<string> {

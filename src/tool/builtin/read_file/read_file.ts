@@ -14,7 +14,7 @@ import { detectEncoding, type Encoding, encodingName } from "../../text/encoding
 import { type EolStyle, eolStyle } from "../../text/eol.ts";
 import { failure, type ToolContext, type ToolResult, type Truncation } from "../../tool.ts";
 import { cutLine } from "../../truncation.ts";
-import { byteLength } from "../../../util/byte_length.ts";
+import { byteLength } from "../../../util/bytes.ts";
 import { ascii, type ImageInfo, imageInfo, starts } from "../../../util/image/image_info.ts";
 
 /** Up to this size a file is read in one piece; above it, it is streamed up to the last line wanted. */

@@ -1,10 +1,8 @@
-import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
 import { collect, HELLO, InstantClock, openClient, type Outcome } from "../../../support/model_client.ts";
-import { type Part, startModelServer, type Turn } from "../../../support/model_server.ts";
+import { startModelServer, type Turn } from "../../../support/model_server.ts";
 import { anthropicWire, type BlockAnswer, wireEvent } from "../../../support/wires/anthropic.ts";
-import { SEED } from "../../../support/seed.ts";
 
 /** What a client makes of these turns; nothing is retried unless there are several. */
 async function outcomeOf(...turns: readonly (Turn & BlockAnswer)[]): Promise<Outcome> {
@@ -24,22 +22,6 @@ const END = [
   wireEvent({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 4 } }),
   wireEvent({ type: "message_stop" }),
 ];
-
-Deno.test("anthropic reply gives text, thoughts, calls and counts as they came", async () => {
-  const outcome = await outcomeOf({
-    reasoning: ["Let me ", "see"],
-    text: ["Hel", "lo 🦊"],
-    calls: [{ name: "ls", args: { path: "." } }, { name: "glob" }],
-    usage: { input: 100, cached: 60, output: 30, reasoning: 12 },
-  });
-  assertEquals([outcome.reasoning, outcome.text, outcome.reason], ["Let me see", "Hello 🦊", "tool_calls"]);
-  assertEquals(outcome.calls.map(({ id, name, arguments: args }) => [id, name, args]), [
-    ["toolu_1_0", "ls", '{"path":"."}'],
-    ["toolu_1_1", "glob", "{}"],
-  ]);
-  assertEquals(outcome.usage, { inputTokens: 100, cachedTokens: 60, outputTokens: 30, reasoningTokens: 12 });
-  assertEquals(outcome.chunks.filter(({ type }) => type === "part").length, 1);
-});
 
 Deno.test("anthropic reply counts what was written to the cache, and nothing twice", async () => {
   const counts = { input_tokens: 5, cache_creation_input_tokens: 20, cache_read_input_tokens: 75 };
@@ -61,61 +43,6 @@ Deno.test("anthropic reply counts what was written to the cache, and nothing twi
     outputTokens: 9,
     reasoningTokens: 0,
   });
-});
-
-Deno.test("anthropic reply in one piece is read like a stream", async () => {
-  const answer = { reasoning: "hm", text: "whole", calls: [{ name: "ls", args: { a: [1] } }] };
-  const outcome = await outcomeOf({ ...answer, json: true });
-  assertEquals([outcome.reasoning, outcome.text, outcome.calls[0]?.arguments, outcome.reason], [
-    "hm",
-    "whole",
-    '{"a":[1]}',
-    "tool_calls",
-  ]);
-  assertEquals(outcome.usage?.inputTokens, 10);
-});
-
-Deno.test("anthropic reply is the same however the network cuts it", async () => {
-  const events = [
-    wireEvent({ type: "message_start", message: { content: [], usage: { input_tokens: 3 } } }),
-    start({ type: "thinking", thinking: "" }),
-    ...["é任务🦊", 'say "so"', "a\\b\nc"].map((thinking) => delta({ type: "thinking_delta", thinking })),
-    delta({ type: "signature_delta", signature: "c2ln" }),
-    wireEvent({ type: "ping" }),
-    start({ type: "text", text: "" }, 1),
-    ...["one ", "two ", "", "🦊", "three\n"].map((said) => text(said, 1)),
-    start({ type: "tool_use", id: "b", name: "ls", input: {} }, 2),
-    ...['{"pa', 'th":"任', '务"}'].map((json) => delta({ type: "input_json_delta", partial_json: json }, 2)),
-    ...END,
-  ].join("");
-  const forms = [events, events.replaceAll("\n", "\r\n"), events.replaceAll(/^event: .*\n/gm, "")];
-  const bytes = forms.map((form) => new TextEncoder().encode(form));
-  const whole = summary(await outcomeOf({ stream: [bytes[0] ?? ""] }));
-  assertEquals(whole.slice(0, 3), ['é任务🦊say "so"a\\b\nc', "one two 🦊three\n", '{"path":"任务"}']);
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...bytes),
-      fc.array(fc.integer({ min: 0, max: events.length }), { maxLength: 8 }),
-      async (all, cuts) => {
-        const at = [0, ...cuts.sort((a, b) => a - b), all.length];
-        const stream: Part[] = at.slice(1).map((end, n) => all.slice(at[n], end));
-        assertEquals(summary(await outcomeOf({ stream })), whole);
-      },
-    ),
-    { numRuns: 25, seed: SEED },
-  );
-});
-
-function summary({ reasoning, text, calls, usage, chunks, reason }: Outcome): unknown[] {
-  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part.data] : []);
-  return [reasoning, text, calls[0]?.arguments, usage, parts, reason];
-}
-
-Deno.test("anthropic reply is whole without a last event, with comments, and with [DONE]", async () => {
-  for (const rest of [END[0], `${END[0]}data: [DONE]\n\n`, ": ping\n\n", "data: [DONE]\n\n"]) {
-    const outcome = await outcomeOf({ stream: [": hi\n\n", text("hello"), rest ?? ""] });
-    assertEquals([outcome.text, outcome.error], ["hello", undefined]);
-  }
 });
 
 Deno.test("anthropic reply takes the whole input of a call at its beginning", async () => {
@@ -142,14 +69,6 @@ Deno.test("anthropic provider tries again when the stream ends quietly inside a 
     const { text: said, calls, retries } = await outcomeOf({ stream }, { text: "whole" });
     assertEquals([said, calls.length, retries.length], ["whole", 0, 1]);
   }
-});
-
-Deno.test("anthropic provider tries again and discards the text when the connection breaks", async () => {
-  const { text: said, retries } = await outcomeOf(
-    { stream: [text("par"), text("tial")], cutAfter: 150 },
-    { text: "whole" },
-  );
-  assertEquals([said, retries[0]?.discarded], ["whole", true]);
 });
 
 Deno.test("anthropic reply that the limit cut before the input of a call makes no call without input", async () => {

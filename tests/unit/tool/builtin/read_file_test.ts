@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 import { READ_FILE } from "../../../../src/tool/builtin/read_file/tool.ts";
-import { byteLength } from "../../../../src/util/byte_length.ts";
+import { byteLength } from "../../../../src/util/bytes.ts";
 
 Deno.test("read_file numbers lines from 1 and marks the file as seen", async () => {
   await using dir = await makeTempDir();

@@ -168,7 +168,7 @@ Deno.test("grep mends braces and needless escapes and explains what it cannot us
   assertEquals(broken.isError, true);
   assertMatch(
     broken.content,
-    /^error: Cannot use the pattern: .*; mend the regular expression or set literal$/,
+    /^error: Cannot use the pattern: .*; fix the regular expression or set literal$/,
   );
 });
 

@@ -1,10 +1,14 @@
 /** Every panel as it is shown, in both languages and two widths. UPDATE_GOLDEN=1 records a changed one. */
 import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
+import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assertEquals } from "../../../../support/assert.ts";
+import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+import { startHttpMcpServer } from "../../../../support/mcp/http_mcp_server.ts";
 import { openStage } from "../../../../support/overlay_stage.ts";
+import { assertRecorded, recordedPanel } from "../../../../support/recorded_panel.ts";
 
-interface Scene {
+interface Dialog {
   readonly show: (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
   readonly keys?: readonly string[];
   /** Keys for the panel that the first keys lead to. */
@@ -47,10 +51,10 @@ const CHANGES = [
   { path: "images/logo.png", what: "deleted", added: 0, removed: 0 },
 ];
 
-const approve = (changes: Partial<ApprovalRequest>): Scene["show"] => (dialogs, signal) =>
+const approve = (changes: Partial<ApprovalRequest>): Dialog["show"] => (dialogs, signal) =>
   dialogs.approve({ ...COMMAND, ...changes }, signal);
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const DIALOGS: Readonly<Record<string, Dialog>> = {
   approval_command: { show: approve({}) },
   approval_edit: {
     show: approve({
@@ -198,39 +202,26 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 };
 
-for (const [name, { show, keys = [], next }] of Object.entries(SCENES)) {
-  Deno.test(`the panel ${name} looks as recorded`, async () => {
-    const pictures: string[] = [];
-    for (const locale of ["en", "zh-CN"] as const) {
-      for (const columns of [80, 40]) {
-        const stage = openStage({ columns, rows: 20, locale });
-        const abort = new AbortController();
-        let open = true;
-        const answer = show(stage.dialogs, abort.signal).catch(() => {}).finally(() => open = false);
-        await stage.shown();
-        stage.terminal.press(...keys);
-        if (next) {
-          await stage.shown();
-          stage.terminal.press(...next);
-        }
-        const frame = stage.terminal.screen().join("\n").trimEnd();
-        pictures.push(`== ${locale}, ${columns} columns\n${frame}\n`);
-        assertEquals(stage.terminal.destructive(), []);
-        abort.abort();
-        while (open) {
-          stage.dialogs.overlays.cancel();
-          await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 1))]);
-        }
-      }
+for (const [name, { show, keys = [], next }] of Object.entries(DIALOGS)) {
+  recordedPanel(name, async (locale, columns) => {
+    const stage = openStage({ columns, rows: 20, locale });
+    const abort = new AbortController();
+    let open = true;
+    const answer = show(stage.dialogs, abort.signal).catch(() => {}).finally(() => open = false);
+    await stage.shown();
+    stage.terminal.press(...keys);
+    if (next) {
+      await stage.shown();
+      stage.terminal.press(...next);
     }
-    const file = new URL(`../../../../golden/chat/${name}.txt`, import.meta.url);
-    const now = pictures.join("\n");
-    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
-    assertEquals(
-      now,
-      await Deno.readTextFile(file),
-      "a changed panel is a decision: UPDATE_GOLDEN=1 records it",
-    );
+    const frame = stage.terminal.screen().join("\n").trimEnd();
+    assertEquals(stage.terminal.destructive(), []);
+    abort.abort();
+    while (open) {
+      stage.dialogs.overlays.cancel();
+      await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 1))]);
+    }
+    return frame;
   });
 }
 
@@ -238,7 +229,7 @@ for (const theme of ["light", "high-contrast"] as const) {
   Deno.test(`an edit that is asked about looks as recorded in the theme ${theme}`, async () => {
     const stage = openStage({ columns: 80, rows: 20, theme });
     const abort = new AbortController();
-    const answer = SCENES.approval_edit?.show(stage.dialogs, abort.signal).catch(() => {});
+    const answer = DIALOGS.approval_edit?.show(stage.dialogs, abort.signal).catch(() => {});
     await stage.shown();
     // The rows of the panel as they were written, colours and all.
     const panel = stage.terminal.writes.findLast((text) => text.includes("Allow edit_file?")) ?? "";
@@ -246,8 +237,187 @@ for (const theme of ["light", "high-contrast"] as const) {
     stage.dialogs.overlays.cancel();
     abort.abort();
     await answer;
-    const file = new URL(`../../../../golden/chat/theme_${theme.replace("-", "_")}.txt`, import.meta.url);
-    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
-    assertEquals(now, await Deno.readTextFile(file), "UPDATE_GOLDEN=1 records a changed theme");
+    await assertRecorded(`theme_${theme.replace("-", "_")}`, now);
+  });
+}
+
+/** A panel of the chat that shows nothing of this machine. */
+interface ChatPanel {
+  /** A line to send, or another way to open it. */
+  readonly open: string | ((chat: ChatStage) => void | Promise<void>);
+  /** Shown when it is open. */
+  readonly mark: RegExp;
+  /** A key for it. */
+  readonly pressed?: string;
+  readonly replies?: readonly Reply[];
+  readonly onDisk?: boolean;
+  readonly rows?: number;
+}
+
+const FORTY_TWO: Reply = [
+  { type: "reasoning", text: "Six by seven.\n六乘七。" },
+  { type: "text", text: "Forty-two." },
+  { type: "done", reason: "stop" },
+];
+const WRITE: Reply = [
+  call("1", "bash", { command: "touch made" }),
+  { type: "done", reason: "tool_calls" },
+];
+const CONFIG = {
+  sandbox: { bash: "off" as const },
+  default_model: "mock/one",
+  providers: [{ name: "mock", kind: "openai", base_url: "http://127.0.0.1:9", models: ["one", "模型-β"] }],
+};
+
+const CHAT_PANELS: Readonly<Record<string, ChatPanel>> = {
+  rewind: { open: "/rewind", mark: /Drops|将舍弃|不舍弃/ },
+  permissions: { open: "/permissions", mark: /Add a rule|添加规则/ },
+  settings: { open: "/settings", mark: /All settings|全部设置|▼|↓/ },
+  model: { open: "/model", mark: /mock\/one/ },
+  mode: { open: "/mode", mark: /8\. write/, rows: 36 },
+  theme: { open: "/theme", mark: /high-contrast/ },
+  lang: { open: "/lang", mark: /简体中文/ },
+  effort: { open: "/effort", mark: /minimal/ },
+  sessions: { open: toAnotherSession, mark: /Explain/, onDisk: true },
+  folded_list: { open: (chat) => chat.terminal.press("ctrl+o"), mark: /▸/ },
+  folded_text: { open: (chat) => chat.terminal.press("ctrl+o"), mark: /▸/, pressed: "enter" },
+  beside_a_draft: {
+    open(chat) {
+      chat.say("make it");
+      chat.terminal.type("and then 然后");
+    },
+    mark: /touch made[^]*> and then 然后/,
+    replies: [FORTY_TWO, WRITE],
+    rows: 30,
+  },
+};
+
+/** Leaves two sessions for a third one. They are from the future, so that no age is shown. */
+async function toAnotherSession(chat: ChatStage): Promise<void> {
+  for (const text of ["修复登录页面的错误", "Explain the parser"]) {
+    await newSession(chat);
+    await turn(chat, text);
+  }
+  await newSession(chat);
+  for (const project of Deno.readDirSync(`${chat.home}/projects`)) {
+    const sessions = `${chat.home}/projects/${project.name}/sessions`;
+    const names = [...Deno.readDirSync(sessions)].map(({ name }) => name).filter((name) =>
+      /jsonl$/.test(name)
+    );
+    for (const name of names) {
+      const text = await Deno.readTextFile(`${sessions}/${name}`);
+      const year = 2100 +
+        ["what is it?", "修复登录", "Explain the parser"].findIndex((each) => text.includes(each));
+      await Deno.utime(`${sessions}/${name}`, 0, Date.UTC(year) / 1000);
+    }
+  }
+  chat.say("/resume");
+}
+
+async function newSession(chat: ChatStage): Promise<void> {
+  const { length } = chat.opened;
+  chat.say("/new");
+  await chat.until(() => chat.opened.length > length && chat.assembly().session.state.turns.length === 0);
+}
+
+async function turn(chat: ChatStage, text: string): Promise<void> {
+  const ends = () => chat.events.filter(({ type }) => type === "turn.end").length;
+  const before = ends();
+  chat.say(text);
+  await chat.until(() => ends() > before);
+}
+
+const shown = ({ terminal }: ChatStage) => terminal.screen().join("\n");
+
+/** The rows of the panel; the status line below it is not part of it. */
+function panelOf(chat: ChatStage): string[] {
+  const rows = shown(chat).trimEnd().split("\n");
+  return rows.slice(rows.findIndex((row) => /^─{20}/.test(row)), -1);
+}
+
+for (const [name, panel] of Object.entries(CHAT_PANELS)) {
+  recordedPanel(name, async (locale, columns) => {
+    const { open, mark, pressed, replies = [], onDisk = false, rows = 16 } = panel;
+    await using chat = await openChat({
+      replies: replies.length > 0 ? replies : [FORTY_TWO, FORTY_TWO, FORTY_TWO],
+      config: CONFIG,
+      env: () => undefined,
+      locale,
+      columns,
+      rows,
+      onDisk,
+    });
+    await turn(chat, "what is it?");
+    await chat.shows("Forty-two.");
+    if (typeof open === "string") chat.say(open);
+    else await open(chat);
+    await chat.until(() => /^─{20}/m.test(shown(chat)) && mark.test(shown(chat)));
+    if (pressed) chat.terminal.press(pressed);
+    return panelOf(chat).join("\n");
+  });
+}
+
+/** One server that works, one that does not, one that wants a sign-in, and one that is off. */
+const NAMES = ["works", "missing", "locked", "off"];
+
+/** Keys in the list of servers, and what they lead to. */
+const SERVER_PANELS: Readonly<
+  Record<string, { readonly pressed: readonly string[]; readonly shows: RegExp }>
+> = {
+  mcp: { pressed: [], shows: /off/ },
+  mcp_server: { pressed: ["enter"], shows: /^› 1\./m },
+  mcp_details: { pressed: ["enter", "enter"], shows: /streamable|MCP 20/ },
+  mcp_failed: { pressed: ["down", "enter", "enter"], shows: /no-such-mcp-server/ },
+  mcp_sign_in: { pressed: ["down", "down", "enter"], shows: /^› 1\./m },
+};
+
+async function settled(chat: ChatStage): Promise<void> {
+  const status = () => chat.assembly().servers?.status ?? [];
+  const wanted = ["ready", "failed", "needs-auth", "disabled"];
+  await chat.until(() => NAMES.every((_, index) => status()[index]?.state === wanted[index]));
+}
+
+/** Rows of the panel without what differs between machines: ports, and the path of the log. */
+function serverPanel(chat: ChatStage): string {
+  const panel = panelOf(chat);
+  const log = panel.findIndex((row) => /^(?:log|日志)(?: |$)/.test(row));
+  const end = panel.findLastIndex((row) => row !== "");
+  const rows = log < 0 ? panel : [...panel.slice(0, log), ...panel.slice(end)];
+  return rows.join("\n").replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:40000");
+}
+
+for (const [name, { pressed, shows }] of Object.entries(SERVER_PANELS)) {
+  recordedPanel(name, async (locale, columns) => {
+    await using works = startHttpMcpServer();
+    await using locked = startHttpMcpServer({ instead: () => new Response(null, { status: 401 }) });
+    await using chat = await openChat({
+      replies: [say("Forty-two.")],
+      config: {
+        plugins: [
+          { name: "works", type: "http", url: works.url },
+          { name: "missing", command: "no-such-mcp-server" },
+          { name: "locked", type: "http", url: locked.url },
+          { name: "off", command: "whatever", enabled: false },
+        ],
+      },
+      env: (variable) => variable === "PATH" ? "/usr/bin:/bin" : undefined,
+      locale,
+      columns,
+      rows: 24,
+    });
+    chat.say("what is it?");
+    await chat.shows("Forty-two.");
+    await settled(chat);
+    chat.say("/mcp");
+    await chat.until(() => /^› 1\. works/m.test(shown(chat)));
+    for (const key of pressed) {
+      const before = shown(chat);
+      // An Enter that comes sooner after another is one that the key repeats.
+      await new Promise((resolve) => setTimeout(resolve, 310));
+      chat.terminal.press(key);
+      await chat.until(() => shown(chat) !== before && /^─{20}/m.test(shown(chat)));
+    }
+    await chat.until(() => shows.test(shown(chat)));
+    return serverPanel(chat);
   });
 }

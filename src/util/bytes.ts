@@ -16,3 +16,16 @@ export function byteLength(text: string): number {
 function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit < 0xe000;
 }
+
+/** Joins chunks of bytes; a single one is returned as it is. */
+export function joinBytes(chunks: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  const [only] = chunks;
+  if (only && chunks.length === 1) return only;
+  const joined = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    joined.set(chunk, at);
+    at += chunk.length;
+  }
+  return joined;
+}

@@ -1,11 +1,12 @@
-import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
-import type { Config } from "../../config/mod.ts";
-import type { TurnCheckpoints } from "../../control/mod.ts";
-import type { PreparedCall } from "../../core/mod.ts";
-import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../../permission/mod.ts";
-import type { ModelInfo } from "../../provider/mod.ts";
-import { processFlags, type Workspace } from "../../sandbox/mod.ts";
+import { RegistryToolbox, type SharedContext, type Toolbox } from "../agent/mod.ts";
+import { type Config, formatProblem, type LoadedConfig, sayProblem } from "../config/mod.ts";
+import { Recorder, type TurnCheckpoints } from "../control/mod.ts";
+import type { PreparedCall } from "../core/mod.ts";
+import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permission/mod.ts";
+import type { ModelInfo, Provider } from "../provider/mod.ts";
+import { processFlags, type Workspace } from "../sandbox/mod.ts";
 import {
+  type Asker,
   loadProcessHost,
   LocalToolHost,
   MemoryFileReadTracker,
@@ -16,32 +17,153 @@ import {
   type Tool,
   type ToolContext,
   type ToolHost,
+  type ToolRegistry,
   type ToolResult,
   type ToolServices,
   type ToolSettings,
-} from "../../tool/mod.ts";
-import { lazy } from "../../util/lazy.ts";
-import { buildGate, Modes } from "../access/gate.ts";
-import { SandboxSession } from "../access/sandbox_session.ts";
-import { takesImages } from "../context/turn_input.ts";
-import type { RunBase } from "../run_base.ts";
-import type { AdmitImages, BaseFeatures, RunPlugins } from "../run_features.ts";
-import type { CallHost } from "../run_options.ts";
-import type { UserCommandRunner } from "./user_command.ts";
+} from "../tool/mod.ts";
+import { lazy } from "../util/lazy.ts";
+import { openAccessScope, type RunScope, type Warning } from "./access/access_scope.ts";
+import { buildGate, Modes, SkillRules } from "./access/gate.ts";
+import { SandboxSession } from "./access/sandbox_session.ts";
+import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
+import { takesImages } from "./context/turn_input.ts";
+import { buildModel, type RunModel } from "./provider.ts";
+import type { AdmitImages, BaseFeatures, RemotePlugins, RunPlugins } from "./run_features.ts";
+import type { AdaptedTools, AssemblyOptions, CallHost, RunPaths } from "./run_options.ts";
+import { openSession, type RunSession } from "./session/session.ts";
+import { buildRegistry } from "./tools/offered_tools.ts";
+import type { UserCommandRunner } from "./tools/user_command.ts";
+import { TurnExtensions } from "./turn_extensions.ts";
+
+/** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
+interface RunBase {
+  readonly options: AssemblyOptions;
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly model: RunModel;
+  /** The session's model. */
+  readonly provider: Provider;
+  /** Servers that the provider speaks to. */
+  readonly remote: RemotePlugins | undefined;
+  readonly scope: RunScope;
+  readonly workspace: Workspace;
+  readonly session: RunSession;
+  /** Takes secrets out of what leaves the run, except its events. */
+  readonly redact: (text: string) => string;
+  readonly recorder: Recorder;
+  readonly extensions: TurnExtensions;
+  readonly skillRules: SkillRules;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  /** Absent: no prompt. */
+  readonly asker: Asker | undefined;
+}
+
+/** Opens the base of a run. */
+export async function openRunBase(options: AssemblyOptions, features: BaseFeatures): Promise<RunBase> {
+  const { paths, loaded } = options;
+  const remote = await features.remotePlugins(loaded);
+  const model = await buildModel(options, remote);
+  const { provider } = model;
+  const { toolMode } = provider.model;
+  const scope = await openAccessScope(paths, loaded, options.permissionMode);
+  const { workspace } = scope;
+  const own = [...options.tools ?? [], ...await features.languageTools({ paths, loaded, scope })];
+  const { session, redact } = await openSession(options);
+  const recorder = new Recorder(session);
+  const extensions = new TurnExtensions(recorder, loaded.config);
+  const skillRules = new SkillRules(recorder);
+  extensions.add(skillRules);
+  const inputs = await gatherPromptInputs({
+    paths,
+    loaded,
+    workspace,
+    redact,
+    messages: () => recorder.messages,
+    trustProject: options.trustProject ?? false,
+    onSkill: skillRules.activated,
+    appended: options.appendSystemPrompt,
+    model: provider.model,
+    ownTools: own,
+    steps: options.steps,
+  });
+  const adapted = options.adaptedTools ?? await adaptedTools(inputs);
+  const registry = buildRegistry(loaded.config, { builtin: inputs.tools, own, toolMode, adapted });
+  const asker = options.asker && recordingAsker(options.asker, recorder);
+  const run = { options, paths, loaded, model, provider, remote, scope, workspace, session, redact };
+  return { ...run, recorder, extensions, skillRules, inputs, registry, asker };
+}
+
+/** Adapts the tools that name other agents, where there are more than those of the program. */
+async function adaptedTools({ agents, skillSet }: PromptInputs): Promise<AdaptedTools | undefined> {
+  if (agents.agents.length === 0 && skillSet.skills.every(({ runAs }) => runAs === "inline")) {
+    return undefined;
+  }
+  return (await import("./agents.ts")).adaptedTools({ agents, skillSet });
+}
+
+/** Records when a person is asked and has answered. */
+function recordingAsker(asker: Asker, recorder: Recorder): Asker {
+  return {
+    async ask(questions, signal) {
+      const text = questions[0]?.question ?? "";
+      await recorder.record({ type: "question", state: "asked", text });
+      try {
+        return await asker.ask(questions, signal);
+      } finally {
+        await recorder.record({ type: "question", state: "answered", text });
+      }
+    },
+  };
+}
+
+/** Returns the notices for the user before the first turn. */
+export function runWarnings({ paths, loaded, scope, session, registry, inputs }: RunBase): Warning[] {
+  return [
+    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
+    ...scope.notices,
+    ...registry.unknown.map((name): Warning => ({
+      text: `Unknown tool "${name}" in [tools] was passed over`,
+      said: [["unknownTool", name]],
+    })),
+    ...registry.unknownParameters.map(({ alias, parameter }): Warning => ({
+      text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
+      said: [["unknownParameter", parameter, alias]],
+    })),
+    ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
+      .map((name): Warning => ({
+        text: `[agent] plan_mode_allowed_tools names "${name}", which has no effect: ` +
+          "only MCP tools can be named, as mcp__server__tool",
+        said: [["notForPlanMode", name]],
+      })),
+    ...inputs.instructions.notices.map(({ path, problem }): Warning => ({ text: `${path} ${problem}` })),
+    ...elsewhere(session.state.cwd, paths.cwd),
+  ];
+}
+
+/** Warns when a resumed session belongs to another directory. */
+function elsewhere(began: string | undefined, cwd: string): Warning[] {
+  if (!began || began === cwd) return [];
+  return [{
+    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    said: [["elsewhere", began, cwd]],
+  }];
+}
 
 interface ToolHostSources {
   readonly workspace: Workspace;
   /** Directory for full outputs. */
   readonly outputDir: string;
   readonly guard: ProcessGuard | undefined;
-  readonly tell: (text: string) => void;
+  readonly notify: (text: string) => void;
 }
 
 /**
- * The place where the tools of a run execute. Tools that change files run in a process of their own, which
+ * The place where the tools of a run execute. Tools that change files run in a separate process, which
  * may write to the workspace and do nothing else: no network, no programs, no environment. It is started when
  * a reply begins to call one of them, and ends when none was called for a while. Tools that only read stay
- * here, where a call takes half the time; searches have killable processes of their own, commands the jail.
+ * here, where a call takes half the time; searches have their own killable processes, commands the jail.
  */
 class RunToolHost implements CallHost {
   readonly #sources: ToolHostSources;
@@ -85,12 +207,12 @@ class RunToolHost implements CallHost {
   async #open(): Promise<ToolHost> {
     this.#opened = true;
     const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
-    const { workspace, outputDir, guard, tell } = this.#sources;
+    const { workspace, outputDir, guard, notify } = this.#sources;
     return new ProcessToolHost({
       command: selfCommand({
         role: TOOL_ROLE,
         module: import.meta.url,
-        sourceEntry: new URL("./worker_entry.ts", import.meta.url),
+        sourceEntry: new URL("./tools/worker_entry.ts", import.meta.url),
         flags: processFlags({
           writable: [...workspace.roots, outputDir],
           keep: [`${workspace.options.home}/config.toml`],
@@ -98,7 +220,7 @@ class RunToolHost implements CallHost {
         }),
       }),
       data: { ...workspace.options, roots: workspace.roots },
-      onProblem: tell,
+      onProblem: notify,
       ...(guard ? { guard } : {}),
     });
   }
@@ -109,7 +231,7 @@ interface ToolDeps extends RunBase {
   readonly attended: boolean;
   /** The model sees images. */
   readonly vision: boolean;
-  /** Texts come in blocks of lines, whose last line has no end of its own. */
+  /** Texts come in blocks of lines without a final line feed. */
   readonly textInLines: boolean;
 }
 
@@ -134,7 +256,7 @@ interface RunTools {
   preview(call: PreparedCall, signal: AbortSignal): Promise<CallPreview>;
   /** The parts of the sandbox that a person can open. */
   readonly sandbox: SandboxAccess;
-  /** Runs a command line of the user's own beside the conversation. */
+  /** Runs a command line of the user outside of the conversation. */
   readonly runCommand: UserCommandRunner;
   /** Ends what runs in the background. */
   close(): Promise<void>;
@@ -143,7 +265,7 @@ interface RunTools {
 }
 
 /** Loads what runs command lines of the user. */
-export const loadUserCommand = lazy(() => import("./user_command.ts"));
+export const loadUserCommand = lazy(() => import("./tools/user_command.ts"));
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
 function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
@@ -156,11 +278,11 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     loaded,
     workspace,
     unconfined: scope.full,
-    forecast: scope.forecast,
+    expectedJail: scope.expected,
     permissionMode: deps.options.permissionMode,
     sessionDir: session.paths.dir,
     outputDir,
-    tell: (text, more) =>
+    notify: (text, more) =>
       void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     attended: deps.attended,
     describes: deps.attended && deps.options.parent === undefined,
@@ -170,7 +292,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     workspace,
     outputDir,
     guard: services.shell?.guard,
-    tell: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
+    notify: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
   });
   const { guard } = services.shell ?? {};
   const lsp = features.languageSupport({ paths, loaded, scope, recorder, guard, openJail: jail.open });
@@ -274,7 +396,7 @@ function toolSettings(
 interface ImageSources {
   /** Looks at the images of a message. */
   readonly admit: AdmitImages;
-  /** The model takes images, or somebody describes them. */
+  /** The model reads images, or `vision_model` describes them. */
   readonly vision: boolean;
 }
 

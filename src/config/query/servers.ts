@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../load/load.ts";
 import { formatKey } from "../problem.ts";
-import { commandLine, hideSecrets } from "../query/hide_secrets.ts";
-import { sourceOf } from "../query/settings.ts";
+import { commandLine, hideSecrets } from "./hide_secrets.ts";
+import { sourceOf } from "./settings.ts";
 import type { PluginEntry } from "../schema/config_types.ts";
 import type { SourceLocation } from "../../core/mod.ts";
 

@@ -1,4 +1,4 @@
-import { type ProviderTable, rewriteConfig, writeConfig } from "../edit/edit.ts";
+import { type ProviderTable, rewriteConfig, writeConfig } from "./edit.ts";
 import { ImportPlan, takeServer, variableName } from "../foreign/plan.ts";
 import { parseJsonc } from "../load/jsonc.ts";
 import { readText } from "../load/layer.ts";

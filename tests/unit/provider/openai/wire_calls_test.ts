@@ -1,0 +1,205 @@
+import type { Message } from "../../../../src/core/mod.ts";
+import { assertEquals } from "../../../support/assert.ts";
+import { collect, openClient, outcomeOf } from "../../../support/model_client.ts";
+import { callEvent, finishEvent, startModelServer } from "../../../support/model_server.ts";
+
+async function argumentsFor(args: unknown, finish = "tool_calls"): Promise<string | undefined> {
+  const delta = callEvent({
+    index: 0,
+    id: "a",
+    function: { name: "ls", ...(args === undefined ? {} : { arguments: args }) },
+  });
+  return (await outcomeOf([delta, finishEvent(finish)])).calls[0]?.arguments;
+}
+
+for (
+  const [name, args] of [["absent", undefined], ["null", null], ["empty", ""], ["blank", " \n"], [
+    "the word null",
+    "null",
+  ]]
+) {
+  Deno.test(`openai provider takes arguments for an empty object when they are ${name}`, async () => {
+    assertEquals(await argumentsFor(args), "{}");
+  });
+}
+
+Deno.test("openai provider takes arguments as text when they come as an object", async () => {
+  assertEquals(await argumentsFor({ path: "a\n", n: 1 }), '{"path":"a\\n","n":1}');
+});
+
+Deno.test("openai provider leaves valid arguments as they were written", async () => {
+  const written = '{ "path" : "\\u00e9",\n"n":1.0 }';
+  assertEquals(await argumentsFor(written), written);
+});
+
+Deno.test("openai provider unwraps arguments when they were encoded twice", async () => {
+  assertEquals(await argumentsFor(JSON.stringify('{"path":"x"}')), '{"path":"x"}');
+});
+
+Deno.test("openai provider repairs arguments when there is one way to read them", async () => {
+  assertEquals(JSON.parse(await argumentsFor('{"path":"x",}') ?? ""), { path: "x" });
+});
+
+Deno.test("openai provider passes arguments on as written when they cannot be read in one way", async () => {
+  assertEquals(await argumentsFor('{"path":"x'), '{"path":"x');
+});
+
+Deno.test("openai provider does not repair arguments when the answer was cut at its length limit", async () => {
+  assertEquals(await argumentsFor('{"path":"x"', "length"), '{"path":"x"');
+  assertEquals(JSON.parse(await argumentsFor('{"path":"x"') ?? ""), { path: "x" });
+});
+
+Deno.test("openai provider sends unreadable arguments back inside an object when the conversation goes on", async () => {
+  await using server = startModelServer([{ calls: [{ id: "a", name: "ls", args: '{"path":"x' }] }, {
+    text: "sorry",
+  }]);
+  const provider = await openClient(server);
+  const messages: Message[] = [{ role: "user", content: "go" }];
+  const { calls } = await collect(provider, messages);
+  messages.push({ role: "assistant", content: "", calls }, {
+    role: "tool",
+    callId: "a",
+    name: "ls",
+    content: "Bad JSON",
+  });
+  assertEquals((await collect(provider, messages)).text, "sorry");
+  const sent = server.requests[1]?.json.messages[2].tool_calls[0].function.arguments;
+  assertEquals(JSON.parse(sent), { invalid_json: '{"path":"x' });
+});
+
+const callsOf = async (...deltas: unknown[][]) =>
+  (await outcomeOf([...deltas.map((delta) => callEvent(...delta)), finishEvent("tool_calls")])).calls;
+const fn = (name?: string, args?: unknown) => ({
+  ...(name === undefined ? {} : { name }),
+  ...(args === undefined ? {} : { arguments: args }),
+});
+const A = { id: "a", name: "ls", arguments: '{"path":"."}' };
+const B = { id: "b", name: "grep", arguments: '{"pattern":"x"}' };
+
+Deno.test("openai provider puts calls together when indexes have gaps", async () => {
+  const calls = await callsOf(
+    [{ index: 2, id: "a", function: fn("ls", '{"path":') }],
+    [{ index: 2, function: fn(undefined, '"."}') }],
+    [{ index: 5, id: "b", function: fn("grep", '{"pattern":"x"}') }],
+  );
+  assertEquals(calls, [A, B]);
+});
+
+Deno.test("openai provider puts calls together when their deltas are interleaved", async () => {
+  const calls = await callsOf(
+    [{ index: 0, id: "a", function: fn("ls", "") }, { index: 1, id: "b", function: fn("grep", "") }],
+    [{ index: 1, function: fn(undefined, '{"pattern"') }],
+    [{ index: 0, function: fn(undefined, '{"path":"."}') }],
+    [{ index: 1, function: fn(undefined, ':"x"}') }],
+  );
+  assertEquals(calls, [A, B]);
+});
+
+Deno.test("openai provider puts calls together when there are ids but no indexes", async () => {
+  const calls = await callsOf(
+    [{ id: "a", function: fn("ls", '{"path":') }],
+    [{ id: "b", function: fn("grep", '{"pattern":"x"}') }],
+    [{ id: "a", function: fn(undefined, '"."}') }],
+  );
+  assertEquals(calls, [A, B]);
+});
+
+Deno.test("openai provider puts calls together when there are neither ids nor indexes", async () => {
+  const calls = await callsOf(
+    [{ function: fn("ls", '{"path":') }],
+    [{ function: fn(undefined, '"."}') }],
+    [{ function: fn("grep", '{"pattern":"x"}') }],
+  );
+  assertEquals(calls.map((call) => [call.name, call.arguments]), [["ls", A.arguments], [
+    "grep",
+    B.arguments,
+  ]]);
+});
+
+Deno.test("openai provider tells calls apart when all of them carry index 0", async () => {
+  const ids = await callsOf(
+    [{ index: 0, id: "a", function: fn("ls", '{"path":"."}') }],
+    [{ index: 0, id: "b", function: fn("grep", '{"pattern"') }],
+    [{ index: 0, function: fn(undefined, ':"x"}') }],
+  );
+  assertEquals(ids, [A, B]);
+  const bare = await callsOf([{ index: 0, function: fn("ls", "{}") }], [{
+    index: 0,
+    function: fn("ls", "{}"),
+  }]);
+  assertEquals(bare.length, 2);
+});
+
+Deno.test("openai provider takes one call when id and name are repeated with every delta", async () => {
+  const calls = await callsOf(
+    [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
+    [{ index: 0, id: "a", function: fn("ls", ':"."}') }],
+    [{ index: 0, id: "a", function: fn("ls", "") }],
+  );
+  assertEquals(calls, [A]);
+});
+
+Deno.test("openai provider takes one call when the id changes but no name comes with it", async () => {
+  const calls = await callsOf(
+    [{ index: 0, id: "a", function: fn("ls", '{"path"') }],
+    [{ index: 0, id: "z", function: fn(undefined, ':"."}') }],
+  );
+  assertEquals(calls, [A]);
+});
+
+Deno.test("openai provider joins a name when it is split over deltas", async () => {
+  const pieces = await callsOf(
+    [{ index: 0, id: "a", function: fn("g") }],
+    [{ index: 0, function: fn("re") }],
+    [{ index: 0, function: fn("p", '{"pattern":"x"}') }],
+  );
+  assertEquals(pieces, [{ ...B, id: "a" }]);
+});
+
+Deno.test("openai provider reads a call when it comes in the older function_call form", async () => {
+  const outcome = await outcomeOf([
+    { choices: [{ delta: { function_call: fn("ls", '{"path":') } }] },
+    { choices: [{ delta: { function_call: fn(undefined, '"."}') }, finish_reason: "function_call" }] },
+  ]);
+  assertEquals(outcome.calls.map((call) => [call.name, call.arguments]), [["ls", A.arguments]]);
+});
+
+Deno.test("openai provider reports a failure when a call has no name", async () => {
+  const outcome = await outcomeOf([
+    callEvent({ index: 0, id: "a", function: fn(undefined, "{}") }),
+    finishEvent(),
+  ]);
+  assertEquals([outcome.error?.kind, outcome.calls.length], ["protocol", 0]);
+});
+
+const call = (index: number, id?: string) => ({
+  index,
+  ...(id === undefined ? {} : { id }),
+  function: { name: "ls", arguments: "{}" },
+});
+
+Deno.test("openai provider makes up the same ids each time when a server sends none", async () => {
+  const stream = [callEvent(call(0), call(1, "")), finishEvent()];
+  const first = await outcomeOf(stream);
+  assertEquals(first.calls.map((c) => c.id), ["call_1_0", "call_1_1"]);
+  assertEquals((await outcomeOf(stream)).calls, first.calls);
+});
+
+Deno.test("openai provider makes ids unique when a server repeats one in a message", async () => {
+  const outcome = await outcomeOf([callEvent(call(0, "x"), call(1, "x"), call(2, "x")), finishEvent()]);
+  assertEquals(outcome.calls.map((c) => c.id), ["x", "x_2", "x_3"]);
+});
+
+Deno.test("openai provider makes ids unique when a server counts anew in every message", async () => {
+  await using server = startModelServer([], { fallback: { calls: [{ id: "call_0", name: "ls" }] } });
+  const provider = await openClient(server);
+  const messages: Message[] = [{ role: "user", content: "go" }];
+  const ids: string[] = [];
+  for (let step = 0; step < 3; step++) {
+    const { calls } = await collect(provider, messages);
+    ids.push(...calls.map((c) => c.id));
+    messages.push({ role: "assistant", content: "", calls });
+    for (const c of calls) messages.push({ role: "tool", callId: c.id, name: c.name, content: "ok" });
+  }
+  assertEquals(ids, ["call_0", "call_0_2", "call_0_3"]);
+});
