@@ -27,7 +27,7 @@ const PROJECT_RULES: Readonly<Record<string, string>> = {
   lower: "only lower",
   subset: "only fewer",
   inside: "only inside the project",
-  own: "only yours",
+  user: "only yours",
   trust: "after trust",
   grants: "after trust",
 };

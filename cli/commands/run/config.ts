@@ -124,7 +124,7 @@ async function configByFlags(paths: RunPaths, flags: ConfigFlags): Promise<Loade
 function leftOutWarning({ needsTrust, trusted, projectProviders }: LoadedConfig): ConfigProblem {
   const listOf = (items: readonly { readonly kind: string; readonly name: string }[]) =>
     items.map(({ kind, name }) => `${kind} ${name}`).join(", ");
-  const paired = projectProviders.filter(({ own }) => own !== undefined);
+  const paired = projectProviders.filter(({ userEntry }) => userEntry !== undefined);
   const used = [...paired.map(({ name }) => ({ kind: "provider", name })), ...trusted];
   return {
     level: "warning",

@@ -75,7 +75,7 @@ interface ProjectContext {
 export interface ProjectProvider {
   readonly name: string;
   /** The name of the user's entry whose key and address it has; absent: it has others, and is trusted. */
-  readonly own?: string | undefined;
+  readonly userEntry?: string | undefined;
 }
 
 /** Resolves layers: replaces variables, makes paths absolute, restricts the project. */
@@ -181,7 +181,7 @@ export class LayerResolver {
       (isTrusted ? this.trusted : this.needsTrust).push(item);
     }
     for (const entry of providersOf({ table })) {
-      this.projectProviders.push({ name: String(entry.name), own: endpoints.get(entry) });
+      this.projectProviders.push({ name: String(entry.name), userEntry: endpoints.get(entry) });
     }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };

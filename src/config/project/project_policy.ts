@@ -221,12 +221,12 @@ interface EntryLocation {
 }
 
 function provider(written: TomlTable, entry: TomlTable, { scope, withhold, replace }: EntryLocation): void {
-  const { reason, own, counts, refused } = judgeProvider(written, entry, scope.input.keys);
+  const { reason, userEntry, counts, refused } = judgeProvider(written, entry, scope.input.keys);
   replace(counts);
-  if (own) scope.result.endpoints.set(counts, String(own.name));
+  if (userEntry) scope.result.endpoints.set(counts, String(userEntry.name));
   for (const path of new Map(refused.map((path) => [formatKey(path), path])).values()) {
     const here = { ...scope, path: [...scope.path, ...path] };
-    warn(here, `A project file cannot loosen ${formatKey(here.path)} of your provider ${own?.name}`);
+    warn(here, `A project file cannot loosen ${formatKey(here.path)} of your provider ${userEntry?.name}`);
   }
   if (reason === undefined) return;
   const describe = () => ({ reason });

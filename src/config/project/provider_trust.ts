@@ -24,10 +24,10 @@ export interface JudgedProvider {
   /** Absent: the entry needs no trust. */
   readonly reason?: string;
   /** The user's entry with the same key and address. */
-  readonly own?: TomlTable;
+  readonly userEntry?: TomlTable;
   /** The entry as it counts, after trust where it needs some. */
   readonly counts: TomlTable;
-  /** Settings that never count: the user's own are stricter. */
+  /** Settings that never count: those of the user are stricter. */
   readonly refused: readonly KeyPath[];
 }
 
@@ -40,15 +40,21 @@ export interface JudgedProvider {
  */
 export function judgeProvider(written: TomlTable, expanded: TomlTable, known: KnownKeys): JudgedProvider {
   const address = addressOf(expanded);
-  const endpoints = known.providers.filter((own) =>
-    address !== "" && addressOf(own) === address && textOf(own.api_key_env) === textOf(expanded.api_key_env)
+  const endpoints = known.providers.filter((entry) =>
+    address !== "" && addressOf(entry) === address &&
+    textOf(entry.api_key_env) === textOf(expanded.api_key_env)
   );
-  const own = endpoints.find(({ name }) => name === expanded.name) ?? endpoints[0];
-  const { counts, waits, refused } = own
-    ? layOverOwn({ ...expanded, base_url: own.base_url }, own, endpoints)
+  const userEntry = endpoints.find(({ name }) => name === expanded.name) ?? endpoints[0];
+  const { counts, waits, refused } = userEntry
+    ? layOverUser({ ...expanded, base_url: userEntry.base_url }, userEntry, endpoints)
     : { counts: expanded, waits: [], refused: [] };
   const reason = reasonToWait(written, expanded, known) ?? settingsReason(waits, expanded);
-  return { counts, refused, ...(own ? { own } : {}), ...(reason === undefined ? {} : { reason }) };
+  return {
+    counts,
+    refused,
+    ...(userEntry ? { userEntry } : {}),
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
 function reasonToWait(written: TomlTable, expanded: TomlTable, known: KnownKeys): string | undefined {
@@ -73,10 +79,10 @@ function reasonToWait(written: TomlTable, expanded: TomlTable, known: KnownKeys)
   if (way !== undefined) return `it would send the conversation to ${target} ${way}`;
   const address = addressOf(expanded);
   if (address === "" && keyName === "") return undefined;
-  const owners = known.providers.filter((own) => textOf(own.api_key_env) === keyName);
-  if (owners.some((own) => addressOf(own) === address)) return undefined;
+  const owners = known.providers.filter((entry) => textOf(entry.api_key_env) === keyName);
+  if (owners.some((entry) => addressOf(entry) === address)) return undefined;
   // The path of an address can name an account, too.
-  const near = owners.some((own) => targetOf(own) === target);
+  const near = owners.some((entry) => targetOf(entry) === target);
   const to = near ? hideSecrets(address) : target;
   if (keyName === "") return `it would send the conversation to ${to}`;
   const vendors = vendorHosts(keyName).map((host) => `https://${host}`);
@@ -128,19 +134,19 @@ interface Laid {
  * Lays a project's entry over the user's. What can be said of single models is compared model by model, with
  * the user's entry that has the model: another name for it takes no limit off.
  */
-function layOverOwn(
+function layOverUser(
   entry: TomlTable,
-  own: TomlTable,
+  user: TomlTable,
   endpoints: readonly TomlTable[],
 ): Laid & { counts: TomlTable } {
   const laid: Laid = { waits: [], refused: [] };
   const single = tableOf(entry.model_settings);
   const isNamed = NAMES_OF_MODELS.some((name) => entry[name] !== undefined);
-  const lower = isNamed ? pick(own, (name) => !NAMES_OF_MODELS.includes(name)) : own;
+  const lower = isNamed ? pick(user, (name) => !NAMES_OF_MODELS.includes(name)) : user;
   const upper = pick(entry, (name) => name !== "model_settings" && !isOfModels(name));
   const { price: _, ...general } = layOver(lower, upper, { schema: ENTRY, path: [], laid });
   const settings = [...new Set([...modelsIn(general), ...Object.keys(single)])].map((model) => {
-    const theirs = settingsFor(model, endpoints.find((each) => modelsIn(each).includes(model)), own);
+    const theirs = settingsFor(model, endpoints.find((each) => modelsIn(each).includes(model)), user);
     const ofModel = tableOf(valueIn(single, model));
     const ofEntry = pick(entry, (name) => isOfModels(name) && !Object.hasOwn(ofModel, name));
     const first = layOver(theirs, ofEntry, { schema: MODEL, path: [], laid });
@@ -154,8 +160,8 @@ function layOverOwn(
 }
 
 /** The user's settings for a model. The price of an entry is none for a model that it does not have. */
-function settingsFor(model: string, owner: TomlTable | undefined, own: TomlTable): TomlTable {
-  const entry = owner ?? own;
+function settingsFor(model: string, owner: TomlTable | undefined, user: TomlTable): TomlTable {
+  const entry = owner ?? user;
   return {
     ...pick(entry, (name) => isOfModels(name) && (owner !== undefined || name !== "price")),
     ...tableOf(valueIn(tableOf(entry.model_settings), model)),
@@ -181,13 +187,13 @@ function layOver(lower: TomlTable, upper: TomlTable, { schema, path, laid, rule 
   const result = new Map(Object.entries(lower));
   for (const [name, value] of Object.entries(upper)) {
     const child = childSchema(schema, name);
-    const own = valueIn(lower, name);
+    const present = valueIn(lower, name);
     const here = [...path, name];
     const right = child?.project ?? rule;
-    if (isSame(value, own, child)) continue;
-    if (child?.properties && isTable(value) && right !== "own") {
-      result.set(name, layOver(tableOf(own), value, { schema: child, path: here, laid, rule: right }));
-    } else if (right === "own" || (right === "lower" && !isLower(value, own ?? child?.default))) {
+    if (isSame(value, present, child)) continue;
+    if (child?.properties && isTable(value) && right !== "user") {
+      result.set(name, layOver(tableOf(present), value, { schema: child, path: here, laid, rule: right }));
+    } else if (right === "user" || (right === "lower" && !isLower(value, present ?? child?.default))) {
       laid.refused.push(here);
     } else {
       if (right !== "any" && right !== "lower") laid.waits.push(here);
@@ -197,9 +203,9 @@ function layOver(lower: TomlTable, upper: TomlTable, { schema, path, laid, rule 
   return Object.fromEntries(result);
 }
 
-function isSame(value: unknown, own: unknown, schema: JsonSchema | undefined): boolean {
+function isSame(value: unknown, other: unknown, schema: JsonSchema | undefined): boolean {
   const form = (each: unknown) => canonicalJson(fillValue(each ?? schema?.default, schema));
-  return form(value) === form(own);
+  return form(value) === form(other);
 }
 
 /** Reports whether a limit is no looser; 0 is none. Where the user has no limit any is stricter. */

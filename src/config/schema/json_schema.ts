@@ -15,7 +15,7 @@ export type TomlTable = { [key: string]: unknown };
  * - lower: only a lower, non-zero limit
  * - subset: only a part of the user's list (anything, when the user has no list)
  * - inside: only paths inside the project directory
- * - own: at an endpoint of the user only the user's value counts
+ * - user: at an endpoint of the user only the user's value counts
  * - trust: waits until the user trusts this content
  * - grants: items beyond the user's list wait until the user trusts the content of the file
  */
@@ -28,7 +28,7 @@ export type ProjectRule =
   | "lower"
   | "subset"
   | "inside"
-  | "own"
+  | "user"
   | "trust"
   | "grants";
 

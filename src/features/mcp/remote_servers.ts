@@ -54,7 +54,9 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
 
   /** Reports whether only the project names the address of a provider. */
   #withholds(provider: string): boolean {
-    return this.#loaded.projectProviders.some(({ name, own }) => name === provider && own === undefined);
+    return this.#loaded.projectProviders.some(({ name, userEntry }) =>
+      name === provider && userEntry === undefined
+    );
   }
 
   #isOfProject(server: string): boolean {

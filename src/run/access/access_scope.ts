@@ -247,10 +247,11 @@ function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefin
 
 /** Names the user's providers with other models or sampling in this project; undefined without any. */
 function providersNotice({ projectProviders }: LoadedConfig): string | undefined {
-  const used = projectProviders.filter(({ own }) => own !== undefined).map(({ name, own }) =>
-    name === own
+  const paired = projectProviders.filter(({ userEntry }) => userEntry !== undefined);
+  const used = paired.map(({ name, userEntry }) =>
+    name === userEntry
       ? `${name} stands in place of yours`
-      : `${name} uses the key and address of yours named ${own}`
+      : `${name} uses the key and address of yours named ${userEntry}`
   );
   if (used.length === 0) return undefined;
   return `The project's provider ${
