@@ -37,6 +37,18 @@ export function abortedError(): ProviderError {
   return { kind: "aborted", message: "The request was stopped" };
 }
 
+/** The error of a reply, or of a request, that the server declined: `what` it did, and its own words. */
+export function declinedError(endpoint: Endpoint, what: string, words: string): ProviderError {
+  const { provider, host } = endpoint;
+  return {
+    kind: "content_filter",
+    message: `${
+      nameOf(endpoint)
+    } ${what}; ask in other words, or go back to before the message that led to it`,
+    said: [["declined", provider, host, words], ["askOtherwise"]],
+  };
+}
+
 /** Redacts secrets that the program learned while it ran, such as printed keys. */
 const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;

@@ -1,6 +1,6 @@
 import type { FinishReason, ProviderError, ToolCall } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import { nameOf, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
+import { declinedError, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
@@ -81,13 +81,9 @@ export class MessageReply extends WireReply {
     }
     if (this.#stop !== "refusal") return undefined;
     const why = [category, explanation].filter((text) => typeof text === "string").join(": ");
-    const said = quote(why, endpoint);
-    const message = `${nameOf(endpoint)} ended the answer, because the model declines to give it` +
-      `${
-        said === "" ? "" : ` (${said})`
-      }; ask in other words, or go back to before the message that led to it`;
-    const { provider, host } = endpoint;
-    return { kind: "content_filter", message, said: [["declined", provider, host, said], ["askOtherwise"]] };
+    const words = quote(why, endpoint);
+    const what = "ended the answer, because the model declines to give it";
+    return declinedError(endpoint, words === "" ? what : `${what} (${words})`, words);
   }
 
   protected override breaksOff(): boolean {

@@ -1,8 +1,8 @@
 import type { Phrase, ProviderError, ToolCall, ToolSchema } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 import {
+  declinedError,
   type Endpoint,
-  nameOf,
   protocolFailure,
   ProviderFailure,
   quote,
@@ -56,14 +56,14 @@ export class GeneratedReply extends WireReply {
     if (isRecord(feedback) && typeof feedback.blockReason === "string") {
       const { blockReason, blockReasonMessage } = feedback;
       const what = "does not answer the conversation";
-      throw new ProviderFailure(declined(what, blockReason, blockReasonMessage, endpoint), false);
+      throw new ProviderFailure(declined(endpoint, what, blockReason, blockReasonMessage), false);
     }
   }
 
   protected override settle(): ProviderError | undefined {
     const { endpoint } = this.context;
     if (Object.hasOwn(DECLINED, this.#reason)) {
-      return declined("ended the answer", this.#reason, this.#message, endpoint);
+      return declined(endpoint, "ended the answer", this.#reason, this.#message);
     }
     const what = BROKEN[this.#reason];
     if (what === undefined) return undefined;
@@ -163,24 +163,13 @@ const BROKEN: Readonly<Record<string, string>> = {
   TOO_MANY_TOOL_CALLS: "broke off after too many tool calls of its own",
 };
 
-function declined(
-  what: string,
-  reason: string,
-  message: unknown,
-  endpoint: Endpoint,
-): ProviderError {
+function declined(endpoint: Endpoint, what: string, reason: string, message: unknown): ProviderError {
   const why = DECLINED[reason] ?? "it does not say why";
-  const said = quote(
+  const words = quote(
     typeof message === "string" && message !== "" ? `${reason}: ${message}` : reason,
     endpoint,
   );
-  const { provider, host } = endpoint;
-  return {
-    kind: "content_filter",
-    message: `${nameOf(endpoint)} ${what}: ${why} (${said}); ask in other words, ` +
-      "or go back to before the message that led to it",
-    said: [["declined", provider, host, said], ["askOtherwise"]],
-  };
+  return declinedError(endpoint, `${what}: ${why} (${words})`, words);
 }
 
 /** Matches a quota that recovers with time. */
