@@ -40,7 +40,7 @@ export async function languageNotice(context: CliContext, loaded: LoadedConfig):
   return texts.unknownLanguage(`${name}${place}`, value, LOCALES.join(", "));
 }
 
-/** Returns an error as the user reads it; English where its text has no translation. */
+/** An error in the language of the user; English where it has no translation. */
 export async function inLanguage(error: unknown, locale: Locale): Promise<unknown> {
   if (locale === "en" || !(error instanceof ReasonixError)) return error;
   const { texts, exit, place, cause } = error;
@@ -53,7 +53,7 @@ export async function inLanguage(error: unknown, locale: Locale): Promise<unknow
   });
 }
 
-/** What is said while a run goes on. */
+/** Texts of a run. */
 export type RunTexts = Texts["run"] & Texts["reasons"];
 
 async function runTexts(locale: Locale): Promise<RunTexts> {

@@ -52,6 +52,12 @@ export function abortedError(): ProviderError {
   return { kind: "aborted", message: "The request was stopped" };
 }
 
+/** An answer that the model or its filter declines. */
+export function declinedError(what: LocalizedMessage): ProviderError {
+  const remedy = message`ask in other words, or go back to before the message that led to it`;
+  return providerError("content_filter", clausesOf([what, remedy]));
+}
+
 /** Redacts secrets that the program learned while it ran, such as printed keys. */
 const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;
@@ -376,11 +382,6 @@ function noAddress({ provider, host, proxy: by }: Endpoint): ProviderFailure {
     : message`check the network and base_url, and set HTTPS_PROXY if this network needs a proxy`;
   const what = message`Provider "${provider}": ${host} cannot be found (DNS)`;
   return new ProviderFailure(providerError("connection", clausesOf([what, advice])), true);
-}
-
-/** The remedy for an answer that the model or its filter declines. */
-export function askOtherwise(): LocalizedMessage {
-  return message`ask in other words, or go back to before the message that led to it`;
 }
 
 export function protocolFailure(what: Text, endpoint: Endpoint, retryable = true): ProviderFailure {

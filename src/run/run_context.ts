@@ -205,11 +205,11 @@ class RunToolHost implements CallHost {
 
   async #open(): Promise<ToolHost> {
     this.#opened = true;
-    const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+    const { ProcessToolHost, selfCommand } = await loadProcessHost();
     const { workspace, outputDir, guard, notify } = this.#sources;
     return new ProcessToolHost({
       command: selfCommand({
-        role: TOOL_ROLE,
+        role: "tools",
         module: import.meta.url,
         sourceEntry: new URL("./tools/worker_entry.ts", import.meta.url),
         flags: processFlags({

@@ -21,7 +21,7 @@ const ACTIONS = ["login", "restart", "load", "unload", "trust", "untrust"] as co
 const SYNONYMS: ReadonlyMap<string, Action> = new Map([["on", "load"], ["off", "unload"]]);
 type Action = (typeof ACTIONS)[number];
 
-/** What is chosen of one server in the panel. */
+/** An action on one server in the panel. */
 type Deed = Exclude<Action, "untrust"> | "tools" | "details";
 
 export const mcpCommand: CommandBody = {

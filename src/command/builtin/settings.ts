@@ -140,7 +140,7 @@ function offeredLevels({ provider: { model } }: Assembly, all: readonly string[]
   return own.length > 0 ? own : all;
 }
 
-/** How user and agent work together, how approvals are given, and whether files may change. */
+/** Collaboration, approval and permission modes. */
 const MODES = ["normal", "plan", "goal", "ask", "auto", "yolo", "read-only", "write"] as const;
 type ModeName = (typeof MODES)[number];
 
@@ -207,7 +207,7 @@ function permissionName({ permission }: Assembly["modes"]): ModeName {
 }
 
 const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
-/** How most rules begin. */
+/** The beginning of most rules. */
 const FORMS = ["Bash(", "Edit(", "Read(", "Mcp("];
 
 export const permissionsCommand: CommandBody = {
@@ -249,7 +249,7 @@ export const permissionsCommand: CommandBody = {
   },
 };
 
-/** Saves a rule in a list, or takes it out of all; goes on with what is then in force. */
+/** Saves a rule in a list, or takes it out of all; continues with the rules that are then in force. */
 async function change(host: CommandHost, changed: Partial<NewRule> & Pick<NewRule, "rule">): Promise<void> {
   const { list, rule, here = false } = changed;
   const texts = await loadTexts("setting_commands", host.locale);
@@ -275,7 +275,7 @@ async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<st
   return file;
 }
 
-/** Takes a rule out of the user's own file that it stands in. One that stands elsewhere is left to him. */
+/** Removes a rule from the user's file that has it. Rules of other files stay. */
 async function remove(host: CommandHost, rule: string): Promise<string> {
   const texts = await loadTexts("setting_commands", host.locale);
   const { loaded, paths } = await host.session();
@@ -443,7 +443,7 @@ interface NewRule {
   readonly here: boolean;
 }
 
-/** What can be done with the rules of the user's own files. */
+/** Edits of the rules of the user's files. */
 interface RuleEdits {
   add(rule: NewRule): Promise<void>;
   remove(rule: string): Promise<void>;
@@ -550,7 +550,7 @@ async function changeSettings(
   }
 }
 
-/** What people change, the most wanted first. */
+/** Common settings, the most common first. */
 const USUAL = [
   "default_model",
   "permissions.mode",

@@ -9,6 +9,8 @@ import type { PlanAnswer } from "../../assembly/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
+import { lazy } from "../../util/lazy.ts";
+
 export { executeMessage } from "./submissions.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { ServerUpdates } from "../server_updates.ts";
@@ -46,3 +48,6 @@ export async function runChat({ locale, ...options }: RunChatOptions): Promise<n
   const looks = new Looks(options);
   return await new Chat({ ...options, texts, looks, terminal: new DenoTerminal() }).run();
 }
+
+/** The chat in plain lines. */
+export const loadLines = lazy(() => import("./lines.ts"));

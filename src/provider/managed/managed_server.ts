@@ -1,6 +1,7 @@
 import { errorMessage, type LocalizedMessage, message, type ProviderErrorKind } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { providerError, ProviderFailure } from "../errors.ts";
+import { sleep } from "../kind.ts";
 import { endGroup, endOrphan, holdPipe, makePipe, startSupervisor } from "./server_process.ts";
 import {
   boundLog,
@@ -230,10 +231,6 @@ function isFree(plan: ServerPlan, port: number): boolean {
 function originOf(host: string, port: number): string {
   const near = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${near.includes(":") ? `[${near}]` : near}:${port}`;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** The address and key of a server that may still be loading. */

@@ -1,7 +1,6 @@
 import { errorMessage } from "../../core/mod.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
-import { LineProcess } from "./line_process.ts";
-import type { SelfCommand } from "./self_command.ts";
+import { LineProcess, type SelfCommand } from "./worker.ts";
 import type { ProcessGuard } from "../shell/process.ts";
 import {
   failure,
@@ -12,7 +11,7 @@ import {
   type ToolResult,
 } from "../tool.ts";
 
-export { type SelfCommand, selfCommand, type SelfOptions, TOOL_ROLE } from "./self_command.ts";
+export { type SelfCommand, selfCommand, type SelfOptions } from "./worker.ts";
 
 export interface ProcessHostOptions {
   /** Starts the tool process; its permission flags say what it may touch. */

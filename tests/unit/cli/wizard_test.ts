@@ -1,5 +1,5 @@
-import { saveSetup, type SetupAnswers } from "../../../cli/setup/save.ts";
-import { addressProblem, keyProblem, readTokens } from "../../../cli/setup/shapes.ts";
+import { saveSetup, type SetupAnswers } from "../../../cli/setup/wizard.ts";
+import { addressProblem, keyProblem, readTokens } from "../../../cli/setup/target.ts";
 import { entryOf } from "../../../cli/setup/target.ts";
 import { defaultConfigText, loadConfig } from "../../../src/config/mod.ts";
 import { VENDORS } from "../../../src/config/vendors.ts";

@@ -1,15 +1,8 @@
-import {
-  clausesOf,
-  type FinishReason,
-  message,
-  type ProviderError,
-  type ToolCall,
-} from "../../../core/mod.ts";
+import { type FinishReason, message, type ProviderError, type ToolCall } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 import {
-  askOtherwise,
+  declinedError,
   nameOf,
-  providerError,
   type ProviderFailure,
   quote,
   reportedFailure,
@@ -97,8 +90,7 @@ export class MessageReply extends WireReply {
     const why = [category, explanation].filter((text) => typeof text === "string").join(": ");
     const detail = quote(why, endpoint);
     const what = message`${nameOf(endpoint)} ended the answer, because the model declines to give it`;
-    const text = clausesOf([detail === "" ? what : message`${what} (${detail})`, askOtherwise()]);
-    return providerError("content_filter", text);
+    return declinedError(detail === "" ? what : message`${what} (${detail})`);
   }
 
   protected override breaksOff(): boolean {

@@ -1,5 +1,4 @@
 import {
-  clausesOf,
   type LocalizedMessage,
   message,
   type ProviderError,
@@ -8,11 +7,10 @@ import {
 } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 import {
-  askOtherwise,
+  declinedError,
   type Endpoint,
   nameOf,
   protocolFailure,
-  providerError,
   ProviderFailure,
   quote,
   type Reported,
@@ -181,7 +179,7 @@ function declined(
   endpoint: Endpoint,
 ): ProviderError {
   const detail = detailOf(reason, explanation, endpoint);
-  return providerError("content_filter", clausesOf([message`${what} (${detail})`, askOtherwise()]));
+  return declinedError(message`${what} (${detail})`);
 }
 
 /** The word of the server and its explanation. */

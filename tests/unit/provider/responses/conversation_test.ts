@@ -87,7 +87,7 @@ Deno.test("responses sends text and calls alone when message and part do not bel
   });
 });
 
-Deno.test("responses goes on without reasoning that another server or key has sealed", async () => {
+Deno.test("responses continues without reasoning that another server or key has encrypted", async () => {
   const messages: Message[] = [...HELLO];
   await using first = startModelServer([{ reasoning: "Hm.", text: "a" }], { wire: new ResponsesWire() });
   await converse(await openClient(first), messages, 1);
@@ -145,7 +145,7 @@ Deno.test("responses sends only what is new when the server keeps the conversati
   assertEquals(server.requests[3]?.json.input.length, 1);
 });
 
-Deno.test("responses sends everything again when a stored reply is gone, and goes on from the next", async () => {
+Deno.test("responses sends everything again when a stored reply is gone, and continues from the next", async () => {
   const wire = new ResponsesWire({ entry: { store: true }, losesAt: 2 });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }], { wire });
   const outcomes = await converse(await openClient(server), [...HELLO], 3);
@@ -170,7 +170,7 @@ Deno.test("responses sends everything at once when the server keeps nothing, or 
   assertEquals(asked(two), ["all", "all", "all", "all"]);
 });
 
-Deno.test("responses goes on from no stored reply that stood behind another conversation", async () => {
+Deno.test("responses continues from no stored reply of another conversation", async () => {
   const wire = new ResponsesWire({ entry: { store: true } });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }], {
     wire,
