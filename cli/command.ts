@@ -1,4 +1,4 @@
-/** Subcommands as data: their flags, arguments and help beside the function that executes them. */
+/** Subcommands as data: their flags, arguments and help next to the function that executes them. */
 import { ReasonixError } from "../src/core/mod.ts";
 import type { CliContext } from "./terminal/process.ts";
 

@@ -68,7 +68,6 @@ const ROOT_END = `Configuration is read from ~/.reasonix/config.toml and from re
 project: reasonix config path. Documentation: reasonix docs. Version: -v
 `;
 
-/** What a flag is, as far as help shows it. */
 interface FlagShape {
   readonly kind: "boolean" | "parsed" | "enum" | "counter";
   readonly brief: string;

@@ -1,9 +1,7 @@
 import type { ImportFlags } from "./import_flags.ts";
-import { displayOf } from "./terminal/display.ts";
+import { displayOf, outputWidth } from "./terminal/display.ts";
 import { languageOf } from "./terminal/language.ts";
-import type { CliContext } from "./terminal/process.ts";
-import { outputWidth } from "./terminal/display.ts";
-import { runPaths } from "./terminal/working_directory.ts";
+import { type CliContext, runPaths } from "./terminal/process.ts";
 import { createTwoFilesPatch } from "diff";
 import type { RunPaths } from "../src/assembly/mod.ts";
 import { type ConfigProblem, loadImport, saveKey, userConfigFile } from "../src/config/mod.ts";
@@ -284,7 +282,7 @@ function foundText(
   return `${texts.found}\n${lines.join("")}`;
 }
 
-/** What becomes of one setting: a line behind a mark, and a remark below it. */
+/** The outcome of one setting: a line after a mark, and a note below it. */
 interface Row {
   readonly place: SourceLocation;
   readonly mark: "+" | "=" | "!" | "·";

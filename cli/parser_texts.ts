@@ -13,7 +13,7 @@ import { errorText } from "./terminal/process.ts";
 import { ReasonixError } from "../src/core/mod.ts";
 import { suggestNames } from "../src/util/suggest.ts";
 
-/** What people type who know another agent, and what it is called here. */
+/** Commands of other agents and their names here. */
 const COMMANDS: Readonly<Record<string, string>> = {
   ask: 'reasonix run "…"',
   auth: "reasonix setup",
@@ -40,11 +40,11 @@ const FLAGS: Readonly<Record<string, string>> = {
   cwd: "--dir",
   "dangerously-bypass-approvals-and-sandbox": FULL_ACCESS,
   "dangerously-skip-permissions": FULL_ACCESS,
-  "full-auto": "not needed: a run asks nobody unless --on-ask says so",
+  "full-auto": "not needed: a run has no prompts unless --on-ask says so",
   json: "--output-format json",
   "max-turns": "--max-steps",
   c: 'reasonix run -c "…"',
-  print: 'reasonix run "…", which prints the answer by itself',
+  print: 'reasonix run "…", which prints the answer',
   prompt: 'reasonix run "…"',
   r: 'reasonix run -r ID "…"',
   s: "--project or --user",
@@ -53,14 +53,14 @@ const FLAGS: Readonly<Record<string, string>> = {
   yolo: "--approval-mode yolo in the chat; without the jail: --permission-mode danger-full-access",
 };
 
-/** Returns what an unknown command or option is called here; undefined when nobody knows. */
+/** Returns the name that an unknown command or option has here, if any. */
 function guessWord(word: string): string | undefined {
   const table = word.startsWith("-") ? FLAGS : COMMANDS;
   const name = word.replace(/^--?/, "").replace(/=.*/s, "");
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** What the parser says, in the words of this program. */
+/** Messages of the parser. */
 export const PARSER_TEXTS: typeof text_en = {
   ...text_en,
   briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
@@ -90,7 +90,7 @@ export const PARSER_TEXTS: typeof text_en = {
 /** A message and what to do next. */
 type Refusal = readonly [message: string, remedy?: string];
 
-/** What is wrong with the words behind a command. */
+/** The error in the words after a command. */
 function refusal(error: unknown): Refusal {
   if (error instanceof FlagNotFoundError) return unknownOption(`--${error.input}`, error.corrections);
   if (error instanceof AliasNotFoundError) return unknownOption(`-${error.input}`, []);

@@ -1,14 +1,13 @@
 import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
+import { outputWidth } from "../terminal/display.ts";
+import { textsFor } from "../terminal/language.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadAgentList } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
+import { loadLists } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
-import { loadLists } from "../../src/reports/mod.ts";
-import { textsFor } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { outputWidth } from "../terminal/display.ts";
-import { runPaths } from "../terminal/working_directory.ts";
 
 /** The agents of this directory, and the faults in their files. */
 async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
@@ -25,7 +24,7 @@ async function list(this: CliContext, flags: { readonly json?: boolean }): Promi
 /** Longer than any value of an agent. */
 const UNCUT = 2_000;
 
-/** One agent: what it may do, its model, and what it is told. */
+/** One agent: rights, model and prompt. */
 async function show(
   this: CliContext,
   flags: { readonly json?: boolean },

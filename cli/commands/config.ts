@@ -9,6 +9,7 @@ import {
   optional,
 } from "../command.ts";
 import { IMPORT_WORDS } from "../import_flags.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import {
   cacheDirectory,
@@ -31,8 +32,6 @@ import {
 } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
 
 const SHOW_FLAGS = {
   json: JSON_FLAG,
@@ -56,7 +55,7 @@ async function show(this: CliContext, flags: FlagsOf<typeof SHOW_FLAGS>): Promis
   this.process.stdout.write(modelLines(loaded));
 }
 
-/** What the settings come to: the model of each way of working, and the setting that decides. */
+/** The model of chats and of runs, and the setting that decides. */
 function modelLines(loaded: LoadedConfig): string {
   const { default_model, agent_model } = loaded.config;
   const usual = default_model === "" ? "the first provider" : "default_model";

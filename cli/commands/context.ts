@@ -1,4 +1,6 @@
 import { command, flag, type FlagsOf, JSON_FLAG } from "../command.ts";
+import { textsFor } from "../terminal/language.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import {
   buildWorkspace,
   chosenModel,
@@ -11,9 +13,6 @@ import {
 } from "../../src/assembly/mod.ts";
 import type { ContextReport } from "../../src/context/mod.ts";
 import { emptyState, lastSession, loadEvents, projectDir, type SessionState } from "../../src/session/mod.ts";
-import { textsFor } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
 
 const FLAGS = {
   json: JSON_FLAG,

@@ -35,7 +35,7 @@ async function docs(this: CliContext, _flags: unknown, name?: string): Promise<v
   stdout.exact(renderer ? `${renderer.render(unwrapped(page), columns()).join("\n")}\n` : page);
 }
 
-/** Lines that begin something of their own: headings, tables, lists, fences. */
+/** Lines that begin a block: headings, tables, lists, fences. */
 const OWN = /^\s*(?:#|\||[-*] |\d+\. |`{3}|>|$)/;
 
 /** The text with each paragraph on one line, so that it wraps at the width of the terminal. */

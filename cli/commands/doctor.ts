@@ -1,13 +1,12 @@
 import { command, flag, type FlagsOf, JSON_FLAG, option } from "../command.ts";
+import { languageNotice, languageOf } from "../terminal/language.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
+import { loadTrustedConfig, type RunPaths } from "../../src/assembly/mod.ts";
 import { ConfigError, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT } from "../../src/core/mod.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
-import { loadTrustedConfig, type RunPaths } from "../../src/assembly/mod.ts";
 import { loadDoctor } from "../../src/reports/mod.ts";
-import { languageNotice, languageOf } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { forReader } from "../terminal/narrow.ts";
-import { runPaths } from "../terminal/working_directory.ts";
 
 const FLAGS = {
   json: JSON_FLAG,

@@ -1,11 +1,10 @@
 import { argument, type CommandGroup, entry, type FlagsOf, JSON_FLAG, option } from "../command.ts";
-import { loadLists } from "../../src/reports/mod.ts";
 import { textsFor } from "../terminal/language.ts";
 import { forReader } from "../terminal/narrow.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadHookList, loadTrustedConfig } from "../../src/assembly/mod.ts";
 import { EXIT, formatLocation } from "../../src/core/mod.ts";
+import { loadLists } from "../../src/reports/mod.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
 
 /** The hooks of this directory with location and trust, in the order in which their answers count. */

@@ -35,7 +35,7 @@ async function install(this: CliContext): Promise<void> {
   stdout.write("Next: reasonix setup\n");
 }
 
-/** Takes the command away, whoever made it, and says what stays. */
+/** Removes the command, and names the files that stay. */
 async function uninstall(this: CliContext): Promise<void> {
   const directory = commandDirectory(this.process.env);
   const file = `${directory}/${NAME}`;
@@ -43,7 +43,7 @@ async function uninstall(this: CliContext): Promise<void> {
     throw new ReasonixError(`Cannot find ${file}`, { remedy: "nothing is installed there" });
   }
   await Deno.remove(file);
-  // `deno install` keeps a file of settings for each of its commands in a directory of its own.
+  // `deno install` keeps a file of settings for each of its commands in a separate directory.
   await Deno.remove(`${directory}/.reasonix/deno.json`)
     .then(() => Deno.remove(`${directory}/.reasonix`)).catch(() => {});
   const home = this.process.env.REASONIX_HOME ?? `${userHome(this.process.env)}/.reasonix`;
@@ -57,7 +57,7 @@ async function uninstall(this: CliContext): Promise<void> {
   }
 }
 
-/** Where `deno install` puts commands too. */
+/** The directory of `deno install`. */
 function commandDirectory(env: CliContext["process"]["env"]): string {
   return `${env.DENO_INSTALL_ROOT ?? `${userHome(env)}/.deno`}/bin`;
 }
@@ -70,7 +70,7 @@ function userHome(env: CliContext["process"]["env"]): string {
   });
 }
 
-/** What the command `reasonix` starts. */
+/** The program that the command `reasonix` starts. */
 interface Launch {
   /** Path of the runtime, so that the command also runs where no `deno` is found by name. */
   readonly runtime: string;
@@ -78,12 +78,12 @@ interface Launch {
   readonly program: string;
 }
 
-/** What the runtime would take otherwise, or end at with words of its own, before the program is asked. */
+/** Conditions under which the runtime would fail before the program starts, or replace a closed stream. */
 const CHECKS: readonly { readonly test: string; readonly error: string; readonly code: number }[] = [
   {
     // The runtime would put the null device in the place of a closed descriptor.
     test: "{ true 9>&1; } 2>/dev/null",
-    error: "error: Standard output is closed, so nobody would see the answer\n" +
+    error: "error: Standard output is closed, so the answer would be lost\n" +
       "       Redirect it to /dev/null if that is what you want; nothing was done",
     code: 1,
   },

@@ -1,9 +1,7 @@
 import { argument, type CommandGroup, entry, flag, type FlagsOf, JSON_FLAG, option } from "../command.ts";
-import { textsFor } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { table } from "../../src/reports/mod.ts";
 import { outputWidth } from "../terminal/display.ts";
-import { runPaths } from "../terminal/working_directory.ts";
+import { textsFor } from "../terminal/language.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import { loadModels } from "../../src/command/mod.ts";
 import {
@@ -23,6 +21,7 @@ import {
   modelInfo,
   tableModels,
 } from "../../src/provider/mod.ts";
+import { table } from "../../src/reports/mod.ts";
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { grouped } from "../../src/view/mod.ts";
 
@@ -33,7 +32,7 @@ interface KnownModel {
   /** As it counts for the model. */
   readonly entry: ProviderEntry;
   readonly info: ModelInfo;
-  /** What the tables say; absent: nothing. */
+  /** Absent: the tables do not have the model. */
   readonly facts?: FoundFacts;
 }
 
@@ -50,7 +49,7 @@ async function knownModel(
   return { name: `${entry.name}/${model}`, entry, info, ...(facts ? { facts } : {}) };
 }
 
-/** The levels of effort that a model has, for people; undefined where nobody knows. */
+/** The levels of effort that a model has, for people; undefined where they are unknown. */
 function effortText({ reasoning }: ModelInfo, texts: Texts["models"]): string | undefined {
   if (!reasoning) return undefined;
   const { thinks, levels = [], budget, toggle } = reasoning;

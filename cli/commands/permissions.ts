@@ -9,6 +9,8 @@ import {
   option,
 } from "../command.ts";
 import { PERMISSION_MODES } from "../run_flags.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import {
   buildAccessScope,
   buildRegistry,
@@ -20,12 +22,9 @@ import {
 } from "../../src/assembly/mod.ts";
 import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
-import { loadLists } from "../../src/reports/mod.ts";
 import { createGate, type Explanation } from "../../src/permission/mod.ts";
+import { loadLists } from "../../src/reports/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
-import { forReader } from "../terminal/narrow.ts";
 
 const CHECK_FLAGS = {
   json: JSON_FLAG,
@@ -86,7 +85,7 @@ async function explain(
   }
 }
 
-/** What the rules of the project would change that wait for `reasonix trust`. */
+/** The decision with the rules of the project that need `reasonix trust`. */
 async function afterTrust(
   paths: RunPaths,
   loaded: LoadedConfig,

@@ -1,4 +1,7 @@
 import { argument, command, flag, type FlagsOf, setting } from "../command.ts";
+import { displayOf } from "../terminal/display.ts";
+import { Speech } from "../terminal/language.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import {
   type Event,
@@ -10,10 +13,6 @@ import {
 } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
-import { displayOf } from "../terminal/display.ts";
-import { Speech } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
 
 const FLAGS = {
   outputFormat: setting("Form of the output", ["text", "jsonl", "stream-json"], "text"),

@@ -1,10 +1,9 @@
 import { argument, type CommandGroup, entry } from "../command.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/assembly/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { type Jail, runForwarder } from "../../src/sandbox/mod.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
-import { forReader } from "../terminal/narrow.ts";
 
 /** Runs a command by hand in the jail that the agent's commands get. */
 async function exec(this: CliContext, _flags: unknown, ...argv: string[]): Promise<void> {
@@ -32,7 +31,7 @@ function statusOf(jail: Jail, argv: readonly string[], cwd: string): Promise<Den
   }
 }
 
-/** Serves a jail with a network of its own: hands connections to the proxy outside while the command runs. */
+/** Serves a jail with a separate network: hands connections to the proxy outside while the command runs. */
 async function forward(this: CliContext, _flags: unknown, ...args: string[]): Promise<void> {
   await runForwarder(args);
   this.process.exitCode = Deno.exitCode;

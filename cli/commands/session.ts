@@ -12,11 +12,9 @@ import {
   unusable,
   wholeNumber,
 } from "../command.ts";
-import { forReader } from "../terminal/narrow.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { minute, table } from "../../src/reports/mod.ts";
 import { outputWidth } from "../terminal/display.ts";
-import { runPaths } from "../terminal/working_directory.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { openForRewind, type RunPaths } from "../../src/assembly/mod.ts";
 import {
   type FileReport,
@@ -29,6 +27,7 @@ import {
   turnTarget,
 } from "../../src/control/mod.ts";
 import { type EventOf, ReasonixError } from "../../src/core/mod.ts";
+import { minute, table } from "../../src/reports/mod.ts";
 import {
   type Checkpoints,
   findSession,
@@ -95,7 +94,7 @@ function countSessions({ home, cwd }: RunPaths, all: boolean): number {
   return projects.reduce((sum, project) => sum + sessionIds(project).length, 0);
 }
 
-/** Work on a session that nobody else may be writing. */
+/** Work on a session that no other process may be writing. */
 async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -105,7 +104,7 @@ async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Asks for a "yes". Throws ReasonixError (usage) when there is nobody to ask. */
+/** Asks for a "yes". Throws ReasonixError (usage) without a terminal. */
 function confirmed(question: string, what: string): boolean {
   if (!Deno.stdin.isTerminal()) {
     throw new ReasonixError(`Cannot ask whether to delete ${what}: there is no terminal`, {
@@ -141,7 +140,7 @@ function list(this: CliContext, flags: ListFlags): void {
   }
 }
 
-/** Columns that a title needs to be told from others. */
+/** Columns that a title needs to be recognized. */
 const TITLE_ROOM = 16;
 
 /** Sessions as a table; with their directories when they are of more than one. */
@@ -435,7 +434,7 @@ async function prune(this: CliContext, flags: FlagsOf<typeof PRUNE_FLAGS>): Prom
   else this.process.stdout.write("Nothing was deleted\n");
 }
 
-/** Deletes what nobody is writing at the moment. */
+/** Deletes sessions that no process is writing. */
 async function deleteAll(context: CliContext, sessions: readonly SessionInfo[]): Promise<void> {
   const { deleteSession } = await loadManage();
   let count = 0;
@@ -517,8 +516,8 @@ async function change(context: CliContext, ref: string | undefined, asked: Chang
   }
   if (target.scope !== "conversation" && Deno.stdin.isTerminal()) {
     const { files } = await previewRewind(parts, target);
-    const foreign = files.filter((file) => file.alsoByUser).map(({ path }) => path);
-    if (foreign.length > 0 && !agreesToLose(foreign)) {
+    const others = files.filter((file) => file.alsoByUser).map(({ path }) => path);
+    if (others.length > 0 && !agreesToLose(others)) {
       context.process.stdout.write("Nothing was changed\n");
       return;
     }
@@ -528,7 +527,7 @@ async function change(context: CliContext, ref: string | undefined, asked: Chang
   if (target.scope !== "conversation") showReport(context, report);
 }
 
-/** Changes of somebody else can be brought back, but nobody expects them to go. */
+/** Asks before changes of someone else are lost. */
 function agreesToLose(paths: readonly string[]): boolean {
   const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
   const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";

@@ -1,10 +1,9 @@
 import { argument, command, flag, optional } from "../command.ts";
+import { textsFor } from "../terminal/language.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
-import { textsFor } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
 
 /**
  * On a terminal asks for a provider, tries it and adds it to the configuration; without one writes a
@@ -25,7 +24,7 @@ async function setup(
     this.process.stdout.write(`${texts.wroteDefault(file)}\n`);
     return;
   }
-  const { setUp } = await import("../setup/set_up.ts");
+  const { setUp } = await import("../setup/wizard.ts");
   await setUp(this, { file });
 }
 

@@ -1,14 +1,13 @@
 import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
+import { outputWidth } from "../terminal/display.ts";
+import { textsFor } from "../terminal/language.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { findSkillSet } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
 import { EXIT, formatLocation } from "../../src/core/mod.ts";
 import { loadLists } from "../../src/reports/mod.ts";
-import { textsFor } from "../terminal/language.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { outputWidth } from "../terminal/display.ts";
-import { runPaths } from "../terminal/working_directory.ts";
-import { forReader } from "../terminal/narrow.ts";
 
 /** The skills of this directory with scope, trust and faults, and the files that are not used. */
 async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {

@@ -1,5 +1,8 @@
 import { command, flag, type FlagsOf, JSON_FLAG, option, setting } from "../command.ts";
+import { outputWidth } from "../terminal/display.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { addUsage, NO_USAGE, ReasonixError } from "../../src/core/mod.ts";
+import { table } from "../../src/reports/mod.ts";
 import {
   type CacheReset,
   loadIndex,
@@ -8,10 +11,6 @@ import {
   type StatsRow,
 } from "../../src/session/mod.ts";
 import { cacheShare, grouped, moneyFigure } from "../../src/view/mod.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
-import { table } from "../../src/reports/mod.ts";
-import { outputWidth } from "../terminal/display.ts";
 
 const FLAGS = {
   by: setting("Group the sums", ["day", "model", "project", "session"], "day"),

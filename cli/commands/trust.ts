@@ -1,13 +1,12 @@
 import { command, flag, type FlagsOf } from "../command.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
 import { findSkillSet, loadAgentList, loadVerifyList, type RunPaths } from "../../src/assembly/mod.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { describeItem, type TrustItem, TrustStore } from "../../src/trust/mod.ts";
-import type { CliContext } from "../terminal/process.ts";
-import { runPaths } from "../terminal/working_directory.ts";
-import { forReader } from "../terminal/narrow.ts";
 
 const FLAGS = {
   yes: flag("Do not ask"),

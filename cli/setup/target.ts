@@ -1,4 +1,5 @@
-import { text } from "@clack/prompts";
+import { isCancel, S_BAR, select, text } from "@clack/prompts";
+import { outputWidth } from "../terminal/display.ts";
 import {
   isLoopback,
   keyNamesOf,
@@ -11,8 +12,66 @@ import {
 } from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { loadLocalServers, type LocalServer } from "../../src/provider/mod.ts";
-import { answered, closing, guided, pick } from "./prompts.ts";
-import { addressProblem } from "./shapes.ts";
+import { displayWidth } from "../../src/util/display_width.ts";
+import { wrapText } from "../../src/view/mod.ts";
+
+/** The user gave up. */
+export class Cancelled extends Error {}
+
+/** Returns an answer; throws when there is none. */
+export function answered<T>(value: T): Exclude<T, symbol> {
+  if (isAnswer(value)) return value;
+  throw new Cancelled();
+}
+
+function isAnswer<T>(value: T): value is Exclude<T, symbol> {
+  return !isCancel(value) && typeof value !== "symbol";
+}
+
+interface Choice<T extends string> {
+  readonly value: T;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+/** Lets the user pick one of several. */
+export async function pick<T extends string>(
+  message: string,
+  choices: readonly Choice<T>[],
+  initialValue?: T,
+): Promise<T> {
+  const options = choices.map(({ value, label, hint }) => ({ value, label, ...(hint ? { hint } : {}) }));
+  const common = {
+    message,
+    options,
+    maxItems: 16,
+    showInstructions: false,
+    ...(initialValue ? { initialValue } : {}),
+  };
+  // The kit's types of options depend on the value in a way that no generic caller can meet.
+  const chosen = await (select as (options: typeof common) => Promise<T | symbol>)(common);
+  if (typeof chosen === "symbol") throw new Cancelled();
+  return chosen;
+}
+
+/** Columns that the kit takes for its line at the left. */
+const GUIDE = 3;
+
+/** Breaks a text at words, as the kit does it only for some of its questions. */
+export function linesOf(text: string): string[] {
+  const room = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
+  return text.split("\n").flatMap((line) => wrapText(line, room, displayWidth));
+}
+
+/** The same with the line at the left of all but the first. */
+export function guided(text: string): string {
+  return linesOf(text).join(`\n${S_BAR}  `);
+}
+
+/** The same with blanks there: what stands at the end of a question. */
+export function closing(text: string): string {
+  return linesOf(text).join(`\n${" ".repeat(GUIDE)}`);
+}
 
 /** The server that the wizard sets up. */
 export interface Target {
@@ -105,7 +164,7 @@ export function keyNameOf(name: string): string {
   return `${name.toUpperCase().replace(/\W+/g, "_").replace(/^(?=\d)/, "_")}_API_KEY`;
 }
 
-/** Returns the `[[providers]]` entry of a target; `window` is 0 when nobody knows it. */
+/** Returns the `[[providers]]` entry of a target; `window` is 0 when it is unknown. */
 export function entryOf(
   { vendor, name, baseUrl, local }: Target,
   { keyName, model, window }: { readonly keyName: string; readonly model: string; readonly window: number },
@@ -139,4 +198,44 @@ export function trialEntry({ vendor, name, baseUrl, entry }: Target, keyName: st
   return parseProvider(
     vendor ? vendorEntry(vendor) : { name, base_url: baseUrl, api_key_env: keyName },
   );
+}
+
+type Wrong = Texts["setup"]["wrong"];
+
+/** A key in the middle of other text; long enough that no host name is taken for one. */
+const GLUED_KEY = /(?:sk|gsk|xai)[-_](?=[\w-]*\d)[\w-]{16,}|AIza[\w-]{20,}/i;
+
+/** Returns what is wrong with a key as it was typed; undefined when it may be one. */
+export function keyProblem(key: string, vendorName: string | undefined, wrong: Wrong): string | undefined {
+  if (/^https?:/i.test(key)) return wrong.keyIsAddress;
+  if (/\s/.test(key)) return wrong.keyHasBlanks;
+  if (!/^[\x21-\x7e]+$/.test(key) || /["'`\\]/.test(key)) return wrong.keyHasSigns;
+  if (/^\w+_API_KEY=/.test(key)) return wrong.keyIsAssignment;
+  if (key.length < 8) return wrong.keyTooShort;
+  const owner = VENDORS.find(({ keyPrefix }) => keyPrefix !== undefined && key.startsWith(keyPrefix));
+  if (owner && vendorName !== undefined && owner.name !== vendorName) {
+    return wrong.keyOfOther(owner.label);
+  }
+  return undefined;
+}
+
+/** Returns what is wrong with the address of an API; undefined when it may be one. */
+export function addressProblem(address: string, wrong: Wrong): string | undefined {
+  const url = URL.parse(address);
+  if (!url || !/^https?:\/\/[^/]/i.test(address)) return wrong.address;
+  if (url.username !== "" || url.password !== "" || GLUED_KEY.test(address)) {
+    return wrong.addressHasKey;
+  }
+  if (/\s/.test(address)) return wrong.addressHasBlanks;
+  if (/:\/\/.*:\/\//.test(address) || /:\d/.test(url.pathname)) return wrong.twoAddresses;
+  return undefined;
+}
+
+/** Tokens as people write them (131072, 128k, 1M); undefined when it is no such number. */
+export function readTokens(text: string): number | undefined {
+  const [, digits, unit = ""] = /^(\d[\d_,]*)([km]?)$/i.exec(text.trim()) ?? [];
+  if (digits === undefined) return undefined;
+  const factor = { k: 1000, m: 1_000_000 }[unit.toLowerCase()] ?? 1;
+  const tokens = Number(digits.replace(/[_,]/g, "")) * factor;
+  return Number.isSafeInteger(tokens) ? tokens : undefined;
 }

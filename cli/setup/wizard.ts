@@ -1,6 +1,47 @@
-import { cancel, intro, log, outro, password, spinner, text } from "@clack/prompts";
-import type { LoadedConfig } from "../../src/config/mod.ts";
+import { AutocompletePrompt } from "@clack/core";
+import {
+  cancel,
+  intro,
+  limitOptions,
+  log,
+  outro,
+  password,
+  S_BAR,
+  S_BAR_END,
+  S_RADIO_ACTIVE,
+  S_RADIO_INACTIVE,
+  spinner,
+  symbol,
+  text,
+} from "@clack/prompts";
+import {
+  answered,
+  Cancelled,
+  chooseTarget,
+  closing,
+  entryOf,
+  guided,
+  keyNameOf,
+  keyProblem,
+  linesOf,
+  pick,
+  readTokens,
+  type Target,
+  trialEntry,
+} from "./target.ts";
+import { languageNotice, textsFor } from "../terminal/language.ts";
+import { type CliContext, runPaths } from "../terminal/process.ts";
+import { styleText } from "node:util";
+import {
+  loadConfig,
+  type LoadedConfig,
+  type ProviderTable,
+  saveKey,
+  saveProvider,
+  userConfigFile,
+} from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
+import { exists } from "../../src/path/probe.ts";
 import {
   askOneWord,
   type CheckFailure,
@@ -10,11 +51,29 @@ import {
 } from "../../src/provider/mod.ts";
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { VERSION } from "../../src/util/version.ts";
-import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
-import type { SetupAnswers } from "./save.ts";
-import { searchList } from "./search_list.ts";
-import { keyProblem, readTokens } from "./shapes.ts";
-import { chooseTarget, entryOf, keyNameOf, type Target, trialEntry } from "./target.ts";
+
+interface SetUpOptions {
+  /** File to write; default: the user's configuration. */
+  readonly file?: string;
+  /** The chat continues after the wizard. */
+  readonly inChat?: boolean;
+}
+
+/** Asks on the terminal for a provider, tries it and saves it. False: the user gave up, nothing was saved. */
+export async function setUp(context: CliContext, { file, inChat = false }: SetUpOptions): Promise<boolean> {
+  const paths = runPaths(context);
+  const loaded = await loadConfig(paths);
+  const notice = await languageNotice(context, loaded);
+  if (notice !== undefined) context.process.stderr.write(`! ${notice}\n`);
+  const texts = await textsFor("setup", context, loaded);
+  const answers = await askSetup(loaded, texts);
+  if (!answers) return false;
+  const target = file ?? userConfigFile(paths);
+  const keys = `${paths.home}/.env`;
+  await saveSetup(target, keys, answers, texts.header);
+  finish(target, { texts, inChat, ...(answers.key ? { keyFile: keys } : {}) });
+  return true;
+}
 
 /** A key as it was given; `isNew` when it is to be saved. */
 interface KeyAnswer {
@@ -31,7 +90,7 @@ const LONG_LIST = 20;
 const TRIAL_LIMIT_MS = 30_000;
 
 /** Asks for a provider and tries it until it answers. Undefined when the user gives up. */
-export async function askSetup(
+async function askSetup(
   loaded: LoadedConfig,
   texts: Texts["setup"],
 ): Promise<SetupAnswers | undefined> {
@@ -68,11 +127,11 @@ interface Finish {
 }
 
 /** Says what was saved, and what comes next. */
-export function finish(file: string, { texts, keyFile, inChat }: Finish): void {
+function finish(file: string, { texts, keyFile, inChat }: Finish): void {
   const saved = keyFile === undefined ? [] : linesOf(texts.savedKey(keyFile));
   log.success([...linesOf(texts.wrote(file)), ...saved].join("\n"));
   const ask = inChat ? texts.askInChat : texts.askSomething;
-  // A command is copied as a whole: it goes to a line of its own before it is broken.
+  // A command is copied as a whole: it gets a separate line before it is broken.
   outro(closing(inChat || linesOf(ask).length === 1 ? ask : ask.replace(/ {2,}/, "\n")));
 }
 
@@ -162,7 +221,7 @@ async function tryModel(
   return failure;
 }
 
-/** The verdict in the language of the user, then what was said on the way. */
+/** The result in the language of the user, then the message of the provider. */
 function failureText(failure: CheckFailure, host: string, texts: Texts["setup"]): string {
   const { auth, reached, message } = failure;
   const verdict = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
@@ -204,8 +263,8 @@ async function chooseModel(
 }
 
 /**
- * Returns the window to write down: the one that the server tells, or the user; 0 = none, since the tables of
- * models have it or nobody knows.
+ * Returns the window to write down: of the server, or of the user; 0 = none, since the tables of
+ * models have it or it is unknown.
  */
 async function chooseWindow(
   target: Target,
@@ -236,4 +295,72 @@ async function chooseWindow(
     }),
   );
   return readTokens(given ?? "") ?? 0;
+}
+
+/** The answers that the wizard collected. */
+export interface SetupAnswers {
+  readonly entry: ProviderTable;
+  /** A key that was typed, and the variable it is saved under. */
+  readonly key?: { readonly name: string; readonly value: string };
+  /** True when runs use this provider unless they name another. */
+  readonly isDefault: boolean;
+}
+
+/**
+ * Puts the answers into the configuration and the key file; both are made when they are missing, a
+ * configuration with `header` as its first comment.
+ */
+export async function saveSetup(
+  file: string,
+  envFile: string,
+  answers: SetupAnswers,
+  header: string,
+): Promise<void> {
+  if (answers.key) await saveKey(envFile, answers.key.name, answers.key.value);
+  await saveProvider(file, answers.entry, {
+    isDefault: answers.isDefault,
+    ...(exists(file) ? {} : { header }),
+  });
+}
+
+interface SearchOptions {
+  readonly message: string;
+  readonly names: readonly string[];
+  readonly initialValue?: string | undefined;
+  readonly texts: Texts["setup"];
+}
+
+const ROWS = 16;
+
+/** A list of names that typing narrows: the kit's own one says its words in English only. */
+function searchList({ message, names, initialValue, texts }: SearchOptions): Promise<unknown> {
+  const dim = (text: string) => styleText("dim", text);
+  const prompt = new AutocompletePrompt({
+    options: names.map((value) => ({ value })),
+    ...(initialValue === undefined ? {} : { initialValue: [initialValue] }),
+    filter: (search, { value }) => value.toLowerCase().includes(search.toLowerCase()),
+    render() {
+      const head = `${styleText("gray", S_BAR)}\n${symbol(this.state)}  ${message}\n`;
+      if (this.state === "submit") return `${head}${styleText("gray", S_BAR)}  ${dim(String(this.value))}`;
+      if (this.state === "cancel") return `${head}${styleText("gray", S_BAR)}`;
+      const bar = `${styleText("cyan", S_BAR)}  `;
+      const found = this.filteredOptions;
+      const typed = this.isNavigating ? dim(this.userInput) : this.userInputWithCursor;
+      const count = found.length === names.length ? "" : dim(` (${texts.matches(found.length)})`);
+      const list = found.length === 0 ? [] : limitOptions({
+        cursor: this.cursor,
+        options: found,
+        columnPadding: 3,
+        rowPadding: 6,
+        maxItems: ROWS,
+        style: ({ value }, active) =>
+          active
+            ? `${styleText("green", S_RADIO_ACTIVE)} ${value}`
+            : `${dim(S_RADIO_INACTIVE)} ${dim(value)}`,
+      });
+      const lines = [`${dim(texts.search)} ${typed}${count}`, ...list, dim(texts.searchKeys)];
+      return `${head}${lines.map((line) => bar + line).join("\n")}\n${styleText("cyan", S_BAR_END)}`;
+    },
+  });
+  return prompt.prompt();
 }

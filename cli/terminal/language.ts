@@ -4,6 +4,7 @@ import {
   type DetectedLocale,
   detectLocale,
   loadTexts,
+  loadTranslator,
   type Locale,
   LOCALES,
   type Texts,
@@ -39,20 +40,20 @@ export async function languageNotice(context: CliContext, loaded: LoadedConfig):
   return texts.unknownLanguage(`${name}${place}`, value, LOCALES.join(", "));
 }
 
-/** An error as the user reads it; English where nobody has said it in another language. */
+/** An error in the language of the user; English where it has no translation. */
 export async function inLanguage(error: unknown, locale: Locale): Promise<unknown> {
-  if (locale === "en" || !(error instanceof ReasonixError) || !error.said) return error;
-  const { message, remedy, exit, place, said, cause } = error;
-  const { said: say } = await loadTexts("reasons", locale);
-  return new ReasonixError(say(said.slice(0, 1), message), {
+  if (locale === "en" || !(error instanceof ReasonixError)) return error;
+  const { texts, exit, place, cause } = error;
+  const translator = await loadTranslator(locale);
+  return new ReasonixError(translator.text(texts.message), {
     exit,
     cause,
     ...(place ? { place } : {}),
-    ...(remedy === undefined ? {} : { remedy: say(said.slice(1), remedy) }),
+    ...(texts.remedy === undefined ? {} : { remedy: translator.text(texts.remedy) }),
   });
 }
 
-/** What is said while a run goes on. */
+/** Texts of a run. */
 export type RunTexts = Texts["run"] & Texts["reasons"];
 
 async function runTexts(locale: Locale): Promise<RunTexts> {

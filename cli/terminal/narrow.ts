@@ -19,7 +19,7 @@ const MOST_NAMES = 0.45;
 
 /**
  * A text as a person reads it on the terminal that standard output is; anything else gets it as it is. Lines
- * that are too wide are broken: a description goes on under its beginning, or under its
+ * that are too wide are broken: a description continues under its beginning, or under its
  * name where names leave too little room; lists with bars (`a|b`) may be parted behind each bar.
  */
 export function forReader(text: string, columns: number = outputWidth() ?? Infinity): string {

@@ -1,6 +1,9 @@
-import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
-import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
+import type { RunPaths } from "../../src/assembly/mod.ts";
+import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, EXIT, formatLocation, ReasonixError } from "../../src/core/mod.ts";
+import { isAbsolute } from "../../src/path/lexical.ts";
+import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
+import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
 
 /** The part of its process that a command sees. */
 export interface CliContext {
@@ -49,7 +52,7 @@ function writeToReader(text: string): void {
 function writeComplaint(text: string): void {
   try {
     writeAll(Deno.stderr, complaint(text));
-  } catch { /* nobody reads them */ }
+  } catch { /* there is no other output */ }
 }
 
 const ERROR = "error: ";
@@ -111,4 +114,79 @@ export function exitCodeOf(error: unknown): number {
 export function finalExitCode(context: CliContext): number {
   const code = Number(context.process.exitCode ?? 0);
   return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
+}
+
+/** The effect of a signal on a run. */
+export interface SignalHandlers {
+  /** The first Ctrl-C, or a request to terminate: stop cleanly. */
+  readonly stop: (reason: "interrupted" | "terminated") => void;
+  /** A second one: end at once. */
+  readonly exit: (code: number) => void;
+}
+
+/** Listens until the returned function is called. */
+export function onSignals(handlers: SignalHandlers): () => void {
+  let stopping = false;
+  const listen = (signal: Deno.Signal, reason: "interrupted" | "terminated", code: number): () => void => {
+    const listener = () => {
+      if (stopping) handlers.exit(code);
+      stopping = true;
+      handlers.stop(reason);
+    };
+    Deno.addSignalListener(signal, listener);
+    return () => Deno.removeSignalListener(signal, listener);
+  };
+  const removers = [listen("SIGINT", "interrupted", EXIT.interrupt)];
+  if (Deno.build.os === "windows") removers.push(listen("SIGBREAK", "terminated", EXIT.terminated));
+  else {
+    removers.push(
+      listen("SIGTERM", "terminated", EXIT.terminated),
+      listen("SIGHUP", "terminated", EXIT.terminated),
+    );
+  }
+  return () => removers.forEach((remove) => remove());
+}
+
+/** The working directory (or `dir` instead) and the Reasonix home. */
+export function runPaths(context: CliContext, dir?: string): RunPaths {
+  ensureHome();
+  const env: EnvLookup = (name) => context.process.env[name];
+  const cwd = realDirectory(
+    dir ?? ".",
+    dir === undefined ? "work in the current directory" : `work in ${dir}`,
+  );
+  return { cwd, home: reasonixHome(env, cwd), env };
+}
+
+/** The real path of a directory. Throws ReasonixError (usage), saying what could not be done with it. */
+export function realDirectory(path: string, purpose: string): string {
+  try {
+    const real = Deno.realPathSync(path);
+    if (Deno.statSync(real).isDirectory) return real;
+  } catch (error) {
+    const missing = error instanceof Deno.errors.NotFound;
+    throw unusableDirectory(purpose, missing ? "there is no such directory" : errorMessage(error));
+  }
+  throw unusableDirectory(purpose, "it is not a directory");
+}
+
+function unusableDirectory(purpose: string, reason: string): ReasonixError {
+  return new ReasonixError(`Cannot ${purpose}: ${reason}`, {
+    exit: "usage",
+    remedy: "name an existing directory",
+  });
+}
+
+/**
+ * Services and containers start programs without HOME. Shells then take `~` from the system's list of users;
+ * so does this program, in its whole environment, because rules and confinement have to mean the directory
+ * that commands mean. A relative HOME would be another directory wherever the program is started, one in the
+ * project among them; it counts as none.
+ */
+function ensureHome(): void {
+  const given = Deno.env.get("HOME") || Deno.env.get("USERPROFILE");
+  if (given && isAbsolute(given)) return;
+  if (given) Deno.env.delete("HOME");
+  const home = process.getBuiltinModule("node:os").homedir();
+  if (home) Deno.env.set("HOME", home);
 }

@@ -4,7 +4,7 @@
  * but neither native code nor remote modules.
  *
  * Each permission has a name here: `deno install` makes `-A --deny-…` into `--allow-all`. And `--deny-import`
- * beside named permissions still lets modules of some well-known hosts through; `--no-remote` does not.
+ * next to named permissions still lets modules of some well-known hosts through; `--no-remote` does not.
  */
 const ALLOWED = ["--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys"];
 const DENIED = ["--deny-ffi", "--deny-import", "--no-remote"];

@@ -5,7 +5,7 @@ import { after } from "../../src/util/timer.ts";
 /** The task of the command line. */
 export interface Task {
   readonly text: string;
-  /** Standard input in addition to a task of its own, if any; to be asked for as late as possible. */
+  /** Standard input in addition to the task, if any; to be read as late as possible. */
   piped(): Promise<string | undefined>;
 }
 

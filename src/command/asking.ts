@@ -17,7 +17,7 @@ export function minuteOf(time: string): string {
   return isNaN(date.getTime()) ? time : local.toISOString().slice(0, 16).replace("T", " ");
 }
 
-/** Goes on with the session that is open, put together anew with what differs. */
+/** Continues the open session, assembled again with the changes. */
 export async function goOn(host: CommandHost, changed: Omit<OpenRequest, "resume"> = {}): Promise<void> {
   const { session, modes: { sessionRules } } = await host.session();
   // A session that has not begun is in no file yet.

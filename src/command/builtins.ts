@@ -1,9 +1,9 @@
 import type { CommandBody } from "./command.ts";
 
-/** What is known of a command of the program without loading it. */
+/** A command of the program before it is loaded. */
 export interface Builtin {
   readonly aliases?: readonly string[];
-  /** Works only where a person goes on: it leads to another session, or leaves. */
+  /** Works only in a chat: it opens another session, or quits. */
   readonly chatOnly?: true;
   /** Does not wait for the end of a turn: it only shows something, or concerns what comes. */
   readonly whileWorking?: true | ((argument: string) => boolean);

@@ -24,14 +24,14 @@ export interface Choice<T> {
   readonly value: T;
   /** A key that selects it. */
   readonly key?: string;
-  /** What is behind it, shown while it is the current one. */
+  /** Text shown while the entry is the current one. */
   readonly preview?: () => string | Promise<string>;
 }
 
 export interface ChooseOptions<T> {
   /** Index of the entry to begin with. */
   readonly current?: number;
-  /** What is typed narrows the list; for long ones. */
+  /** Typing narrows the list; for long ones. */
   readonly filter?: boolean;
   /** Nothing is decided by it: `q` leaves it as well. */
   readonly reading?: boolean;
@@ -43,7 +43,7 @@ export interface ChooseOptions<T> {
 export interface ChangedFile {
   /** Safe for a terminal. */
   readonly path: string;
-  /** What was done with it, in the language of the user. */
+  /** The change, in the language of the user. */
   readonly what: string;
   readonly added: number;
   readonly removed: number;
@@ -52,13 +52,13 @@ export interface ChangedFile {
 }
 
 export interface ConfirmOptions {
-  /** What the answer is about, in full. */
+  /** The subject of the question, in full. */
   readonly text?: string;
   /** It cannot be taken back. */
   readonly danger?: boolean;
 }
 
-/** What a slash command finds around it: the session, and the front end it was typed into. */
+/** The session, and the front end that a slash command was typed into. */
 export interface CommandHost {
   /** The language of the user. */
   readonly locale: Locale;
@@ -80,7 +80,7 @@ export interface CommandHost {
   say(text: string, form?: "plain"): void;
   /**
    * Lets the user choose; undefined when they left without. The first line of the title is the question, what
-   * follows explains it. Like `confirm` and `prompt` it rejects with a ReasonixError where nobody is there.
+   * follows explains it. Like `confirm` and `prompt` it rejects with a ReasonixError without a user.
    */
   choose<T>(
     title: string,
@@ -97,7 +97,7 @@ export interface CommandHost {
   lookAt?(title: string, files: readonly ChangedFile[]): Promise<void>;
   /** Sends a text to the model as the user's: the next turn. */
   send(text: string, rest?: Omit<TurnInput, "text">): void;
-  /** Goes to another session, or goes on with this one and another model. */
+  /** Opens another session, or continues this one with another model. */
   reopen(request: OpenRequest): Promise<void>;
   /** Leaves the front end. */
   quit(): void;
@@ -121,7 +121,7 @@ export interface ArgumentValue {
   readonly open?: boolean;
 }
 
-/** What is written behind the name of a command. */
+/** The words after the name of a command. */
 export interface TypedArguments {
   /** The words that are complete. */
   readonly before: readonly string[];
@@ -129,10 +129,10 @@ export interface TypedArguments {
   readonly word: string;
 }
 
-/** What a command does; loaded when it is used. */
+/** The work of a command; loaded when it is used. */
 export interface CommandBody {
   /**
-   * Carries it out; the signal stops what takes long. Throws ReasonixError for what the user can mend.
+   * Executes it; the signal stops long work. Throws ReasonixError for errors that the user can fix.
    *
    * @param argument what follows the name, without blanks around it
    */
@@ -149,16 +149,16 @@ export interface CommandBody {
   ): readonly ArgumentValue[] | Promise<readonly ArgumentValue[]>;
 }
 
-/** A command that the program itself carries out when a line begins with its name. */
+/** A command that the program executes when a line begins with its name. */
 export interface SlashCommand extends CommandBody {
   /** Without the slash. */
   readonly name: string;
   readonly aliases?: readonly string[];
-  /** What it does, one line. */
+  /** One line of help. */
   readonly brief: string;
-  /** What can follow the name, such as `[hint]`. */
+  /** Arguments, such as `[hint]`. */
   readonly argumentHint?: string;
-  /** Works only where a person goes on. */
+  /** Works only in a chat. */
   readonly chatOnly?: true;
   /** Does not wait for the end of a turn. */
   readonly whileWorking?: true | ((argument: string) => boolean);

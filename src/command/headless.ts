@@ -4,14 +4,14 @@ import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import type { CommandHost, SlashCommand } from "./command.ts";
 import { allCommands, plainText, readCommand } from "./registry.ts";
 
-/** What a line of a run that nobody watches leads to: a turn, or the report of a command. */
+/** The outcome of a line of a non-interactive run: a turn, or the report of a command. */
 export type LineOutcome =
   & (
     | { readonly input: TurnInput }
     | { readonly input?: undefined; readonly report: CommandReport }
   )
   & {
-    /** What the user should know of the command, such as a file of the same name that does not count. */
+    /** A notice for the user, such as a file of the same name that is ignored. */
     readonly notice?: string;
   };
 
@@ -30,7 +30,7 @@ export interface LineOptions {
 }
 
 /**
- * Carries out a line that may begin with `/name`. Everything that is no command, such as a path, is text for
+ * Executes a line that may begin with `/name`. Everything that is no command, such as a path, is text for
  * the model. Throws ReasonixError (usage) for a name that no command has.
  */
 export async function executeLine(
@@ -62,7 +62,7 @@ async function shadowNotice(
   return { notice: (await loadTexts("report_commands", locale)).builtinWins(file.file, file.name) };
 }
 
-/** A run is a session and an output: nobody can be asked, and there is nowhere to go. */
+/** A run has one session and an output, and no user. */
 class HeadlessHost implements CommandHost {
   readonly headless = true;
   readonly locale: Locale;
@@ -90,16 +90,16 @@ class HeadlessHost implements CommandHost {
   }
 
   choose(): Promise<never> {
-    return this.#nobody(this.#texts.needsPerson, this.#texts.needsPersonRemedy);
+    return this.#refuse(this.#texts.needsPerson, this.#texts.needsPersonRemedy);
   }
 
   confirm(question: string): Promise<never> {
     const { nobodyAgrees, needsPersonToAgree } = this.#texts;
-    return this.#nobody(nobodyAgrees(question), needsPersonToAgree);
+    return this.#refuse(nobodyAgrees(question), needsPersonToAgree);
   }
 
   prompt(question: string): Promise<never> {
-    return this.#nobody(this.#texts.nobodyAgrees(question), this.#texts.needsPersonRemedy);
+    return this.#refuse(this.#texts.nobodyAgrees(question), this.#texts.needsPersonRemedy);
   }
 
   show(_title: string, text: string): Promise<void> {
@@ -111,10 +111,10 @@ class HeadlessHost implements CommandHost {
   }
 
   reopen(): Promise<never> {
-    return this.#nobody(this.#texts.oneSession, this.#texts.goesOnHeadless);
+    return this.#refuse(this.#texts.oneSession, this.#texts.goesOnHeadless);
   }
 
-  #nobody(message: string, remedy: string): Promise<never> {
+  #refuse(message: string, remedy: string): Promise<never> {
     return Promise.reject(new ReasonixError(message, { exit: "usage", remedy }));
   }
 

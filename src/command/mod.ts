@@ -21,5 +21,5 @@ export const loadMarkdownCommands = lazy(() => import("./markdown/markdown_comma
 /** The models that can be chosen. */
 export const loadModels = lazy(() => import("./models.ts"));
 
-/** Lines of a run that nobody watches. */
+/** Lines of a non-interactive run. */
 export const loadHeadless = lazy(() => import("./headless.ts"));

@@ -45,7 +45,7 @@ export function knownModels(loaded: LoadedConfig): readonly OfferedModel[] {
   ];
 }
 
-/** What can follow `/model`. */
+/** Values that can follow `/model`. */
 export async function modelValues(
   loaded: LoadedConfig,
   current: string,
@@ -122,7 +122,7 @@ async function detailOf(
   return parts.length === 0 ? {} : { detail: parts.join(texts.comma) };
 }
 
-/** The window and the price of a model, as far as anybody told. */
+/** The window and the price of a model, as far as they are known. */
 async function factsText(
   name: string,
   { loaded, provider, texts }: Pick<DetailParts, "loaded" | "texts"> & {

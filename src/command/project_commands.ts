@@ -10,8 +10,8 @@ const loadPrompts = lazy(() => import("./prompts.ts"));
 const loadMarkdown = lazy(() => import("./markdown/markdown_commands.ts"));
 
 /**
- * What the project and the user bring: Markdown files, then skills that a line may begin with, then prompts
- * of MCP servers; of two with one name the first counts. A session that cannot be opened brings nothing.
+ * Commands of the project and the user: Markdown files, then skills that a line may begin with, then prompts
+ * of MCP servers; of two with one name the first counts. A session that cannot be opened has none.
  */
 export async function projectCommands(session: OpenSession): Promise<readonly SlashCommand[]> {
   const assembly = await session?.().catch(() => undefined);

@@ -94,12 +94,12 @@ const COMPLETION_MS = 3_000;
 
 type Declared = McpPromptInfo["arguments"];
 
-/** What follows the name of a prompt, by argument. */
+/** The arguments of a prompt. */
 interface PromptArguments {
   readonly given: Readonly<Record<string, string>>;
   /** Required ones that have no value. */
   readonly missing: Declared;
-  /** What no argument takes. */
+  /** Text that no argument takes. */
   readonly surplus: string;
 }
 

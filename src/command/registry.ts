@@ -8,22 +8,21 @@ import { type Builtin, type BuiltinName, COMMANDS } from "./builtins.ts";
 import { meetServer, projectCommands, unusedFile } from "./project_commands.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
 
-/** What decides which commands there are. */
 export interface CommandScope {
   /** Language of the descriptions; English when absent. */
   readonly locale?: Locale;
   /** The session that is open, or being opened; without one there are only the commands of the program. */
   readonly session?: () => Promise<Assembly>;
-  /** Leaves out what needs somebody who goes on. */
+  /** Leaves out commands of the chat. */
   readonly headless?: boolean;
 }
 
 /** All commands: the program's in the order of the list, then what the project and the user bring. */
 export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
-  const [own, brought] = await Promise.all([builtinCommands(scope.locale), projectCommands(scope.session)]);
+  const [own, others] = await Promise.all([builtinCommands(scope.locale), projectCommands(scope.session)]);
   const names = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
   const usable = scope.headless ? own.filter(({ chatOnly }) => !chatOnly) : own;
-  return [...usable, ...brought.filter(({ name }) => !names.has(name))];
+  return [...usable, ...others.filter(({ name }) => !names.has(name))];
 }
 
 async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCommand[]> {

@@ -6,4 +6,4 @@ export const FRONTENDS = {
 };
 export type { SdkHost, SdkSettings } from "./sdk/mod.ts";
 export type { PrinterOptions } from "./print/mod.ts";
-export type { ApprovalLines, Person, QuestionInLines } from "./repl/mod.ts";
+export type { Person } from "./repl/mod.ts";

@@ -16,7 +16,7 @@ export async function executeLine(
   return await (await loadHeadless()).executeLine(text, assembly, options);
 }
 
-/** What the program and the project offer; without a session only the program. */
+/** Commands of the program and the project; without a session only of the program. */
 export async function commandList(assembly?: Assembly): Promise<readonly SlashCommand[]> {
   const { allCommands } = await loadCommands();
   return await allCommands({

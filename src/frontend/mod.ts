@@ -1,13 +1,5 @@
 /** Readers of events and what they share. */
-export {
-  type ApprovalLines,
-  FRONTENDS,
-  type Person,
-  type PrinterOptions,
-  type QuestionInLines,
-  type SdkHost,
-  type SdkSettings,
-} from "./frontends.ts";
+export { FRONTENDS, type Person, type PrinterOptions, type SdkHost, type SdkSettings } from "./frontends.ts";
 export { Output } from "./output.ts";
 export { CLAUDE_MODES, claudeMode, isClaudeMode } from "./claude_names.ts";
 export { commandNames, executeLine } from "./line.ts";

@@ -13,10 +13,10 @@ import {
   isMessage,
   NO_USAGE,
   ReasonixError,
-  type Sayings,
   type Spending,
   type ToolCall,
   type Usage,
+  type WrittenMessage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
 import { isRecord, mapTexts, parseJson } from "../util/json.ts";
@@ -30,8 +30,8 @@ export interface RunResult {
   readonly exitCode: number;
   /** The reason the run did not end with an answer. */
   readonly detail?: string;
-  /** The same for people who speak another language. */
-  readonly said?: Sayings;
+  /** The detail for other languages, as the event carries it. */
+  readonly said?: readonly WrittenMessage[];
   readonly remedy?: string;
   readonly answer: string;
   /** The answer is the report of a command: it did not come as a message, so the text form prints it too. */
@@ -62,7 +62,6 @@ export interface RunResult {
   readonly goal?: GoalResult | undefined;
   /** The latest plan of the run, and its file. */
   readonly plan?: { readonly text: string; readonly state: string; readonly file?: string };
-  /** What tested the changes of the run. */
   readonly verification?: VerificationResult;
   /** Calls that were refused, in order. */
   readonly refusals: readonly Refusal[];
@@ -134,15 +133,14 @@ export function resultObject(result: RunResult): Record<string, unknown> {
   };
 }
 
-/** What became of a goal. */
 export interface GoalResult
   extends
     Pick<EventOf<"goal.change">, "state" | "objective" | "turns" | "note" | "limit" | "research" | "report"> {
   /** `null`: it has not run. */
   readonly checks: readonly { readonly command: string; readonly passed: boolean | null }[];
-  /** What people were told when it ended. */
+  /** The notice at its end. */
   readonly news?: string;
-  readonly said?: Sayings | undefined;
+  readonly said?: readonly WrittenMessage[] | undefined;
 }
 
 function goalFields({ news: _news, said: _said, ...goal }: GoalResult): Record<string, unknown> {
@@ -190,7 +188,7 @@ export function argumentsOf({ arguments: text }: Pick<ToolCall, "arguments">): R
   return isRecord(value) ? value : { raw: text };
 }
 
-/** What of the model's texts goes to standard output. */
+/** The texts of the model that go to standard output. */
 export const SHOWN_TEXTS = ["final", "full", "none"] as const;
 /** `raw`: the last answer is the provider's own words, and not to be rendered. */
 export type ShownTexts = (typeof SHOWN_TEXTS)[number] | "raw";
@@ -257,7 +255,7 @@ export class Metrics {
   readonly #file: string | undefined;
 
   /**
-   * Figures for `file`, or for nobody. Throws a ReasonixError when the file cannot be written: better now
+   * Throws a ReasonixError when the file cannot be written: better now
    * than after the work.
    */
   constructor(file?: string) {
@@ -265,7 +263,7 @@ export class Metrics {
     if (file !== undefined) writing(file, () => Deno.openSync(file, { append: true, create: true }).close());
   }
 
-  /** What tested the changes of the run; undefined where nothing did. */
+  /** The test of the changes; undefined where there was none. */
   get verification(): RunResult["verification"] {
     return this.#verified.result;
   }
@@ -299,7 +297,7 @@ export class Metrics {
       }
       case "notice":
         if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.news) return;
-        this.goal = { ...this.goal, news: event.text, said: event.said as Sayings | undefined };
+        this.goal = { ...this.goal, news: event.text, said: event.said };
         return;
       case "plan.change": {
         const { text = "", file } = this.plan ?? {};
@@ -405,7 +403,6 @@ const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
 /** The facts of a turn that its outcome does not hold. */
 export interface TurnFacts {
   readonly metrics: Metrics;
-  /** What the answer was to be like. */
   readonly schema?: AnswerSchema | undefined;
 }
 
@@ -479,7 +476,7 @@ export function redacted(result: RunResult, { redact }: Pick<Assembly, "redact">
   return mapTexts(result, redact);
 }
 
-/** Work that was cut short is not lost, which nobody knows who is not told. */
+/** The way to continue work that was cut short. */
 function remedyOf({ reason, limit, steps }: TurnOutcome, session: string): { remedy?: string } {
   if (limit === "repairs") return { remedy: "ask for a simpler schema, or use another model" };
   if (reason === "blocked") {
@@ -519,7 +516,7 @@ export function unsavedLine({ session: { id, problem } }: Pick<Assembly, "sessio
   return problem === undefined ? "" : `! Session ${id} is not fully saved on disk: ${problem}\n`;
 }
 
-/** A run whose answer nobody got is not done, and was not interrupted by its user either. */
+/** A run whose answer was not delivered is not done, and was not interrupted by its user either. */
 export function withDelivery(result: RunResult, failure: Error | undefined): RunResult {
   if (!failure || (result.exit !== "done" && result.exit !== "interrupt")) return result;
   const gone = failure instanceof Deno.errors.BrokenPipe;
@@ -535,15 +532,14 @@ function withGoal(result: RunResult, session: string): RunResult {
   const { goal } = result;
   if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
   const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit, said = [] } = goal;
-  const saysHow = said.some(([code]) => code === "goalGoesOn");
+  const { limit, said, news: text } = goal;
   return {
     ...result,
     exit,
     exitCode: EXIT[exit],
-    detail: goal.news ?? `Goal ${goal.state}`,
-    ...(goal.said ? { said } : {}),
+    detail: text ?? `Goal ${goal.state}`,
+    ...(said ? { said } : {}),
     ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    ...(saysHow ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
+    ...(text?.includes("/goal resume") ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Assembly } from "../assembly/mod.ts";
-import type { EventOf } from "../core/mod.ts";
+import { type EventOf, writtenText } from "../core/mod.ts";
 import type { Texts } from "../i18n/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { moneyFigure } from "../view/mod.ts";
@@ -12,26 +12,27 @@ export interface ServerLine {
   readonly text: string;
 }
 
-/** A session with the MCP servers that are told of. */
+/** A session with its MCP servers. */
 export type WatchedSession = Pick<Assembly, "servers" | "redact">;
 
 type UpdateTexts = Pick<Texts["run"], "servers">;
 
 /** Says of MCP servers what people need to know: failures once each, and that one is back. */
 export class ServerUpdates {
-  /** What was said last of servers that do not work. */
+  /** The last line about each server that does not work. */
   readonly #down = new Map<string, string>();
 
   /** Undefined where nothing is worth a line, as with a start that worked. */
   of(
-    { server, state, detail = "", tools = 0 }: Pick<
+    { server, state, detail = "", said, tools = 0 }: Pick<
       EventOf<"mcp.server">,
-      "server" | "state" | "detail" | "tools"
+      "server" | "state" | "detail" | "said" | "tools"
     >,
     { servers }: UpdateTexts,
   ): ServerLine | undefined {
     if (state === "failed" || state === "needs-auth") {
-      const why = state === "failed" ? servers.failed(server, detail) : servers.needsLogin(server, detail);
+      const reason = writtenText(said, detail);
+      const why = state === "failed" ? servers.failed(server, reason) : servers.needsLogin(server, reason);
       const text = oneLine(why, MAX_LINE);
       if (this.#down.get(server) === text) return undefined;
       this.#down.set(server, text);
@@ -43,7 +44,7 @@ export class ServerUpdates {
 
   /**
    * Tells of the servers of a session as it happens: what is recorded of them may come with the first message
-   * only. Each change is told, undefined where it is worth no line.
+   * only. Each change is reported, undefined where it is worth no line.
    */
   watch(
     { servers, redact }: WatchedSession,
@@ -62,7 +63,7 @@ type AgentTexts = Pick<Texts["run"], "agents" | "steps" | "seconds">;
 const MAX_TASK = 200;
 const MAX_REASON = 400;
 
-/** What people read of an agent that begins to work on a part of the task, or has ended. */
+/** The line about a subagent that begins or has ended. */
 export function agentUpdate(
   event: EventOf<"subagent.start" | "subagent.end">,
   { agents, steps, seconds }: AgentTexts,
@@ -86,7 +87,7 @@ export function agentUpdate(
   return { level: "info", text: agents[outcome](agent, figures) };
 }
 
-/** What an agent is doing, in one line. */
+/** One line about the work of a subagent. */
 export function agentLine({ agent, text, calls }: EventOf<"subagent.progress">, texts: AgentTexts): string {
   return oneLine(`${agent} › ${text} · ${texts.agents.calls(calls)}`, MAX_TASK);
 }

@@ -62,18 +62,19 @@ export interface ProviderKind {
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits; settles early when the signal aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
+    if (signal?.aborted) return resolve();
     const end = () => {
       cancel();
-      signal.removeEventListener("abort", end);
+      signal?.removeEventListener("abort", end);
       resolve();
     };
     // Unlike the limit of a pending read, nothing else keeps the process alive while it waits.
     const timer = setTimeout(end, ms);
     const cancel = () => clearTimeout(timer);
-    signal.addEventListener("abort", end);
+    signal?.addEventListener("abort", end);
   });
 }
 

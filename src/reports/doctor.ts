@@ -65,13 +65,13 @@ interface Report {
     readonly warnings: readonly string[];
     readonly error?: string;
   };
-  /** Permission rules, and what a project would allow and nobody has trusted. */
+  /** Permission rules, and untrusted rules of the project. */
   readonly rules: readonly RuleRow[];
   readonly providers: readonly {
     readonly name: string;
     readonly models: readonly string[];
     readonly key: string;
-    /** What it answered, or what its server does where the program runs that. */
+    /** The answer of the provider, or the state of a server that the program runs. */
     readonly online?: string;
   }[];
   /** Model servers that answer on this machine. */
@@ -92,7 +92,7 @@ interface Report {
   readonly worktrees: Readonly<Record<"inUse" | "waiting" | "removed" | "failed", readonly string[]>>;
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
-  /** What stops nothing: faults in files of agents and skills, a context window that nobody knows. */
+  /** Warnings: faults in files of agents and skills, an unknown context window. */
   readonly remarks: readonly string[];
 }
 
@@ -101,7 +101,7 @@ interface ReportOptions {
   readonly loaded: LoadedConfig | ConfigError;
   readonly locale: Locale;
   readonly texts: Texts["doctor"];
-  /** Further remarks about the configuration. */
+  /** Further warnings about the configuration. */
   readonly warnings: readonly string[];
 }
 
@@ -306,11 +306,11 @@ function isMissing({ backend, reason }: Report["sandbox"]["rejected"][number]): 
   return backend === "bubblewrap" && reason.includes("not installed");
 }
 
-function directoryBytes(folder: string): number {
+function directoryBytes(directory: string): number {
   try {
     let bytes = 0;
-    for (const entry of Deno.readDirSync(folder)) {
-      const path = `${folder}/${entry.name}`;
+    for (const entry of Deno.readDirSync(directory)) {
+      const path = `${directory}/${entry.name}`;
       bytes += entry.isDirectory ? directoryBytes(path) : Deno.lstatSync(path).size;
     }
     return bytes;
@@ -407,7 +407,7 @@ function listed(title: string, rows: readonly string[] = []): string[] {
 
 const LIMIT_MS = 15_000;
 
-/** What a provider said when it was asked, in a few words, and what is wrong with it. */
+/** The answer of a provider in a few words, and its problems. */
 interface OnlineFinding {
   readonly summary: string;
   readonly problems: readonly string[];
@@ -466,7 +466,7 @@ function isListed(name: string, models: readonly string[]): boolean {
 const LONGEST_LIST = 8;
 
 /**
- * A server of one's own usually starts with a small window, and then drops the beginning of what it is sent.
+ * A local server usually starts with a small window, and then drops the beginning of what it is sent.
  */
 async function windowProblem(
   entry: ProviderEntry,
@@ -514,7 +514,7 @@ interface LocalServerReport {
   readonly models: LocalServer["models"];
   /** Name of the configured provider that uses it. */
   readonly provider?: string;
-  /** What would make it one; absent where it is, or lists no model. */
+  /** The entry that would configure it; absent where it is configured, or lists no model. */
   readonly entry?: ProviderTable;
 }
 
@@ -576,7 +576,7 @@ function hasManagedServer({ kind }: ProviderEntry): boolean {
   return kind === "llamacpp";
 }
 
-/** What a server that the program starts is doing; it is not started for that. */
+/** The state of a server that the program starts; it is not started for that. */
 async function managedServerPart(
   entry: ProviderEntry,
   home: string,
@@ -606,7 +606,7 @@ interface ServerReport {
   readonly place?: string;
 }
 
-/** Starts that take longer keep whoever waits for them. */
+/** Starts that take longer are reported as slow. */
 const SLOW_MS = 5_000;
 
 interface Asked {
@@ -662,7 +662,7 @@ interface Permissions {
 
 const NAMES = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as const;
 
-/** What the program never needs, and what it would let in. */
+/** Permissions that the program never needs, and their risk. */
 const NEEDLESS = { ffi: "nativeCode", import: "remoteModules" } as const;
 
 /** Reads the permissions that this process really has, whatever it was meant to have. */

@@ -1,4 +1,4 @@
-/** What the program reports of itself: data, and its text for people. */
+/** Reports of the program about itself: data and text. */
 import { lazy } from "../util/lazy.ts";
 
 export { minute, type Row, rowsText, table } from "./table.ts";

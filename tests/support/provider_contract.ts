@@ -78,7 +78,7 @@ export const PROVIDER_CONTRACT: readonly ContractCase[] = [
     expect("the finish reason", finish, "tool_calls");
   }),
   one(
-    "tells that the limit of output ended an answer",
+    "reports that the limit of output ended an answer",
     [{ text: "half", limited: true }],
     async (provider) => {
       expect("the finish reason", (await answered(provider, HELLO)).finish, "length");
@@ -124,7 +124,7 @@ export const PROVIDER_CONTRACT: readonly ContractCase[] = [
     for await (const _ of provider.stream({ prefix: PREFIX, messages: HELLO }, signal)) break;
     expect("the text", (await answered(provider, HELLO)).text, "b");
   }),
-  one("goes on in a conversation when its array grows, and in a copy of it", [
+  one("continues a conversation when its array grows, and in a copy of it", [
     { reasoning: "first", calls: [{ name: "look", args: { path: "a" } }] },
     { text: "next", calls: [{ name: "look", args: { path: "b" } }, { name: "look", args: { path: "c" } }] },
     { text: "done" },

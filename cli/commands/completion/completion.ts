@@ -59,7 +59,7 @@ interface Unfinished {
   readonly current: string;
   /** The text that a proposal has to repeat: `--flag=` where a shell replaces the whole word. */
   readonly prefix: string;
-  /** The text that a proposal leaves out, since bash takes it for a word of its own. */
+  /** The text that a proposal leaves out, since bash takes it for a separate word. */
   readonly omitted?: string;
 }
 

@@ -1,3 +1,8 @@
+import type { Proposal, ValueKind } from "../../command.ts";
+import { SCRIPTS } from "./completion.ts";
+import { processContext, runPaths } from "../../terminal/process.ts";
+import { findSkillSet, loadServerWork } from "../../../src/assembly/mod.ts";
+import { allCommands } from "../../../src/command/mod.ts";
 import {
   listServers,
   listSettings,
@@ -6,13 +11,7 @@ import {
   modelReferences,
   PRESETS,
 } from "../../../src/config/mod.ts";
-import { findSkillSet, loadServerWork } from "../../../src/assembly/mod.ts";
-import { allCommands } from "../../../src/command/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
-import type { Proposal, ValueKind } from "../../command.ts";
-import { processContext } from "../../terminal/process.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
-import { SCRIPTS } from "./completion.ts";
 
 /** A word that is being typed, and the complete words before it. */
 interface Typed {

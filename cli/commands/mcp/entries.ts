@@ -1,4 +1,7 @@
 import { argument, choice, entry, flag, type FlagsOf, option, options, toggle } from "../../command.ts";
+import { displayOf } from "../../terminal/display.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import { type CliContext, realDirectory, runPaths } from "../../terminal/process.ts";
 import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import {
   listServers,
@@ -20,10 +23,6 @@ import { findProgram } from "../../../src/util/process.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";
-import { displayOf } from "../../terminal/display.ts";
-import { forReader } from "../../terminal/narrow.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { realDirectory, runPaths } from "../../terminal/working_directory.ts";
 
 const SCOPE = {
   project: flag("Use the files of this project"),
@@ -192,7 +191,7 @@ function program(name: string, { first, rest, flags, paths }: ProgramWords): New
     const remedy = first.includes("/") ? "give the path of a program" : "install it, or give its path";
     throw usage(name, `there is no program ${JSON.stringify(first)}`, remedy);
   }
-  // A path of one's own file counts from elsewhere than one that is typed.
+  // A path in the user's file is relative to another directory than a typed one.
   const cwd = flags.cwd === undefined || flags.project ? flags.cwd : directory;
   return {
     type: "stdio",
@@ -250,7 +249,7 @@ async function remove(this: CliContext, flags: RemoveFlags, name: string): Promi
   if (!first) throw await unknown(name, paths);
   if (others.some(({ whose }) => whose !== first.whose)) {
     const files = found.map(({ change }) => change.path).join(" and ");
-    throw new ReasonixError(`Cannot remove "${name}": it stands in ${files}`, {
+    throw new ReasonixError(`Cannot remove "${name}": it is in ${files}`, {
       exit: "usage",
       remedy: "say which one: add --project or --user",
     });

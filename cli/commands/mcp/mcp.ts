@@ -1,13 +1,10 @@
-import { argument, type CommandGroup, entry, flag, JSON_FLAG, optional } from "../../command.ts";
-import { IMPORT_WORDS } from "../../import_flags.ts";
-import { ADD, REMOVE } from "./entries.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import { argument, type CommandGroup, entry, flag, JSON_FLAG, optional } from "../../command.ts";
+import { ADD, REMOVE } from "./entries.ts";
+import { IMPORT_WORDS } from "../../import_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
-import { LineReader } from "../../terminal/line_reader.ts";
 import { forReader } from "../../terminal/narrow.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { onSignals } from "../../terminal/signals.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
+import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import {
   buildAccessScope,
   gateOptions,
@@ -26,7 +23,15 @@ import {
   type ServerRow,
   userConfigFile,
 } from "../../../src/config/mod.ts";
-import { EXIT, type ExitName, formatLocation, isAbort, ReasonixError } from "../../../src/core/mod.ts";
+import {
+  EXIT,
+  type ExitName,
+  formatLocation,
+  isAbort,
+  ReasonixError,
+  textOf,
+} from "../../../src/core/mod.ts";
+import { LineSplitter } from "../../../src/util/lines.ts";
 import {
   loadSignIn,
   type McpServer,
@@ -63,8 +68,8 @@ interface OpenOptions {
 }
 
 /**
- * Does something with the servers that count here, and ends what was started. What a project brings and
- * nobody trusts is not there.
+ * Does something with the servers that count here, and ends what was started. Untrusted servers of a project
+ * are left out.
  */
 async function openNamed<T>(
   context: CliContext,
@@ -109,7 +114,7 @@ function requireServer(rows: readonly ServerRow[], name: string): void {
   }
   const exit: ExitName = row.state === "untrusted" ? "blocked" : "config";
   const reason = row.state === "untrusted"
-    ? "the project brings it, and you have not trusted it"
+    ? "it comes with the project, and you have not trusted it"
     : row.why ?? "";
   throw new ReasonixError(`${cannot}: ${reason}${place}`, {
     exit,
@@ -561,7 +566,7 @@ async function login(this: CliContext, flags: { readonly print?: boolean }, name
         stderr.write(`· Waiting for the end of the sign-in.${paste}\n`);
       },
       ...(Deno.stdin.isTerminal() ? { pasted: pastedLines(life.signal) } : {}),
-      refused: (why) => stderr.write(`· Not taken: ${why}\n`),
+      refused: (why) => stderr.write(`· Not taken: ${textOf(why)}\n`),
       signal: life.signal,
     });
     const rights = scope === undefined ? "" : `, rights: ${oneLine(scope, 300)}`;
@@ -598,8 +603,8 @@ async function logout(this: CliContext, _flags: unknown, name: string): Promise<
       );
     }
   }
-  const told = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
-  stdout.write(forReader(known ? `Signed out of ${name}${told}\n` : `You are not signed in at ${name}\n`));
+  const note = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
+  stdout.write(forReader(known ? `Signed out of ${name}${note}\n` : `You are not signed in at ${name}\n`));
 }
 
 /**
@@ -633,8 +638,11 @@ function isSame(address: string, other: string): boolean {
 }
 
 async function* pastedLines(signal: AbortSignal): AsyncGenerator<string> {
-  const lines = new LineReader();
-  for (let line = await lines.next(signal); line !== undefined; line = await lines.next(signal)) yield line;
+  const lines = new LineSplitter();
+  for await (const bytes of Deno.stdin.readable) {
+    if (signal.aborted) return;
+    yield* lines.push(bytes);
+  }
 }
 
 /** A server of the configuration, whether it is switched on or not. */

@@ -14,7 +14,7 @@ export class AgentMode {
   readonly #dumps: boolean;
   /** The last reply as the provider sent it. */
   #raw = "";
-  /** What was said last: an answer may be nothing but the mark that ends the turns. */
+  /** The last text: an answer may hold only the mark that ends the turns. */
   #said = "";
 
   /** Throws a ReasonixError (usage) for flags that contradict each other. */
@@ -26,7 +26,6 @@ export class AgentMode {
     this.#dumps = flags.verbose === true && flags.quiet !== true;
   }
 
-  /** What is asked of the run. */
   get options(): Pick<AssemblyOptions, "steps" | "onReply"> {
     const onReply = (body: string) => void (this.#raw = body);
     return { steps: this.#steps, ...(this.output === "raw" ? { onReply } : {}) };

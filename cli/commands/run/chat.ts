@@ -1,7 +1,6 @@
-import { ReasonixError } from "../../../src/core/mod.ts";
-import type { LoadedConfig } from "../../../src/config/mod.ts";
-import { FRONTENDS } from "../../../src/frontend/mod.ts";
-import { wantsLinks } from "../../../src/view/mod.ts";
+import { argument, command } from "../../command.ts";
+import type { LineOptions } from "./line_chat.ts";
+import { CHAT_FLAGS, type ChatFlags, startOf } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, languageOf } from "../../terminal/language.ts";
 import {
@@ -10,12 +9,13 @@ import {
   exitCodeOf,
   finalExitCode,
   processContext,
+  runPaths,
 } from "../../terminal/process.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
-import { argument, command } from "../../command.ts";
+import type { LoadedConfig } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { lazy } from "../../../src/util/lazy.ts";
-import type { LineOptions } from "./line_chat.ts";
-import { CHAT_FLAGS, type ChatFlags, startOf } from "../../run_flags.ts";
+import { wantsLinks } from "../../../src/view/mod.ts";
 
 /** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
 async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Promise<void> {
@@ -55,7 +55,7 @@ export async function bareChat(): Promise<number> {
 
 async function onTerminal(context: CliContext, flags: ChatFlags, first: string): Promise<number> {
   const { ChatLeft, runChat } = await FRONTENDS.repl();
-  // Why the chat has ended to go on in plain lines, and with which session.
+  // The reason the chat continues in plain lines, and its session.
   let lines: { readonly why: LineOptions["why"]; readonly resume?: string } | undefined;
   const configured = ({ config: { ui } }: LoadedConfig) => {
     if (!ui.linear) return;

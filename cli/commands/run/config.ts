@@ -1,5 +1,5 @@
 import type { RunFlags } from "../../run_flags.ts";
-import { realDirectory } from "../../terminal/working_directory.ts";
+import { realDirectory } from "../../terminal/process.ts";
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import {
   loadTrustedConfig,
@@ -35,7 +35,7 @@ export function requireTasks(flags: RunFlags): void {
   });
 }
 
-/** What the flags ask of a run beside its configuration, which `tools` is a part of. */
+/** The options of a run that are no settings. */
 export function runOptions({ permissionMode, forkSession, tools: _tools, ...flags }: RunFlags): RunOptions {
   return {
     ...flags,
@@ -81,7 +81,7 @@ interface ConfigFlags extends RunFlags, TrustOptions {
   readonly offered?: ProviderEntry | undefined;
 }
 
-/** The configuration of a run that nobody attends. */
+/** The configuration of a non-interactive run. */
 export async function loadNonInteractiveConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
   return nonInteractive(await loadRunConfig(paths, flags));
 }
@@ -191,7 +191,7 @@ function denyRules(values: readonly string[]): string[] {
   });
 }
 
-/** A directory that is not there would be granted to whoever makes it first. */
+/** A directory that is not there could be made by another process first. */
 function existingDirectory({ cwd }: RunPaths, dir: string): string {
   return realDirectory(isAbsolute(dir) ? dir : `${cwd}/${dir}`, `add ${dir} to the writable directories`);
 }

@@ -23,7 +23,7 @@ function unfit(why: string, remedy: string): ReasonixError {
 }
 
 /**
- * Reads the task of a run. Whether a session has a goal to go on with without one is only known once it is
+ * Reads the task of a run. An open goal to continue without a task is only known once the session is
  * open: then `assembly` is asked for.
  */
 export class TaskReader {
@@ -50,7 +50,7 @@ export class TaskReader {
   }
 }
 
-/** The first turn of the goal that the flags ask for, or the one that goes on with an open goal. */
+/** The first turn of the goal that the flags ask for, or the one that continues an open goal. */
 export async function goalInput(
   { goal, check, research, simple }: GoalFlags,
   { text, piped }: { readonly text: string; readonly piped: string | undefined },
@@ -71,7 +71,7 @@ export async function goalInput(
   // What comes on standard input alone is the task, with an open goal too.
   if (piped !== undefined) return { text: piped };
   if (openGoal(assembly.session.state)) return await (await assembly.goals()).resume();
-  throw new ReasonixError("No task given, and the session has no open goal to go on with", {
+  throw new ReasonixError("No task given, and the session has no open goal to continue", {
     exit: "usage",
     remedy: 'say what to do: reasonix run -c "fix the failing test"',
   });

@@ -1,12 +1,8 @@
-import { LineCommands } from "./line_commands.ts";
-import { LinePerson } from "./line_person.ts";
 import { chatOpener } from "./open_chat.ts";
 import { type ChatFlags, startOf } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
-import { LineReader } from "../../terminal/line_reader.ts";
-import { type CliContext, errorText, exitCodeOf } from "../../terminal/process.ts";
-import { onSignals } from "../../terminal/signals.ts";
+import { type CliContext, errorText, exitCodeOf, onSignals } from "../../terminal/process.ts";
 import type { CommandHost } from "../../../src/command/mod.ts";
 import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
 import {
@@ -22,6 +18,7 @@ import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
 type Message = Parameters<Repl["executeMessage"]>[0];
 type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
+type Lines = Awaited<ReturnType<Repl["loadLines"]>>;
 
 export interface LineOptions {
   /** A first message; empty: none. */
@@ -32,7 +29,7 @@ export interface LineOptions {
 
 /**
  * The chat in plain lines: each line is a message, answers come as `reasonix run` prints them. With a
- * terminal questions are numbered lists; on a pipe nobody can be asked. Returns the exit code of the last
+ * terminal questions are numbered lists; on a pipe there are no questions. Returns the exit code of the last
  * message.
  */
 export async function chatInLines(
@@ -41,9 +38,10 @@ export async function chatInLines(
   { first, why }: LineOptions,
 ): Promise<number> {
   const repl = await FRONTENDS.repl();
+  const lines = await repl.loadLines();
   const speech = await Speech.of(context, { outputFormat: "text" });
   const texts = await repl.ChatTexts.load(speech.locale);
-  const chat = new LineChat({ context, flags, repl, speech, texts, attended: why !== "pipe" });
+  const chat = new LineChat({ context, flags, repl, lines, speech, texts, attended: why !== "pipe" });
   try {
     return await chat.run(first, why);
   } finally {
@@ -55,6 +53,7 @@ interface LineChatDeps {
   readonly context: CliContext;
   readonly flags: ChatFlags;
   readonly repl: Repl;
+  readonly lines: Lines;
   readonly speech: Speech;
   readonly texts: Awaited<ReturnType<Repl["ChatTexts"]["load"]>>;
   readonly attended: boolean;
@@ -62,10 +61,10 @@ interface LineChatDeps {
 
 class LineChat {
   readonly #parts: LineChatDeps;
-  readonly #lines = new LineReader();
+  readonly #lines: InstanceType<Lines["LineReader"]>;
   readonly #out = new Output(Deno.stdout, () => this.#turn?.abort("interrupted"));
   readonly #err = new Output(Deno.stderr);
-  readonly #person: LinePerson;
+  readonly #person: InstanceType<Lines["LinePerson"]>;
   readonly #host: InstanceType<Repl["SessionHost"]>;
   /** Messages that come before the next line. */
   readonly #next: Message[] = [];
@@ -81,9 +80,10 @@ class LineChat {
   #unlisten: () => void = () => {};
 
   constructor(parts: LineChatDeps) {
-    const { context, flags, repl, speech, texts, attended } = parts;
+    const { context, flags, repl, lines, speech, texts, attended } = parts;
     this.#parts = parts;
-    this.#person = new LinePerson({
+    this.#lines = new lines.LineReader();
+    this.#person = new lines.LinePerson({
       lines: this.#lines,
       texts: () => texts.chat,
       write: (text) => this.#ask(text),
@@ -102,7 +102,7 @@ class LineChat {
       (request) => open(request, this.#person.asPerson(attended)),
       (event) => {
         this.#metrics.event(event);
-        // Of servers the person was told when it happened, but for those that a pipe has waited for.
+        // Changes of servers were reported when they happened, except those that a pipe has waited for.
         if (event.type === "mcp.server") return void this.#remark(servers.of(event, speech.run));
         this.#printed = Promise.all([this.#printed, this.#printer?.event(event)]);
       },
@@ -213,8 +213,8 @@ class LineChat {
   }
 
   #commands(): CommandHost {
-    const { attended, texts } = this.#parts;
-    return new LineCommands({
+    const { attended, lines, texts } = this.#parts;
+    return new lines.LineCommands({
       session: () => this.#host.current(),
       person: attended ? this.#person : undefined,
       language: texts,

@@ -1,8 +1,7 @@
 import { loadRunConfig, runOptions } from "./config.ts";
 import type { ChatFlags, RunFlags } from "../../run_flags.ts";
 import { languageNotice, languageOf, textsFor } from "../../terminal/language.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
+import { type CliContext, runPaths } from "../../terminal/process.ts";
 import {
   assemble,
   type Assembly,
@@ -17,8 +16,8 @@ import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
 /**
- * Opens the sessions of a chat. The configuration is read anew for each, so that what was mended counts; what
- * the person was told or decided once is not told or asked again. `configured` hears of the configuration
+ * Opens the sessions of a chat. The configuration is read again for each, so that corrections count;
+ * notices and questions are shown once. `configured` receives the configuration
  * before it is used; what it throws ends that.
  */
 export function chatOpener(
@@ -26,12 +25,12 @@ export function chatOpener(
   flags: ChatFlags,
   configured: (loaded: LoadedConfig) => unknown = () => {},
 ): OpenChat {
-  const told = new Set<string>();
+  const shown = new Set<string>();
   let ignoreUntrusted = flags.ignoreUntrusted ?? false;
   return async (request, person) => {
     const tell = (text: string | undefined) => {
-      if (text === undefined || told.has(text)) return;
-      told.add(text);
+      if (text === undefined || shown.has(text)) return;
+      shown.add(text);
       person.say(`· ${text}`);
     };
     const { model, offered, effort, approvalMode = approvalModeOf(flags), ...session } = request;
@@ -96,14 +95,14 @@ interface SetupDeps {
   readonly load: () => Promise<LoadedConfig>;
 }
 
-/** Where nothing is set up, a person is asked for a provider first. */
+/** Without a configured provider, runs the setup wizard first. */
 async function withProvider(
   loaded: LoadedConfig,
   { context, person, load }: SetupDeps,
 ): Promise<LoadedConfig> {
   const unnamed = unnamedProvider(loaded);
   if (!unnamed || unnamed.key === "environment" || !person.lend) return loaded;
-  const { setUp } = await import("../../setup/set_up.ts");
+  const { setUp } = await import("../../setup/wizard.ts");
   const done = await person.lend(() => setUp(context, { inChat: true }));
   return done ? await load() : loaded;
 }

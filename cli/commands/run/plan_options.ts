@@ -1,7 +1,5 @@
-import { LinePerson } from "./line_person.ts";
 import type { RunFlags } from "../../run_flags.ts";
 import type { Speech } from "../../terminal/language.ts";
-import { LineReader } from "../../terminal/line_reader.ts";
 import type { AssemblyOptions, PlanReviewer } from "../../../src/assembly/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output } from "../../../src/frontend/mod.ts";
@@ -9,8 +7,8 @@ import { loadTexts } from "../../../src/i18n/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
 /**
- * Who decides about the plans of a run that may have some: the person at the terminal, else the flag that
- * says so, else nobody. Throws a ReasonixError (usage) for flags that contradict each other.
+ * The reviewer of plans: the person at the terminal, else the flag that
+ * says so, else none. Throws a ReasonixError (usage) for flags that contradict each other.
  */
 export async function planOptions(
   flags: RunFlags,
@@ -37,6 +35,7 @@ export async function planOptions(
 
 async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<PlanReviewer> {
   const [repl, chat] = await Promise.all([FRONTENDS.repl(), loadTexts("chat", speech.locale)]);
+  const { LinePerson, LineReader } = await repl.loadLines();
   const err = new Output(Deno.stderr);
   const person = new LinePerson({
     lines: new LineReader(),

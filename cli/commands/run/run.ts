@@ -1,16 +1,14 @@
-import { ReasonixError } from "../../../src/core/mod.ts";
 import { argument, command } from "../../command.ts";
 import type { AgentMode } from "./agent_mode.ts";
 import { answerSchemaOf, loadNonInteractiveConfig, requireTasks, runOptions, sdkHost } from "./config.ts";
 import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { onSignals } from "../../terminal/signals.ts";
+import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { type InputReporter, readTask } from "../../terminal/stdin.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
 import {
   claudeMode,
   commandNames,

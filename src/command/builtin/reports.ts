@@ -177,7 +177,7 @@ interface Change {
   readonly hunks?: readonly string[];
 }
 
-/** What the session changed in files since it began, as far as its turns stand. */
+/** The changes of files since the session began. */
 async function changesOf(host: CommandHost): Promise<Change[]> {
   const { rewindable, session: { state } } = await host.session();
   if (state.turns.length === 0) return [];
@@ -319,7 +319,7 @@ async function rows(host: CommandHost): Promise<readonly Row[]> {
   ];
 }
 
-/** How many MCP servers are in which state, and which of them do not work. */
+/** Counts of MCP servers by state, with the names of those that do not work. */
 async function serverStates(host: CommandHost): Promise<string | undefined> {
   const { servers } = await host.session();
   if (!servers) return undefined;
@@ -491,7 +491,7 @@ export const bugCommand: CommandBody = {
   },
 };
 
-/** In English, for whoever mends it. Holds neither secrets nor a word of the conversation. */
+/** A report in English, without secrets and without the conversation. */
 async function bugReport(host: CommandHost): Promise<string> {
   const { paths, loaded, session: { id, state }, provider: { model } } = await host.session();
   const texts = await loadTexts("doctor", "en");
@@ -511,7 +511,7 @@ async function bugReport(host: CommandHost): Promise<string> {
 
 type State = Awaited<ReturnType<CommandHost["session"]>>["session"]["state"];
 
-/** What went wrong last. */
+/** The last error. */
 function lastProblem({ events }: State): string {
   const found = [...events.known].findLast((event) =>
     event?.type === "error" || (event?.type === "turn.end" && event.reason !== "done")

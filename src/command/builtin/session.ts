@@ -297,7 +297,7 @@ function turnValues({ turns }: SessionState): readonly ArgumentValue[] {
     .map(({ turn, prompt }) => ({ value: String(turn), detail: oneLine(userText(prompt), 60) }));
 }
 
-/** What is to be brought back, and what the user is told when it was. */
+/** The turn to restore, and the message afterwards. */
 interface BringBack {
   readonly turn: number;
   readonly scope: RewindScope;
@@ -305,7 +305,7 @@ interface BringBack {
 }
 
 /**
- * Goes back to the end of a turn, with the user's word where changes of somebody else would go too. Returns
+ * Goes back to the end of a turn, with a confirmation where changes of someone else would be lost. Returns
  * false when the user left it.
  */
 async function bringBack(host: CommandHost, { turn, scope, done }: BringBack): Promise<boolean> {
@@ -318,7 +318,7 @@ async function bringBack(host: CommandHost, { turn, scope, done }: BringBack): P
   return true;
 }
 
-/** Changes of somebody else can be brought back, but nobody expects them to go. */
+/** Asks before changes of someone else are lost. */
 async function agrees(
   host: CommandHost,
   target: RewindTarget,
@@ -326,13 +326,13 @@ async function agrees(
 ): Promise<boolean> {
   if (host.headless || target.scope === "conversation") return true;
   const { files } = await previewRewind((await host.session()).rewindable, target);
-  const foreign = files.filter(({ alsoByUser }) => alsoByUser).map(({ path }) => path);
-  return foreign.length === 0 || await confirmed(host, texts.overwriteForeign(pathList(foreign, texts)));
+  const others = files.filter(({ alsoByUser }) => alsoByUser).map(({ path }) => path);
+  return others.length === 0 || await confirmed(host, texts.overwriteForeign(pathList(others, texts)));
 }
 
 const SHOWN_PATHS = 10;
 
-/** What a rewind did to files, one line each, as Markdown. */
+/** The files that a rewind changed, one line each, as Markdown. */
 function fileReportText(
   { restored, failed, uncovered }: FileReport,
   texts: Texts["session_commands"],
@@ -367,7 +367,7 @@ async function requireSaved(host: Pick<CommandHost, "session" | "locale">): Prom
 /** The entry that goes from the sessions of this directory to all of them, and back. */
 const ELSEWHERE = Symbol("elsewhere");
 
-/** Lets the user choose a session to go on with, without the open one; undefined when they left. */
+/** Lets the user choose a session to continue, without the open one; undefined when they left. */
 async function chooseSession(host: CommandHost): Promise<string | undefined> {
   const texts = (await loadTexts("overlay", host.locale)).sessions;
   for (let all = false;; all = !all) {
@@ -440,7 +440,7 @@ function ages(locale: string, now: number): (time: string) => string {
 /** Files that a preview names. */
 const SHOWN_FILES = 3;
 
-/** The moment to go back to: the end of a turn, 0 before the first, and what is brought back. */
+/** The end of a turn to restore, 0 before the first, and the scope. */
 interface ChosenMoment {
   readonly turn: number;
   readonly scope: RewindScope;
@@ -463,7 +463,7 @@ async function chooseMoment(
   return chosen === undefined ? undefined : { turn, scope: chosen };
 }
 
-/** Where one can go back to, the latest first. */
+/** Turns that can be restored, the latest first. */
 function momentsOf(assembly: Assembly, texts: Texts["overlay"]["turns"]): Choice<number>[] {
   const { turns } = assembly.session.state;
   // The end of the latest turn is where the session is.
@@ -486,7 +486,7 @@ function momentsOf(assembly: Assembly, texts: Texts["overlay"]["turns"]): Choice
   }));
 }
 
-/** What going back there would leave behind and bring back. */
+/** The turns that a rewind would drop and the files that it would restore. */
 async function turnPreview(
   assembly: Assembly,
   turn: number,

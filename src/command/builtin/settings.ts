@@ -28,8 +28,8 @@ import {
   userConfigFile,
   withModelSettings,
 } from "../../config/mod.ts";
-import { formatLocation, ReasonixError } from "../../core/mod.ts";
-import { loadTexts, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
+import { clauses, formatLocation, ReasonixError } from "../../core/mod.ts";
+import { loadTexts, loadTranslator, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
 import { effortsOf } from "../../provider/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import { openGoal } from "../../session/mod.ts";
@@ -140,7 +140,7 @@ function offeredLevels({ provider: { model } }: Assembly, all: readonly string[]
   return own.length > 0 ? own : all;
 }
 
-/** How user and agent work together, how approvals are given, and whether files may change. */
+/** Collaboration, approval and permission modes. */
 const MODES = ["normal", "plan", "goal", "ask", "auto", "yolo", "read-only", "write"] as const;
 type ModeName = (typeof MODES)[number];
 
@@ -207,7 +207,7 @@ function permissionName({ permission }: Assembly["modes"]): ModeName {
 }
 
 const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
-/** How most rules begin. */
+/** The beginning of most rules. */
 const FORMS = ["Bash(", "Edit(", "Read(", "Mcp("];
 
 export const permissionsCommand: CommandBody = {
@@ -249,7 +249,7 @@ export const permissionsCommand: CommandBody = {
   },
 };
 
-/** Saves a rule in a list, or takes it out of all; goes on with what is then in force. */
+/** Saves a rule in a list, or takes it out of all; continues with the rules that are then in force. */
 async function change(host: CommandHost, changed: Partial<NewRule> & Pick<NewRule, "rule">): Promise<void> {
   const { list, rule, here = false } = changed;
   const texts = await loadTexts("setting_commands", host.locale);
@@ -262,7 +262,8 @@ async function change(host: CommandHost, changed: Partial<NewRule> & Pick<NewRul
 async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<string> {
   const read = readRule(rule);
   if (isFault(read)) {
-    throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy, said: read.said });
+    const { message, remedy } = read.texts;
+    throw new ReasonixError(message, { exit: "usage", remedy });
   }
   const { paths } = await host.session();
   if (here) {
@@ -274,7 +275,7 @@ async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<st
   return file;
 }
 
-/** Takes a rule out of the user's own file that it stands in. One that stands elsewhere is left to him. */
+/** Removes a rule from the user's file that has it. Rules of other files stay. */
 async function remove(host: CommandHost, rule: string): Promise<string> {
   const texts = await loadTexts("setting_commands", host.locale);
   const { loaded, paths } = await host.session();
@@ -421,9 +422,9 @@ export const langCommand: CommandBody = {
     const { env } = paths;
     await setConfigValue(userConfigFile(paths), "language", locale);
     await host.settingSaved?.("language", locale);
-    const said = await loadTexts("setting_commands", locale);
+    const inNew = await loadTexts("setting_commands", locale);
     const stronger = ["REASONIX_LANG", "AGENT_LANG"].find((name) => (env(name) ?? "") !== "");
-    host.say(stronger === undefined ? said.languageIs(NAMES[locale]) : said.languageLater(stronger));
+    host.say(stronger === undefined ? inNew.languageIs(NAMES[locale]) : inNew.languageLater(stronger));
   },
   complete: () => LOCALES.map((value) => ({ value, detail: NAMES[value] })),
 };
@@ -442,7 +443,7 @@ interface NewRule {
   readonly here: boolean;
 }
 
-/** What can be done with the rules of the user's own files. */
+/** Edits of the rules of the user's files. */
 interface RuleEdits {
   add(rule: NewRule): Promise<void>;
   remove(rule: string): Promise<void>;
@@ -503,7 +504,7 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
     { label: texts.deny, value: "deny" },
   ]);
   if (list === undefined) return;
-  const { said } = await loadTexts("reasons", host.locale);
+  const translator = await loadTranslator(host.locale);
   let [written, problem] = ["", texts.example];
   while (true) {
     const rule = await host.prompt(`${texts.write}\n${problem}`, written);
@@ -515,7 +516,7 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
       else await edits.add({ list, rule, here: false });
       return;
     }
-    [written, problem] = [rule, said(read.said, read.message)];
+    [written, problem] = [rule, translator.text(clauses(read.texts))];
   }
 }
 
@@ -549,7 +550,7 @@ async function changeSettings(
   }
 }
 
-/** What people change, the most wanted first. */
+/** Common settings, the most common first. */
 const USUAL = [
   "default_model",
   "permissions.mode",

@@ -13,7 +13,7 @@ import type { TrustItem } from "../../trust/mod.ts";
 import { listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 
-/** Where a session finds its command files. */
+/** The command files of a session. */
 export function commandsOf({ paths }: Pick<Assembly, "paths">): MarkdownCommands {
   const { cwd, home, env } = paths;
   const userHome = env("HOME") ?? env("USERPROFILE");
@@ -163,7 +163,7 @@ const SKIPPED = new Set(["node_modules", "__pycache__"]);
 
 /**
  * Reads all command files of the user and the project: of two with one name the one nearest to the working
- * directory counts, the project's before the user's. They are read anew each time, so that a changed file
+ * directory counts, the project's before the user's. They are read each time, so that a changed file
  * counts at once. Where there is no such directory, this costs a few stat calls.
  */
 function findMarkdownCommands(places: CommandRoots): MarkdownCommands {
@@ -217,7 +217,7 @@ function markdownFiles(root: string): { readonly file: string; readonly name: st
   return found;
 }
 
-/** A command that a Markdown file brings. */
+/** A command of a Markdown file. */
 interface CommandFile {
   /** Without the slash; `git:commit` for `git/commit.md`. */
   readonly name: string;

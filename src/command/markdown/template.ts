@@ -16,7 +16,7 @@ export function piecesOf(body: string): readonly Piece[] {
 /** `$$`, `$ARGUMENTS`, or `$` with the number of an argument. */
 const PLACEHOLDER = /\$(?:(\$)|ARGUMENTS\b|(\d+))/g;
 
-/** What stands for a placeholder: all arguments, or the one of a number; empty when there is none. */
+/** The value of a placeholder: all arguments, or the one with a number; empty when it is missing. */
 function placeholderValue(args: string, number: string | undefined): string {
   if (number === undefined) return args;
   return args.split(/\s+/).filter((word) => word !== "")[Number(number) - 1] ?? "";
@@ -46,7 +46,7 @@ export class UnsafeArgument extends Error {
   readonly argument: string;
 
   constructor(argument: string) {
-    super(`${JSON.stringify(argument)} could become a command of its own there`);
+    super(`${JSON.stringify(argument)} could become a separate command there`);
     this.argument = argument;
   }
 }
@@ -56,13 +56,13 @@ const INERT = /^[\w./:@%+,-]*$/;
 /** Patterns and `~` are for the shell to fill in, as in a line that is typed; they begin no command. */
 const PLAIN_WORD = /^[\w./:@%+,=~*?[\]-]*$/;
 
-/** What is around a place in a line: quotes that hold an argument, or something that they do not work in. */
+/** The quoting at a position of a line; "other": no quotes protect an argument there. */
 type Context = "plain" | "double" | "single" | "other";
 
 /**
  * Puts arguments in their places in a line of the shell, quoted as the place needs it, so that each stays an
  * argument: `$1` a word, `$ARGUMENTS` words, or in quotes all of the text. Throws UnsafeArgument where quotes
- * do not help: in `$((…))`, `${…}`, `$'…'`, behind `\` and in remarks.
+ * do not help: in `$((…))`, `${…}`, `$'…'`, behind `\` and in comments.
  */
 export function fillInLine(template: string, args: string): string {
   const contexts = contextsOf(template);
@@ -124,11 +124,11 @@ interface Opener {
   readonly word?: true;
 }
 
-/** A template holds one line; arithmetic has parentheses of its own. */
+/** A template holds one line; arithmetic has its own parentheses. */
 const TO_THE_END = { context: "other", end: "\n" } as const;
 const CODE = ["plain", "double"] as const;
 
-/** What opens a context; the first that fits counts. */
+/** Openings of contexts; the first match counts. */
 const OPENERS: readonly Opener[] = [
   { text: "$((", inside: CODE, opens: TO_THE_END },
   { text: "((", inside: ["plain"], opens: TO_THE_END },

@@ -10,7 +10,7 @@ import {
 } from "../../view/mod.ts";
 
 /**
- * What the model writes, on its way to standard output. Text goes in as it streams; what comes out is to be
+ * The texts of the model, on their way to standard output. Text goes in as it streams; the result is to be
  * written. `end` closes a message.
  */
 interface AnswerView {
@@ -99,13 +99,13 @@ export interface AnswerOptions {
   readonly columns: () => number;
 }
 
-/** What of the model's texts goes to standard output: each as it comes, or the answer alone at the end. */
+/** The texts of the model for standard output: each as it comes, or the answer alone at the end. */
 export class AnswerOutput {
   readonly #options: AnswerOptions;
   readonly #view: AnswerView;
   #output: ShownTexts | undefined;
   #last = "";
-  /** The last text that was no remark beside calls. */
+  /** The last text of a message without calls. */
   #answer = "";
   #unwritten = false;
 
@@ -131,7 +131,7 @@ export class AnswerOutput {
     return this.#output === "none";
   }
 
-  /** Returns the answer of a turn that was not the last one, once, where nobody has seen it. */
+  /** Returns the answer of a turn that was not the last one, once, where it was not shown. */
   superseded(): string {
     const answer = this.#answer;
     this.#answer = "";
@@ -151,7 +151,7 @@ export class AnswerOutput {
     return this.#view.push(text);
   }
 
-  /** A message is over; `whole` is its text unless it broke off, with calls beside it or without. */
+  /** A message is over; `whole` is its text unless it broke off, with calls or without. */
   end(whole = "", hasCalls = false): string | Promise<string> {
     if (whole !== "") this.#last = whole;
     this.#answer = hasCalls ? "" : whole;
@@ -159,7 +159,7 @@ export class AnswerOutput {
   }
 
   /** Returns what is to be written of a text that came by no message, such as a plan. */
-  async beside(text: string): Promise<string> {
+  async separate(text: string): Promise<string> {
     if (!this.streams || text === "" || text.trim() === this.#last.trim()) return "";
     return await this.push(text) + await this.end(text);
   }

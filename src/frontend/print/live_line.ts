@@ -46,7 +46,7 @@ export class LiveLine {
     this.erase();
   }
 
-  /** Takes the line off the screen, so that something else can be written; the next tick brings it back. */
+  /** Takes the line off the screen, so that something else can be written; the next tick shows it again. */
   erase(): void {
     if (!this.#drawn) return;
     this.#drawn = false;

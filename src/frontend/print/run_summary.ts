@@ -8,7 +8,7 @@ import type { RunResult } from "../result.ts";
 
 type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs" | "priceDate">;
 
-/** Tokens, money and time of a run, for people; the day of the prices where somebody wants to know it all. */
+/** Tokens, money and time of a run, for people; the day of the prices with `verbose`. */
 export function tokenLine(
   spent: Spent,
   texts: Texts["run"],
@@ -69,7 +69,7 @@ export class ChangedFiles {
 
 type Failed = Pick<RunResult, "exit" | "detail" | "said" | "remedy">;
 
-/** What went wrong and what to do, below each other behind the word for it. */
+/** The error and its remedy, below each other after the word for it. */
 export function failureText(
   { exit, detail = exit, said, remedy }: Failed,
   texts: Texts["run"] & Pick<Texts["reasons"], "said">,

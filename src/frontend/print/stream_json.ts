@@ -227,7 +227,7 @@ const SDK_SUBTYPES = [
   "error_max_structured_output_retries",
 ];
 
-/** The result object with what the SDKs demand beside: their subtypes, a list of errors, usage by model. */
+/** The result object with the further fields of the SDKs: subtypes, a list of errors, usage by model. */
 function sdkResult(result: RunResult): Line {
   const object = resultObject(result);
   const { usage, model } = result;

@@ -36,7 +36,7 @@ export class TextPrinter implements Printer {
   #model = "";
   #cwd = "";
   #retryReason = "";
-  /** How a goal ended: not shown where the result says the same. */
+  /** The end of a goal: not shown where the result says the same. */
   #goalEnd: EventOf<"notice"> | undefined;
 
   constructor(options: TextOptions) {
@@ -153,7 +153,7 @@ export class TextPrinter implements Printer {
 
   /** A plan is shown like an answer, and where it is kept. */
   async #plan(event: EventOf<"plan.change">): Promise<void> {
-    await this.#streams.text(await this.#answer.beside(event.plan ?? ""));
+    await this.#streams.text(await this.#answer.separate(event.plan ?? ""));
     await this.#streams.note(`· ${planText(event, this.#texts.plan)}`, WHOLE);
   }
 

@@ -33,7 +33,7 @@ export class TwoStreams {
   readonly live: LiveLine | undefined;
   readonly #options: StreamOptions;
   #thinking: StreamWrap | undefined;
-  /** What the last thing on the terminal was, so that thoughts, texts and calls stand apart. */
+  /** The last output, so that a blank line separates thoughts, texts and calls. */
   #last: "nothing" | "thinking" | "text" | "line" = "nothing";
 
   constructor(options: StreamOptions) {

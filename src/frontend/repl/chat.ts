@@ -4,7 +4,8 @@ import { type ApprovalAnswer, errorMessage, type Event, EXIT, ReasonixError } fr
 import { loadTexts } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import { type Composer, createComposer } from "./composer/composer.ts";
-import { LiveRegion } from "./live_region.ts";
+import { StatusLine } from "./status_line.ts";
+import { type Frame, hintRows, stack } from "./screen/view.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { Screen } from "./screen/screen.ts";
@@ -34,13 +35,19 @@ export interface ChatOptions {
   readonly gaveUp?: (session: string | undefined) => void;
 }
 
+/** Maximum number of queued messages shown. */
+const WAITING_LINES = 3;
+
+/** On a screen with fewer rows an open overlay hides queued messages. */
+const ROOMY = 16;
+
 /** The chat: shows events, sends submissions, and asks the user at its keyboard. */
 export class Chat {
   readonly #options: ChatOptions;
   readonly #screen: Screen;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
-  readonly #live: LiveRegion;
+  readonly #status: StatusLine;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #commands: CommandHost;
@@ -58,7 +65,7 @@ export class Chat {
   constructor(options: ChatOptions) {
     const { terminal, texts, looks } = options;
     this.#options = options;
-    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#live.frame(columns, rows) });
+    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#frame(columns, rows) });
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
@@ -98,18 +105,74 @@ export class Chat {
       headed: (line, run, signal) => this.#transcript.headed(line, run, signal),
       changed: () => this.#screen.refresh(),
     });
-    this.#live = new LiveRegion({
-      palette: looks.palette,
-      texts,
-      transcript: this.#transcript,
-      submissions: this.#submissions,
-      overlays: this.#dialogs.overlays,
-      composer: this.#composer,
-      header: (columns) => this.#headed ? undefined : this.#header(columns),
-      leaving: () => this.#leaving,
-      failed: (error) => this.#notDrawn(error),
-      hopeless: () => this.#giveUp(),
-    });
+    const opening = () => this.#host.opening;
+    this.#status = new StatusLine(looks.palette, () => texts.status, opening);
+  }
+
+  /** When a part cannot be drawn, the composer or overlay is shown alone. */
+  #frame(columns: number, rows: number): Frame {
+    try {
+      return this.#whole(columns, rows);
+    } catch (error) {
+      this.#notDrawn(error);
+    }
+    try {
+      return this.#plain(columns, rows);
+    } catch {
+      this.#giveUp();
+      return { lines: [] };
+    }
+  }
+
+  #whole(columns: number, rows: number): Frame {
+    const { top, aside } = this.#dialogs.overlays;
+    const hint = this.#hint();
+    const line = hint === "" ? this.#status.line(columns) : this.#options.looks.palette.dim(hint);
+    const status = { lines: [line] };
+    const waiting = { lines: top && rows < ROOMY ? [] : this.#waitingLines() };
+    const head = top || rows < ROOMY / 2 || this.#headed ? [] : [this.#header(columns)];
+    const taken = waiting.lines.length + status.lines.length + head.length + 1;
+    const space = Math.max(1, rows - taken);
+    const bottom = aside ? this.#withDraft(columns, space) : (top ?? this.#composer).frame(columns, space);
+    const live = this.#transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
+    return stack([{ lines: [...head, ...live, ""] }, waiting, bottom, status]);
+  }
+
+  #plain(columns: number, rows: number): Frame {
+    const view = this.#dialogs.overlays.top ?? this.#composer;
+    return stack([{ lines: [""] }, view.frame(columns, Math.max(1, rows - 1))]);
+  }
+
+  /** An overlay that opened while the user was typing, and the composer below it. */
+  #withDraft(columns: number, rows: number): Frame {
+    const { texts: { chat }, looks: { palette } } = this.#options;
+    const draft = this.#composer.frame(columns, Math.max(1, Math.floor(rows / 3)));
+    const hint = hintRows([chat.asideAnswer, chat.asideWrite], columns).map(palette.warning);
+    const left = Math.max(0, rows - draft.lines.length - hint.length);
+    return stack([this.#dialogs.overlays.top?.frame(columns, left) ?? { lines: [] }, { lines: hint }, draft]);
+  }
+
+  /** A hint that replaces the status line. */
+  #hint(): string {
+    const { chat } = this.#options.texts;
+    if (this.#leaving) return chat.leaveHint;
+    const { busy, stopping } = this.#submissions;
+    if (stopping) return chat.stopping;
+    // A command with a question waits for the user.
+    return busy && !this.#transcript.busy && !this.#dialogs.overlays.top ? chat.working : "";
+  }
+
+  /** Steering and queued messages. */
+  #waitingLines(): string[] {
+    const { texts: { chat }, looks: { palette } } = this.#options;
+    const { waiting, steering } = this.#submissions;
+    const lines = [
+      ...steering.map((text) => chat.steering(oneLine(text, 200))),
+      ...waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
+    ];
+    const more = lines.length > WAITING_LINES ? [`… +${lines.length - WAITING_LINES}`] : [];
+    const hint = waiting.length > 0 ? [chat.queueHint] : [];
+    return [...lines.slice(0, WAITING_LINES), ...more, ...hint].map((line) => palette.dim(line));
   }
 
   #createDialogs(): Dialogs {
@@ -227,7 +290,7 @@ export class Chat {
       this.#notDrawn(error);
     }
     if (event.type === "message.start") this.#screen.guard();
-    if (event.type === "turn.end") this.#live.status.refresh();
+    if (event.type === "turn.end") this.#status.refresh();
   }
 
   /** Applies a changed setting. */
@@ -246,7 +309,7 @@ export class Chat {
     this.#printHeader();
     if (!isShown) this.#transcript.resume(assembly.session.state);
     this.#transcript.watch(assembly);
-    this.#live.status.show(assembly, () => this.#screen.refresh());
+    this.#status.show(assembly, () => this.#screen.refresh());
     this.#submissions.opened(assembly);
   }
 

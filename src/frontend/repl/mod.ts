@@ -1,5 +1,5 @@
 /** The chat: the interactive front end in the terminal. */
-import { loadTexts, type Locale } from "../../i18n/mod.ts";
+import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
 import { palette } from "../../view/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
@@ -8,6 +8,8 @@ import { Looks, type LooksOptions } from "./looks.ts";
 import type { PlanAnswer } from "../../assembly/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
+
+import { lazy } from "../../util/lazy.ts";
 
 export { executeMessage } from "./submissions.ts";
 export { ChatTexts } from "./chat_texts.ts";
@@ -21,8 +23,12 @@ export async function approvalLines(
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
 ): Promise<ApprovalLines> {
   const { approvalInLines } = await import("./overlay/questions.ts");
-  const [texts, reasons] = await Promise.all([loadTexts("overlay", locale), loadTexts("reasons", locale)]);
-  const style = { palette: palette(false), texts, reasons, changed() {} };
+  const [texts, reasons, translator] = await Promise.all([
+    loadTexts("overlay", locale),
+    loadTexts("reasons", locale),
+    loadTranslator(locale),
+  ]);
+  const style = { palette: palette(false), texts, reasons, translator, changed() {} };
   return await approvalInLines(request, style, columns);
 }
 
@@ -42,3 +48,6 @@ export async function runChat({ locale, ...options }: RunChatOptions): Promise<n
   const looks = new Looks(options);
   return await new Chat({ ...options, texts, looks, terminal: new DenoTerminal() }).run();
 }
+
+/** The chat in plain lines. */
+export const loadLines = lazy(() => import("./lines.ts"));

@@ -118,11 +118,6 @@ export class Submissions {
     return this.#steering;
   }
 
-  /** A session is open or being opened. */
-  get opening(): boolean {
-    return this.#options.host.opening;
-  }
-
   /** Adds a draft after the waiting ones, or before them; it runs at once when no other does. */
   add(draft: Sent, first = false): void {
     if (first) this.#waiting.unshift(draft);

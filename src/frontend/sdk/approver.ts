@@ -16,7 +16,7 @@ interface ApproverOptions {
 
 /**
  * Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. Modes that
- * ask nobody answer by themselves, except about what only a person may allow.
+ * without prompts answer automatically, except where only a person may allow a call.
  */
 export class RemoteApprover implements Approver, PlanReviewer {
   readonly #channel: ControlChannel;
@@ -37,7 +37,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
     this.#calls.set(call.id, call);
   }
 
-  /** The arguments that a call was allowed with instead of its own; told once. */
+  /** The arguments that a call was allowed with instead of its own; returned once. */
   readonly amended = (callId: string): string | undefined => {
     const changed = this.#amended.get(callId);
     this.#amended.delete(callId);
@@ -65,7 +65,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
     const mode = modeOf(given.updatedPermissions);
     return {
       approve: true,
-      // An SDK goes on to be asked about calls, unless it says otherwise.
+      // Later calls still require approval, unless the SDK says otherwise.
       window: mode === "bypassPermissions",
       ...(typeof changed === "string" && changed.trim() !== "" ? { plan: changed } : {}),
       ...(mode === "acceptEdits" ? { acceptEdits: true } : {}),
@@ -82,7 +82,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
     if (directory !== undefined) {
       return { allow: false, scope: "once", note: "only a person opens directories" };
     }
-    // The rules judge other arguments again; whoever wrote them need not be asked twice.
+    // The rules judge changed arguments again; the SDK, which wrote them, has agreed.
     if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
     const mode = this.#mode();
     if (mode === "bypassPermissions" && !personOnly) return { allow: true, scope: "once" };

@@ -5,7 +5,7 @@ import { LineSplitter } from "../../util/lines.ts";
 
 export type Fields = Record<string, unknown>;
 
-/** Carries out requests of the SDK by subtype. A rejection is told to the SDK. */
+/** Handlers of requests of the SDK by subtype. A rejection is the answer to the SDK. */
 export type RequestHandlers = Readonly<Record<string, (fields: Fields) => Fields | Promise<Fields>>>;
 
 /** Lines that ask for nothing here. */
@@ -19,7 +19,7 @@ const IDLE_LINES = [
 
 /**
  * Standard input and output of a run that an SDK drives: lines of users in, and requests in both directions.
- * What arrives is handled as it comes; messages of the user wait for their turn.
+ * Requests are handled at once; messages of the user wait for their turn.
  */
 export class ControlChannel {
   /** Carries out what the SDK asks for. */

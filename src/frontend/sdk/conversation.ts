@@ -28,7 +28,7 @@ import { ControlChannel, type Fields, type RequestHandlers, type UserLine } from
 import type { McpServer } from "../../mcp/mod.ts";
 import { VERSION } from "../../util/version.ts";
 
-/** What an SDK changes of a run; absent: as the command line says. */
+/** The settings that an SDK changes; absent: as the command line says. */
 export interface SdkSettings {
   readonly model?: string;
   readonly permissionMode?: PermissionMode | ClaudeMode;
@@ -350,7 +350,7 @@ async function rewindFiles(
   return { canRewind: filesChanged.length > 0, filesChanged, error: `Not brought back: ${names}` };
 }
 
-/** What an SDK can ask of MCP servers: their states, a new start, off and on. */
+/** Requests about MCP servers: their states, a restart, off and on. */
 function serverRequests(conversation: Conversation): RequestHandlers {
   return {
     mcp_status: () => ({ mcpServers: (conversation.assembly?.servers?.servers ?? []).map(stateOf) }),

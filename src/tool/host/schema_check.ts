@@ -4,8 +4,7 @@
  */
 import { type OutputUnit, type Schema, type SchemaDraft, Validator } from "@cfworker/json-schema";
 import { errorMessage, type JsonSchema } from "../../core/mod.ts";
-import { type LinePort, LineProcess, readLines, sendMessage } from "./line_process.ts";
-import { SCHEMA_ROLE, selfCommand } from "./self_command.ts";
+import { type LinePort, readLines, runInWorker, selfCommand, sendMessage } from "./worker.ts";
 
 export interface SchemaJob {
   readonly schema: JsonSchema;
@@ -24,40 +23,26 @@ export async function checkSchema(
   signal?: AbortSignal,
 ): Promise<readonly OutputUnit[] | undefined> {
   if (!mayTakeLong(job.schema)) return errorsOf(job);
-  const { promise, resolve, reject } = Promise.withResolvers<readonly OutputUnit[] | undefined>();
-  let checker: LineProcess<SchemaJob, readonly OutputUnit[]>;
-  try {
-    checker = new LineProcess(checkerCommand(), {
-      onMessage: resolve,
-      onEnd: (errorOutput) =>
-        reject(new Error(`The check of the answer ended early: ${errorOutput.slice(-300)}`)),
-    });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotCapable)) throw error;
-    return errorsOf(job);
-  }
-  const giveUp = () => resolve(undefined);
-  const timer = setTimeout(giveUp, CHECK_SECONDS * 1000);
-  signal?.addEventListener("abort", giveUp, { once: true });
-  if (signal?.aborted) giveUp();
-  checker.send(job);
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", giveUp);
-    await checker.kill();
-  }
-}
-
-function checkerCommand() {
-  return selfCommand({
-    role: SCHEMA_ROLE,
+  const command = selfCommand({
+    role: "schema",
     module: import.meta.url,
     cpuSeconds: 2 * CHECK_SECONDS,
     sourceEntry: new URL("./worker_entry.ts", import.meta.url),
     flags: [],
   });
+  try {
+    return await runInWorker<SchemaJob, readonly OutputUnit[], readonly OutputUnit[] | undefined>(command, {
+      task: job,
+      onMessage: (errors) => errors,
+      limitMs: CHECK_SECONDS * 1000,
+      onLimit: () => undefined,
+      signal,
+    });
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+    return errorsOf(job);
+  }
 }
 
 /** Body of the process: one check a line. */

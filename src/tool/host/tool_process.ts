@@ -10,7 +10,7 @@ import {
   type ToolResult,
   type WorkspacePolicy,
 } from "../tool.ts";
-import { type LinePort, readLines, sendMessage } from "./line_process.ts";
+import { type LinePort, readLines, sendMessage } from "./worker.ts";
 import type { HostMessage, SeenChanges, ToolMessage } from "./process_host.ts";
 
 export interface ToolProcessDeps {

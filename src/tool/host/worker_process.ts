@@ -1,7 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { WorkspacePolicy } from "../tool.ts";
-import type { LinePort } from "./line_process.ts";
-import { SCHEMA_ROLE, SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
+import { type LinePort, WORKER_FLAG } from "./worker.ts";
 
 export interface WorkerDeps {
   readonly port: LinePort;
@@ -18,13 +17,13 @@ export async function runWorkerProcess(
 ): Promise<boolean> {
   if (!flag.startsWith(WORKER_FLAG)) return false;
   const role = flag.slice(WORKER_FLAG.length);
-  if (role === TOOL_ROLE) {
+  if (role === "tools") {
     const { runToolProcess } = await import("./tool_process.ts");
     await runToolProcess({ paths }, port);
-  } else if (role === SEARCH_ROLE) {
+  } else if (role === "search") {
     const { runSearchProcess } = await import("../search/fallback_scan.ts");
     await runSearchProcess(port);
-  } else if (role === SCHEMA_ROLE) {
+  } else if (role === "schema") {
     const { runSchemaProcess } = await import("./schema_check.ts");
     await runSchemaProcess(port);
   } else throw new ReasonixError(`Cannot start as "${role}": no such worker`, { exit: "usage" });

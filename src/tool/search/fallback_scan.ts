@@ -1,4 +1,4 @@
-import { type LinePort, readLines, sendMessage } from "../host/line_process.ts";
+import { type LinePort, readLines, sendMessage } from "../host/worker.ts";
 import type { FoundFile, FoundLine, SearchRequest } from "./request.ts";
 
 /** ripgrep reads this much at once and gives up a file at the piece that holds a NUL byte. */

@@ -1,5 +1,4 @@
-import { LineProcess } from "../host/line_process.ts";
-import { SEARCH_ROLE, selfCommand } from "../host/self_command.ts";
+import { runInWorker, selfCommand } from "../host/worker.ts";
 import { ScanJob, type SearchPart, type SearchTask } from "./fallback_scan.ts";
 import { excludeTest } from "./path_filter.ts";
 import {
@@ -86,9 +85,8 @@ async function scanInProcess(
   request: SearchRequest,
   root: SearchRoot,
 ): Promise<Outcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
   const command = selfCommand({
-    role: SEARCH_ROLE,
+    role: "search",
     module: import.meta.url,
     cpuSeconds: 60,
     sourceEntry: new URL("../host/worker_entry.ts", import.meta.url),
@@ -96,34 +94,24 @@ async function scanInProcess(
   });
   const found: FoundFile[] = [];
   let next = 0;
-  let process: LineProcess<SearchTask, SearchPart>;
   try {
-    process = new LineProcess(command, {
-      onMessage: (part) => {
+    return await runInWorker<SearchTask, SearchPart, Outcome>(command, {
+      task: { files, request },
+      onMessage(part) {
         found.push(...part.found);
         next = part.next;
-        if (part.done) resolve({ found, ...(part.full ? { stopped: "limit" as const } : {}) });
+        return part.done ? { found, ...(part.full ? { stopped: "limit" } : {}) } : undefined;
       },
-      onEnd: (remarks) => reject(new Error(`The search process ended early: ${remarks.slice(-300)}`)),
+      limitMs: Math.max(0, root.deadline - Date.now()),
+      onLimit() {
+        const stuckAt = files[next];
+        return { found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) };
+      },
+      signal: root.signal,
     });
   } catch (error) {
     // Where no process may be started, the process that runs this search can be killed instead.
     if (!(error instanceof Deno.errors.NotCapable)) throw error;
     return await scanHere(new ScanJob(files, request, { leaveLong: false }), root);
-  }
-  const timer = setTimeout(() => {
-    const stuckAt = files[next];
-    resolve({ found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) });
-  }, Math.max(0, root.deadline - Date.now()));
-  const aborted = () => reject(root.signal.reason);
-  root.signal.addEventListener("abort", aborted, { once: true });
-  if (root.signal.aborted) aborted();
-  process.send({ files, request });
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    root.signal.removeEventListener("abort", aborted);
-    await process.kill();
   }
 }

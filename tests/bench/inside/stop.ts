@@ -60,13 +60,13 @@ async function interruptTimes(
 
 /** From the abort of a call that is in a loop without end until its process is gone. */
 async function abortTimes({ runner, quick }: Bench): Promise<number[]> {
-  const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+  const { ProcessToolHost, selfCommand } = await loadProcessHost();
   const { workspace } = runner.stage;
   const entry = new URL("../../unit/tool/host/entry.ts", import.meta.url);
   const [ls, spin] = ["ls", "spin"].map((name) => badTools().find((tool) => tool.name === name));
   if (!ls || !spin) throw new Error("Cannot find the tools that the worker is to run");
   const flags = ["--no-check", "-A"];
-  const command = selfCommand({ role: TOOL_ROLE, module: entry.href, sourceEntry: entry, flags });
+  const command = selfCommand({ role: "tools", module: entry.href, sourceEntry: entry, flags });
   await using host = new ProcessToolHost({ command, data: workspace });
   const times: number[] = [];
   for (let round = 0; round < (quick ? 3 : RUNS); round++) {

@@ -138,7 +138,7 @@ class Agent {
 }
 
 const unix = (name: string, run: () => Promise<void>) =>
-  Deno.test({ name: `with a llama-server of its own ${name}`, ignore: Deno.build.os === "windows", fn: run });
+  Deno.test({ name: `with its own llama-server ${name}`, ignore: Deno.build.os === "windows", fn: run });
 
 unix("two agents share a server, which survives the kill of one and ends with the last", async () => {
   await using stage = await Stage.open({ loadMs: 300 });

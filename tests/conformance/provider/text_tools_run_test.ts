@@ -136,7 +136,7 @@ Deno.test("a model that only writes text does a long piece of work through an ab
 });
 
 for (const [kind, wire] of Object.entries(WIRES)) {
-  Deno.test(`kind ${kind} carries calls as text and their results, and its own parts beside them`, async () => {
+  Deno.test(`kind ${kind} carries calls as text and their results, and its own parts with them`, async () => {
     const texts = Array.from({ length: 8 }, (_, at) => at % 2 === 0 ? `${at}.\n\n${bash("ls")}\n` : `${at}.`);
     const script = texts.map((text, at) => ({
       ...streamed(text),

@@ -23,7 +23,7 @@ Deno.test("ModelServer streams its turns over one kept-alive connection when req
   assertEquals(server.requests.map((r) => r.json.messages.length), [1, 3]);
 });
 
-Deno.test("ModelServer breaks the connection after the given byte when told to cut", async () => {
+Deno.test("ModelServer breaks the connection after the given byte when a cut is set", async () => {
   await using server = startModelServer([{ stream: [textEvent("one"), textEvent("two")], cutAfter: 40 }]);
   const response = await post(server.url, [task]);
   await assertRejects(() => response.text());

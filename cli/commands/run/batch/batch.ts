@@ -1,13 +1,11 @@
 import { BatchJournal, isFinal, type KeyedTask, keyedTask, type TaskResult } from "./journal.ts";
-import { runTask, type TaskRunDeps } from "./task_run.ts";
 import { readTasks, readTaskText } from "./task_file.ts";
+import { runTask, type TaskRunDeps } from "./task_run.ts";
 import { loadNonInteractiveConfig } from "../config.ts";
 import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, textsFor } from "../../../terminal/language.ts";
-import type { CliContext } from "../../../terminal/process.ts";
-import { onSignals } from "../../../terminal/signals.ts";
-import { runPaths } from "../../../terminal/working_directory.ts";
+import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
 import type { RunPaths } from "../../../../src/assembly/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import { errorMessage, EXIT, type ExitName, NO_USAGE, ReasonixError } from "../../../../src/core/mod.ts";
@@ -18,6 +16,8 @@ import { openServices } from "../../../../src/tool/mod.ts";
 import { fitDisplay } from "../../../../src/util/display_width.ts";
 import { oneLine } from "../../../../src/util/terminal_text.ts";
 import { adoptWorktree, requireRepository } from "../../../../src/worktree/mod.ts";
+
+const DEFAULT_JOBS = 4;
 
 /** `reasonix run --tasks`: runs every task of a file, and continues an earlier run of the same file. */
 export async function runBatch(
@@ -30,28 +30,88 @@ export async function runBatch(
   const source = await readTaskText(flags.tasks ?? "-", paths.cwd);
   const tasks = readTasks(source.text, { file: source.shown, cwd: paths.cwd });
   await checkDirectories(context, flags, { paths, dirs: new Set(tasks.map(({ dir }) => dir)) });
+  const texts = await textsFor("batch", context);
   using journal = await BatchJournal.open(paths.home, source.path);
   const keyed = await Promise.all(tasks.map((task) => keyedTask(task, { flags, tasks, path: source.path })));
-  const batch = new BatchRun(context, flags, { paths, journal, tasks: keyed, file: source.path });
-  context.process.exitCode = EXIT[await batch.run(await textsFor("batch", context))];
+  const stop = new AbortController();
+  const removeListeners = onSignals({
+    stop: (reason) => stop.abort(reason),
+    exit: (code) => Deno.exit(code),
+  });
+  const results = await openResults(flags.results, source.path, () => stop.abort("interrupted"));
+  const budget = new Budget(flags.maxCost ?? flags.maxBudgetUsd, stop);
+  const finished = await finishedTasks(keyed, { flags, journal, home: paths.home });
+  let succeeded = 0;
+  const take = async (result: TaskResult) => {
+    if (result.ok) succeeded += 1;
+    budget.set(result.id, result.cost?.amount);
+    await results.write(result);
+  };
+  for (const result of finished.values()) await take(result);
+  const progress = new BatchProgress(context, { all: tasks.length, quiet: flags.quiet ?? false, texts });
+  progress.continue(finished.size, succeeded);
+  await using services = openServices();
+  const guard = services.shell?.guard;
+  if (!guard) throw new TypeError("The services of a batch have no guard");
+  const deps: TaskRunDeps = {
+    flags,
+    paths,
+    journal,
+    patches: results.directory ?? journal.dir,
+    guard,
+    signal: stop.signal,
+  };
+  const waiting = keyed.filter(({ key }) => !finished.has(key)).values();
+  const work = async () => {
+    for (const task of waiting) {
+      if (stop.signal.aborted || budget.isSpent()) return;
+      progress.begin(task.task.id);
+      const result = await resultOf(task, deps, budget);
+      if (result) await take(result);
+      progress.end(task.task.id, result);
+    }
+  };
+  await Promise.all(Array.from({ length: flags.jobs ?? DEFAULT_JOBS }, work));
+  await results.close();
+  progress.close();
+  removeListeners();
+  const open = tasks.length - progress.ended;
+  if (!flags.quiet || open > 0) {
+    const parts = [
+      texts.summary(succeeded, tasks.length, progress.ended - succeeded),
+      ...(budget.exceeded ? [texts.costLimit(budget.limit)] : []),
+      ...(open > 0 ? [texts.open(open)] : []),
+    ];
+    context.process.stderr.write(`· ${parts.join("; ")}\n`);
+  }
+  const stopped: ExitName = stop.signal.reason === "terminated" ? "terminated" : "interrupt";
+  const exit = budget.exceeded
+    ? "limit"
+    : open > 0 && stop.signal.aborted
+    ? stopped
+    : succeeded === tasks.length
+    ? "done"
+    : "failed";
+  context.process.exitCode = EXIT[exit];
 }
 
-/** Flags that are about one conversation make no sense for many. */
+/** Flags for a single conversation. */
+const SINGLE = [
+  "goal",
+  "continue",
+  "resume",
+  "copy",
+  "file",
+  "forkSession",
+  "sessionId",
+  "inputFormat",
+  "record",
+  "metrics",
+  "stream",
+] as const;
+
 function checkFlags(flags: RunFlags, words: readonly string[]): void {
-  const single = [
-    "goal",
-    "continue",
-    "resume",
-    "copy",
-    "file",
-    "forkSession",
-    "sessionId",
-    "inputFormat",
-    "record",
-    "metrics",
-    "stream",
-  ] as const;
-  const [wrong] = single.filter((name) => flags[name] !== undefined);
+  const wrong = SINGLE.find((name) => flags[name] !== undefined);
   const refuse = (what: string, remedy: string) => {
     throw new ReasonixError(`Cannot use ${what} together with --tasks`, { exit: "usage", remedy });
   };
@@ -64,7 +124,7 @@ function checkFlags(flags: RunFlags, words: readonly string[]): void {
   }
 }
 
-/** What would stop every task of a directory is said before the first one begins. */
+/** Throws before the first task for what would stop every task of a directory. */
 async function checkDirectories(
   context: CliContext,
   flags: RunFlags,
@@ -77,179 +137,96 @@ async function checkDirectories(
   }
 }
 
-/** Tasks that run at the same time when nobody says how many. */
-const DEFAULT_JOBS = 4;
-
-interface BatchDeps {
-  readonly paths: RunPaths;
-  readonly journal: BatchJournal;
-  readonly tasks: readonly KeyedTask[];
-  /** Real path of the file. */
-  readonly file: string;
-}
-
-/** The run of a batch: what is finished is told, the rest is done, so many at a time. */
-class BatchRun {
-  readonly #context: CliContext;
-  readonly #flags: RunFlags;
-  readonly #parts: BatchDeps;
-  readonly #stop = new AbortController();
-  /** What each task has cost, as far as it is known. */
+/** The cost of all tasks, as far as it is known. Stops the batch once it reaches the limit. */
+class Budget {
+  readonly limit: number;
+  exceeded = false;
   readonly #spent = new Map<string, number>();
-  #overspent = false;
-  #succeeded = 0;
-  #ended = 0;
+  readonly #stop: AbortController;
 
-  constructor(context: CliContext, flags: RunFlags, parts: BatchDeps) {
-    this.#context = context;
-    this.#flags = flags;
-    this.#parts = parts;
+  constructor(limit = Infinity, stop: AbortController) {
+    this.limit = limit;
+    this.#stop = stop;
   }
 
-  async run(texts: Awaited<ReturnType<typeof textsFor<"batch">>>): Promise<ExitName> {
-    const { tasks } = this.#parts;
-    const removeListeners = onSignals({
-      stop: (reason) => this.#stop.abort(reason),
-      exit: (code) => Deno.exit(code),
-    });
-    const sink = await ResultSink.open(this.#flags.results, {
-      tasks: this.#parts.file,
-      onBroken: () => this.#stop.abort("interrupted"),
-    });
-    const finished = await this.#finished();
-    for (const result of finished.values()) await this.#take(result, sink);
-    const failed = this.#ended - this.#succeeded;
-    const progress = new BatchProgress(this.#context, {
-      all: tasks.length,
-      before: { ended: this.#ended, failed },
-      quiet: this.#flags.quiet ?? false,
-      texts,
-    });
-    if (finished.size > 0) progress.say(texts.goesOn(finished.size, tasks.length));
-    await this.#runAll(tasks.filter(({ key }) => !finished.has(key)), { sink, progress });
-    await sink.close();
-    progress.close();
-    removeListeners();
-    const open = tasks.length - this.#ended;
-    const limit = this.#overspent ? [texts.costLimit(this.#limit ?? 0)] : [];
-    const summary = texts.summary(this.#succeeded, tasks.length, this.#ended - this.#succeeded);
-    const parts = [summary, ...limit, ...(open > 0 ? [texts.open(open)] : [])];
-    if (!this.#flags.quiet || open > 0) this.#context.process.stderr.write(`· ${parts.join("; ")}\n`);
-    return this.#exit(open);
+  get left(): number | undefined {
+    return this.limit === Infinity ? undefined : this.limit - this.#total;
   }
 
-  #exit(open: number): ExitName {
-    const { reason } = this.#stop.signal;
-    if (this.#overspent) return "limit";
-    if (open > 0 && this.#stop.signal.aborted) return reason === "terminated" ? "terminated" : "interrupt";
-    return this.#succeeded === this.#parts.tasks.length ? "done" : "failed";
+  set(id: string, amount = this.#spent.get(id) ?? 0): void {
+    this.#spent.set(id, amount);
   }
 
-  get #limit(): number | undefined {
-    return this.#flags.maxCost ?? this.#flags.maxBudgetUsd;
+  add(id: string, amount: number): void {
+    this.set(id, (this.#spent.get(id) ?? 0) + amount);
+    if (this.isSpent()) this.#stop.abort("interrupted");
   }
 
-  /** Results of tasks that earlier runs have finished. A work tree that one left behind goes now. */
-  async #finished(): Promise<Map<string, TaskResult>> {
-    const { journal, tasks, paths: { home } } = this.#parts;
-    const finished = new Map<string, TaskResult>();
-    for (const { key, task, worktreeId } of tasks) {
-      const { begin, result } = journal.of(key);
-      const again = this.#flags.fresh === true && (begin ?? result) !== undefined;
-      if (again) journal.forget(key, task.id);
-      if (this.#flags.worktree && (again || result)) {
-        await (await adoptWorktree({ home, id: worktreeId }))?.remove();
-      }
-      if (!again && result && isFinal(result)) finished.set(key, result);
-    }
-    return finished;
-  }
-
-  async #take(result: TaskResult, sink: ResultSink): Promise<void> {
-    this.#ended += 1;
-    if (result.ok) this.#succeeded += 1;
-    this.#spent.set(result.id, result.cost?.amount ?? this.#spent.get(result.id) ?? 0);
-    await sink.write(result);
-  }
-
-  async #runAll(
-    waiting: readonly KeyedTask[],
-    { sink, progress }: { readonly sink: ResultSink; readonly progress: BatchProgress },
-  ): Promise<void> {
-    const { paths, journal } = this.#parts;
-    const { signal } = this.#stop;
-    await using services = openServices();
-    const parts: TaskRunDeps = {
-      flags: this.#flags,
-      paths,
-      journal,
-      worktree: this.#flags.worktree ?? false,
-      patches: sink.directory ?? journal.dir,
-      guard: services.shell?.guard ?? none(),
-      signal,
-    };
-    const queue = waiting.values();
-    const work = async (): Promise<void> => {
-      for (const keyed of queue) {
-        if (signal.aborted || this.#isSpent()) return;
-        progress.begin(keyed.task.id);
-        const result = await this.#runOne(keyed, parts);
-        if (!result) {
-          progress.drop(keyed.task.id);
-          continue;
-        }
-        await this.#take(result, sink);
-        progress.end(result);
-      }
-    };
-    await Promise.all(Array.from({ length: this.#flags.jobs ?? DEFAULT_JOBS }, work));
-  }
-
-  /** The result of a task; undefined when it was stopped and waits for the next run. */
-  async #runOne(keyed: KeyedTask, parts: TaskRunDeps): Promise<TaskResult | undefined> {
-    const { task: { id }, key, worktreeId } = keyed;
-    const onSpending = ({ spent, more = 0 }: { readonly spent?: number; readonly more?: number }) => {
-      this.#spent.set(id, spent ?? (this.#spent.get(id) ?? 0) + more);
-      if (this.#isSpent()) this.#stop.abort("interrupted");
-    };
-    try {
-      const left = this.#limit === undefined ? undefined : this.#limit - this.#total;
-      const result = await runTask(keyed, parts, { maxCost: left, onSpending });
-      if (this.#stop.signal.aborted && !result.ok) return undefined;
-      parts.journal.end(key, result);
-      if (parts.worktree && isFinal(result)) {
-        await (await adoptWorktree({ home: parts.paths.home, id: worktreeId }))?.remove();
-      }
-      return result;
-    } catch (error) {
-      if (this.#stop.signal.aborted) return undefined;
-      // It was not begun, so it is not finished either: the next run tries again.
-      return failedTask(id, error);
-    }
+  isSpent(): boolean {
+    this.exceeded ||= this.#total >= this.limit;
+    return this.exceeded;
   }
 
   get #total(): number {
     return [...this.#spent.values()].reduce((sum, amount) => sum + amount, 0);
   }
+}
 
-  #isSpent(): boolean {
-    if (this.#limit === undefined || this.#total < this.#limit) return false;
-    this.#overspent = true;
-    return true;
+/** Results of tasks that earlier runs have finished, by key. Removes work trees that one left behind. */
+async function finishedTasks(
+  tasks: readonly KeyedTask[],
+  { flags, journal, home }: {
+    readonly flags: RunFlags;
+    readonly journal: BatchJournal;
+    readonly home: string;
+  },
+): Promise<ReadonlyMap<string, TaskResult>> {
+  const finished = new Map<string, TaskResult>();
+  for (const { key, task, worktreeId } of tasks) {
+    const { begin, result } = journal.of(key);
+    const again = flags.fresh === true && (begin ?? result) !== undefined;
+    if (again) journal.forget(key, task.id);
+    if (flags.worktree && (again || result)) await removeWorktree(home, worktreeId);
+    if (!again && result && isFinal(result)) finished.set(key, result);
+  }
+  return finished;
+}
+
+async function removeWorktree(home: string, id: string): Promise<void> {
+  await (await adoptWorktree({ home, id }))?.remove();
+}
+
+/** The result of a task; undefined when it was stopped and waits for the next run. */
+async function resultOf(
+  keyed: KeyedTask,
+  deps: TaskRunDeps,
+  budget: Budget,
+): Promise<TaskResult | undefined> {
+  const { task: { id }, key, worktreeId } = keyed;
+  const { flags, journal, paths, signal } = deps;
+  try {
+    const result = await runTask(keyed, deps, {
+      maxCost: budget.left,
+      onBegin: (spent) => budget.set(id, spent),
+      onSpending: (amount) => budget.add(id, amount),
+    });
+    if (signal.aborted && !result.ok) return undefined;
+    journal.end(key, result);
+    if (flags.worktree && isFinal(result)) await removeWorktree(paths.home, worktreeId);
+    return result;
+  } catch (error) {
+    // It was not begun, so it is not finished either: the next run tries again.
+    return signal.aborted ? undefined : failedTask(id, error);
   }
 }
 
-function none(): never {
-  throw new TypeError("The services of a batch have no guard");
-}
-
 function failedTask(id: string, error: unknown): TaskResult {
-  const remedy = error instanceof ReasonixError && error.remedy ? `; ${error.remedy}` : "";
+  const known = error instanceof ReasonixError ? error : undefined;
   return {
     id,
     ok: false,
-    reason: error instanceof ReasonixError ? error.exit : "failed",
-    error: `${errorMessage(error)}${remedy}`,
+    reason: known?.exit ?? "failed",
+    error: `${errorMessage(error)}${known?.remedy ? `; ${known.remedy}` : ""}`,
     answer: "",
     session: null,
     model: null,
@@ -262,8 +239,6 @@ function failedTask(id: string, error: unknown): TaskResult {
 
 interface ProgressOptions {
   readonly all: number;
-  /** Tasks that were finished before, and how many of those without success. */
-  readonly before: { readonly ended: number; readonly failed: number };
   readonly quiet: boolean;
   readonly texts: Texts["batch"];
 }
@@ -271,28 +246,30 @@ interface ProgressOptions {
 const BAR = 20;
 const TICK_MS = 1000;
 
-/** Where a batch is, on standard error: a bar on a terminal that is written over, and a line for each end. */
+/** Progress on standard error: a line for each end, and on a terminal a bar below that is written over. */
 class BatchProgress {
+  ended = 0;
   readonly #context: CliContext;
   readonly #options: ProgressOptions;
-  readonly #live: boolean;
   readonly #columns: () => number;
   readonly #running = new Set<string>();
   readonly #started = performance.now();
-  #ended: number;
-  #failed: number;
-  #drawn = false;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #timer: ReturnType<typeof setInterval> | undefined;
+  #failed = 0;
 
   constructor(context: CliContext, options: ProgressOptions) {
     const { live, columns } = displayOf(context);
     this.#context = context;
     this.#options = options;
-    this.#live = live && !options.quiet;
     this.#columns = columns;
-    this.#ended = options.before.ended;
-    this.#failed = options.before.failed;
-    if (this.#live) this.#timer = setInterval(() => this.#draw(), TICK_MS);
+    if (live && !options.quiet) this.#timer = setInterval(() => this.#draw(), TICK_MS);
+  }
+
+  /** Counts the tasks that earlier runs have finished. */
+  continue(finished: number, succeeded: number): void {
+    this.ended = finished;
+    this.#failed = finished - succeeded;
+    if (finished > 0) this.#say(this.#options.texts.goesOn(finished, this.#options.all));
   }
 
   begin(id: string): void {
@@ -300,28 +277,18 @@ class BatchProgress {
     this.#draw();
   }
 
-  /** A task is not running any more, and has no result. */
-  drop(id: string): void {
+  /** Takes a task out that is not running any more; without a result it waits for the next run. */
+  end(id: string, result: TaskResult | undefined): void {
     this.#running.delete(id);
-  }
-
-  end({ id, ok, reason, error, duration_ms }: TaskResult): void {
+    if (!result) return;
     const { texts, all } = this.#options;
-    this.#running.delete(id);
-    this.#ended += 1;
+    const { ok, reason, error, duration_ms } = result;
+    this.ended += 1;
     if (!ok) this.#failed += 1;
-    const how = ok || reason === "done" ? texts.done : texts.reasons[reason];
+    const outcome = ok || reason === "done" ? texts.done : texts.reasons[reason];
     const why = error === undefined ? "" : ` (${error})`;
     const seconds = `${(duration_ms / 1000).toFixed(1)} s`;
-    this.say(texts.ended(`[${this.#ended}/${all}]`, id, `${how}${why} · ${seconds}`));
-  }
-
-  /** Writes a line; the bar stays the last. */
-  say(text: string): void {
-    if (this.#options.quiet) return;
-    this.#erase();
-    this.#context.process.stderr.write(`· ${oneLine(text)}\n`);
-    this.#draw();
+    this.#say(texts.ended(`[${this.ended}/${all}]`, id, `${outcome}${why} · ${seconds}`));
   }
 
   close(): void {
@@ -329,73 +296,65 @@ class BatchProgress {
     this.#erase();
   }
 
+  #say(text: string): void {
+    if (this.#options.quiet) return;
+    this.#erase();
+    this.#context.process.stderr.write(`· ${oneLine(text)}\n`);
+    this.#draw();
+  }
+
   #erase(): void {
-    if (!this.#drawn) return;
-    this.#drawn = false;
-    write("\r\x1b[2K");
+    if (this.#timer !== undefined) writeBar("");
   }
 
   #draw(): void {
-    if (!this.#live) return;
+    if (this.#timer === undefined) return;
     const { texts, all } = this.#options;
-    const filled = Math.round(BAR * this.#ended / all);
+    const filled = Math.round(BAR * this.ended / all);
     const seconds = Math.floor((performance.now() - this.#started) / 1000);
-    const counts = texts.bar(this.#ended, all, this.#failed, this.#running.size);
+    const counts = texts.bar(this.ended, all, this.#failed, this.#running.size);
     const names = [...this.#running].map((id) => oneLine(id)).join(", ");
     const line = `${"█".repeat(filled)}${"░".repeat(BAR - filled)} ${counts} · ${seconds} s · ${names}`;
-    write(`\r\x1b[2K${fitDisplay(line, this.#columns() - 1)}`);
-    this.#drawn = true;
+    writeBar(fitDisplay(line, this.#columns() - 1));
   }
 }
 
-/** Writes as it is: what a command says is broken between words, which a bar is not. */
-function write(text: string): void {
-  Deno.stderr.writeSync(new TextEncoder().encode(text));
+/** Writes over the last line as it is: other output is broken between words. */
+function writeBar(line: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[2K${line}`));
 }
 
-/** Where results go, one line each: standard output, or a file that is written anew. */
-class ResultSink {
-  /** Directory of the file; patches lie beside it. */
-  readonly directory: string | undefined;
-  readonly #output: Output;
-  readonly #file: Deno.FsFile | undefined;
-
-  private constructor(output: Output, file?: Deno.FsFile, directory?: string) {
-    this.#output = output;
-    this.#file = file;
-    this.directory = directory;
-  }
-
-  /** Throws a ReasonixError (usage) for a file that cannot be written, or that holds the tasks. */
-  static async open(
-    path: string | undefined,
-    { tasks, onBroken }: { readonly tasks: string; readonly onBroken: () => void },
-  ): Promise<ResultSink> {
-    if (path === undefined) return new ResultSink(new Output(Deno.stdout, onBroken));
-    if (existingRealPath(path) === tasks) throw unwritable(path, "it holds the tasks");
-    try {
-      const file = await Deno.open(path, { write: true, create: true, truncate: true });
-      const real = await Deno.realPath(path);
-      return new ResultSink(new Output(file, onBroken), file, real.slice(0, real.lastIndexOf("/")) || "/");
-    } catch (error) {
-      throw unwritable(path, errorMessage(error));
-    }
-  }
-
-  async write(result: TaskResult): Promise<void> {
-    await this.#output.write(`${JSON.stringify(result)}\n`);
-    if (this.#file) await this.#output.flush();
-  }
-
-  async close(): Promise<void> {
-    await this.#output.flush();
-    this.#file?.close();
-  }
+/**
+ * Opens standard output or a new file for results, a line for each. `directory` is that of the file, for
+ * patches. Throws a ReasonixError (usage) for a file that cannot be written, or that holds the tasks.
+ */
+async function openResults(path: string | undefined, tasks: string, onBroken: () => void) {
+  const file = path === undefined ? undefined : await openFile(path, tasks);
+  const output = new Output(file ?? Deno.stdout, onBroken);
+  const real = path === undefined ? undefined : await Deno.realPath(path);
+  return {
+    directory: real && (real.slice(0, real.lastIndexOf("/")) || "/"),
+    async write(result: TaskResult) {
+      await output.write(`${JSON.stringify(result)}\n`);
+      if (file) await output.flush();
+    },
+    async close() {
+      await output.flush();
+      file?.close();
+    },
+  };
 }
 
-function unwritable(path: string, reason: string): ReasonixError {
-  return new ReasonixError(`Cannot write results to ${path}: ${reason}`, {
-    exit: "usage",
-    remedy: "give --results another file",
-  });
+async function openFile(path: string, tasks: string): Promise<Deno.FsFile> {
+  const unwritable = (reason: string) =>
+    new ReasonixError(`Cannot write results to ${path}: ${reason}`, {
+      exit: "usage",
+      remedy: "give --results another file",
+    });
+  if (existingRealPath(path) === tasks) throw unwritable("it holds the tasks");
+  try {
+    return await Deno.open(path, { write: true, create: true, truncate: true });
+  } catch (error) {
+    throw unwritable(errorMessage(error));
+  }
 }

@@ -1,28 +1,20 @@
-import type { BatchTask } from "./task_file.ts";
-import type { RunFlags } from "../../../run_flags.ts";
 import { type Cost, type ExitName, ReasonixError, type Spending } from "../../../../src/core/mod.ts";
 import { canonicalJson, isRecord, scanJsonl } from "../../../../src/util/json.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
+import type { RunFlags } from "../../../run_flags.ts";
+import type { BatchTask } from "./task_file.ts";
 
-/** Where a task was begun. */
-interface TaskBegin {
-  readonly session: string;
-  /** Directory that the session works in. */
-  readonly cwd: string;
-}
-
-/** What is known of a task from runs before this one. */
 interface TaskHistory {
-  readonly begin?: TaskBegin;
+  /** The session that was begun, and its directory. */
+  readonly begin?: { readonly session: string; readonly cwd: string };
   readonly result?: TaskResult;
 }
 
 /**
- * What became of the tasks of a file, kept in the Reasonix home: one appended line for each beginning and
- * each end, so that a killed run loses nothing. A task is known by everything that its line says.
+ * The history of the tasks of a file, in the Reasonix home: one appended line for each beginning and each
+ * end, so that a killed run loses nothing.
  */
 export class BatchJournal implements Disposable {
-  /** Directory of the batch, for what results refer to. */
   readonly dir: string;
   readonly #lock: FileLock;
   readonly #file: Deno.FsFile;
@@ -34,7 +26,7 @@ export class BatchJournal implements Disposable {
     const path = `${dir}/journal.jsonl`;
     this.#file = Deno.openSync(path, { append: true, read: true, create: true, mode: 0o600 });
     const { tail } = scanJsonl(path, (value) => this.#take(value));
-    // A line that was cut off by a crash stays alone and is passed over.
+    // A line that was cut off by a crash ends here, and is ignored.
     if (tail.length > 0) this.#write("\n");
   }
 
@@ -55,7 +47,7 @@ export class BatchJournal implements Disposable {
     return this.#known.get(key) ?? {};
   }
 
-  begin(key: string, id: string, begin: TaskBegin): void {
+  begin(key: string, id: string, begin: NonNullable<TaskHistory["begin"]>): void {
     this.#append({ type: "begin", key, id, ...begin });
   }
 
@@ -63,7 +55,6 @@ export class BatchJournal implements Disposable {
     this.#append({ type: "end", key, result });
   }
 
-  /** Forgets what is known of a task. */
   forget(key: string, id: string): void {
     this.#append({ type: "forget", key, id });
   }
@@ -94,37 +85,32 @@ export class BatchJournal implements Disposable {
   }
 }
 
-/** Names a task by what it is: another prompt, directory, model, check or place makes it another task. */
-async function taskKey(
-  task: BatchTask,
-  more: { readonly model?: string; readonly worktree: boolean },
-): Promise<string> {
-  const { model = "", worktree } = more;
-  return (await digest(canonicalJson([{ model, ...task }, worktree]))).slice(0, 24);
+/** Only this program writes results there. */
+function isTaskResult(value: unknown): value is TaskResult {
+  return isRecord(value) && typeof value.id === "string" && typeof value.reason === "string";
 }
 
 async function digest(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
 }
 
-/** The outcome of one check. */
 export interface CheckResult {
   readonly command: string;
   readonly ok: boolean;
   readonly exit_code: number | null;
-  /** End of what it printed. */
+  /** End of the output. */
   readonly output: string;
 }
 
-/** One line of the results: what became of a task. */
+/** One line of the results. */
 export interface TaskResult {
   readonly id: string;
   readonly ok: boolean;
-  /** How the run ended, by the names of docs/exit-codes.md; "check": it was done, and a check failed. */
+  /** The end of the run by the names of docs/exit-codes.md; "check": it was done, and a check failed. */
   readonly reason: ExitName | "check";
   readonly error?: string;
   readonly answer: string;
-  /** Null: it did not get as far. */
+  /** Null: it was not begun. */
   readonly session: string | null;
   readonly model: string | null;
   readonly usage: Spending["usage"];
@@ -137,47 +123,32 @@ export interface TaskResult {
   readonly patch?: string | null;
 }
 
-/** A task whose end lies at something else than the task is taken up again by the next run. */
-const PASSING: readonly TaskResult["reason"][] = [
-  "usage",
-  "blocked",
-  "provider",
-  "config",
-  "interrupt",
-  "terminated",
-];
+/** Ends that have another cause than the task. */
+const RETRIED: readonly string[] = ["usage", "blocked", "provider", "config", "interrupt", "terminated"];
 
-/** Reports whether a task is finished, with whatever success: the next run of its file does not run it. */
-export function isFinal({ reason }: Pick<TaskResult, "reason">): boolean {
-  return !PASSING.includes(reason);
+/** Reports whether the next run of the file leaves the task out. */
+export function isFinal({ reason }: TaskResult): boolean {
+  return !RETRIED.includes(reason);
 }
 
-/** Reports whether a value of a journal is a result; only this program writes there. */
-function isTaskResult(value: unknown): value is TaskResult {
-  return isRecord(value) && typeof value.id === "string" && typeof value.ok === "boolean" &&
-    typeof value.reason === "string" && Array.isArray(value.checks);
-}
-
-/** A task with what the batch keeps of it. */
 export interface KeyedTask {
   readonly task: BatchTask;
+  /** Names the task by all that its line says: another prompt, directory, model or check is another task. */
   readonly key: string;
-  /** Names its work tree. */
   readonly worktreeId: string;
   /** File of its changes, without the directory. */
   readonly patchName: string;
 }
 
-/** Names what belongs to a task of these, by what it says and which file it is in. */
 export async function keyedTask(task: BatchTask, { flags, tasks, path }: {
   readonly flags: RunFlags;
   readonly tasks: readonly BatchTask[];
   readonly path: string;
 }): Promise<KeyedTask> {
-  const { model, worktree = false } = flags;
+  const { model = "", worktree = false } = flags;
   const { id } = task;
-  const key = await taskKey(task, { ...(model === undefined ? {} : { model }), worktree });
-  // Names that a file system cannot have, or might take for one, are told apart.
+  const key = (await digest(canonicalJson([{ model, ...task }, worktree]))).slice(0, 24);
+  // Names that a file system cannot have, or takes for the same, get a suffix.
   const isOnly = tasks.filter((other) => other.id.toLowerCase() === id.toLowerCase()).length === 1;
   const name = id.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^\./, "_").slice(0, 80);
   return {

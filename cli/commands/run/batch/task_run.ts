@@ -23,7 +23,6 @@ import { isRecord, parseJson } from "../../../../src/util/json.ts";
 import { LineSplitter } from "../../../../src/util/lines.ts";
 import { FileLock } from "../../../../src/util/lock.ts";
 import { shellCommand } from "../../../../src/util/process.ts";
-import { after } from "../../../../src/util/timer.ts";
 import { adoptWorktree, createWorktree, type Worktree } from "../../../../src/worktree/mod.ts";
 import { startFlagsFor } from "../../../terminal/start_flags.ts";
 import { loadNonInteractiveConfig } from "../config.ts";
@@ -31,32 +30,34 @@ import type { RunFlags } from "../../../run_flags.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import type { BatchJournal, CheckResult, KeyedTask, TaskResult } from "./journal.ts";
 
-/** A run whose batch was killed is gone by then. */
+/** Longest wait for the end of a run whose batch was killed. */
 const BUSY_MS = 10_000;
 /** Time that a stopped run has to end and to record that it was stopped. */
 const STOP_MS = 120;
-/** Checks that take longer have failed. */
 const CHECK_LIMIT_MS = 10 * 60 * 1000;
 const MAX_CHECK_OUTPUT = 4000;
 const MAX_ERROR_OUTPUT = 2000;
 /** Days that the work tree of an unfinished task waits for the next run of its batch. */
 const KEEP_DAYS = 7;
 
-/** Things that the tasks of a batch share. */
+/** Dependencies that the tasks of a batch share. */
 export interface TaskRunDeps {
   readonly flags: RunFlags;
   readonly paths: RunPaths;
   readonly journal: BatchJournal;
-  /** Each task works in its own work tree. */
-  readonly worktree: boolean;
   /** Directory for patches. */
   readonly patches: string;
   readonly guard: ProcessGuard;
   readonly signal: AbortSignal;
 }
 
-/** Spending of a task: before this run of it (`spent`), or just now (`more`). */
-type OnSpending = (amount: { readonly spent?: number; readonly more?: number }) => void;
+interface TaskBudget {
+  readonly maxCost: number | undefined;
+  /** Receives the cost of earlier runs of the task. */
+  readonly onBegin: (spent: number) => void;
+  /** Receives each further cost. */
+  readonly onSpending: (amount: number) => void;
+}
 
 interface TaskOutcome {
   readonly reason: ExitName;
@@ -67,12 +68,12 @@ interface TaskOutcome {
 /** Runs one task, from its beginning or from where it was interrupted, and its checks. */
 export async function runTask(
   keyed: KeyedTask,
-  parts: TaskRunDeps,
-  { maxCost, onSpending }: { readonly maxCost: number | undefined; readonly onSpending: OnSpending },
+  deps: TaskRunDeps,
+  { maxCost, onBegin, onSpending }: TaskBudget,
 ): Promise<TaskResult> {
   const { task, key } = keyed;
-  const { flags, journal, paths, signal } = parts;
-  const tree = parts.worktree ? await openTree(keyed, parts) : undefined;
+  const { flags, journal, paths, signal } = deps;
+  const tree = flags.worktree ? await openTree(keyed, deps) : undefined;
   const cwd = tree?.worktree.cwd ?? task.dir;
   const { begin } = journal.of(key);
   const known = begin?.cwd === cwd && tree?.isNew !== true ? begin.session : undefined;
@@ -84,7 +85,7 @@ export async function runTask(
   if (!continues) journal.begin(key, task.id, { session, cwd });
   const before = stateOf(filesOf(session));
   const last = before?.turns.at(-1);
-  onSpending({ spent: Object.values(before?.costs ?? {}).reduce((sum, each) => sum + each, 0) });
+  onBegin(Object.values(before?.costs ?? {}).reduce((sum, each) => sum + each, 0));
   const model = task.model ?? flags.model;
   const args = [
     "run",
@@ -99,17 +100,17 @@ export async function runTask(
   ];
   const ran = last?.reason === "done"
     ? { reason: last.reason, answer: last.answer ?? "" }
-    : await runChild(args, last ? CONTINUE.trim() : task.prompt, { parts, onSpending });
+    : await runChild(args, last ? CONTINUE.trim() : task.prompt, deps, onSpending);
   const state = stateOf(filesOf(session));
-  const patch = tree && await savePatch(tree.worktree, `${parts.patches}/${keyed.patchName}`, signal);
+  const patch = tree && await savePatch(tree.worktree, `${deps.patches}/${keyed.patchName}`, signal);
   const started = performance.now();
-  const checks = ran.reason === "done" ? await runChecks(task.checks, cwd, parts) : [];
-  const failed = checks.filter(({ ok }) => !ok).length;
+  const checks = ran.reason === "done" ? await runChecks(task.checks, cwd, deps) : [];
+  const failed = checks.some(({ ok }) => !ok);
   const spending: Spending = state ?? NO_SPENDING;
   return {
     id: task.id,
-    ok: ran.reason === "done" && failed === 0 && checks.length === task.checks.length,
-    reason: failed > 0 ? "check" : ran.reason,
+    ok: ran.reason === "done" && !failed && checks.length === task.checks.length,
+    reason: failed ? "check" : ran.reason,
     ...(ran.error === undefined ? {} : { error: ran.error }),
     answer: ran.answer,
     session: state ? session : null,
@@ -142,8 +143,8 @@ async function released({ lock }: SessionPaths, signal: AbortSignal): Promise<vo
   }
 }
 
-/** Flags for the whole batch, and flags that each task gets with its own value. */
-const OWN_FLAGS = new Set([
+/** Flags of the batch itself, and those that each task gets with its own value. */
+const BATCH_ONLY = new Set([
   "tasks",
   "jobs",
   "worktree",
@@ -163,12 +164,23 @@ const OWN_FLAGS = new Set([
 /** The flags of a batch as words for the run of each of its tasks. */
 function flagWords(flags: RunFlags): string[] {
   return Object.entries(flags).flatMap(([name, value]) => {
-    if (OWN_FLAGS.has(name) || value === undefined) return [];
+    if (BATCH_ONLY.has(name) || value === undefined) return [];
     const word = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     if (value === false) return [`--no-${word}`];
     if (value === true) return [`--${word}`];
     return (Array.isArray(value) ? value : [value]).map((each) => `--${word}=${each}`);
   });
+}
+
+/** Keeps the end of an output. */
+function tail(max: number): { text: string; add(chunk: Uint8Array): void } {
+  const decoder = new TextDecoder();
+  return {
+    text: "",
+    add(chunk) {
+      this.text = (this.text + decoder.decode(chunk, { stream: true })).slice(-max);
+    },
+  };
 }
 
 /**
@@ -178,18 +190,17 @@ function flagWords(flags: RunFlags): string[] {
 async function runChild(
   args: readonly string[],
   prompt: string,
-  { parts, onSpending }: { readonly parts: TaskRunDeps; readonly onSpending: OnSpending },
+  { paths, guard, signal }: TaskRunDeps,
+  onSpending: TaskBudget["onSpending"],
 ): Promise<TaskOutcome> {
-  const { paths, guard, signal } = parts;
-  const { ShellProcess } = await loadProcesses();
-  const brokeOff = (how: string): TaskOutcome => ({
+  const brokeOff = (reason: string): TaskOutcome => ({
     reason: "terminated",
     answer: "",
-    error: `The run of the task broke off: ${how}`,
+    error: `The run of the task broke off: ${reason}`,
   });
   if (signal.aborted) return brokeOff("it was not started");
+  const { ShellProcess } = await loadProcesses();
   let result: Readonly<Record<string, unknown>> | undefined;
-  let errors = "";
   const takeLine = (line: string) => {
     if (!line.includes('"type":"result"') && !line.includes('"cost":{')) return;
     const event = parseJson(line);
@@ -197,30 +208,29 @@ async function runChild(
     if (event.type === "result") result = event;
     // The cost of a turn is the sum of the costs of its parts.
     else if (event.type !== "turn.end" && isRecord(event.cost) && typeof event.cost.amount === "number") {
-      onSpending({ more: event.cost.amount });
+      onSpending(event.cost.amount);
     }
   };
-  const [lines, remarks] = [new LineSplitter(), new TextDecoder()];
-  const plan = { ...ownProgram(args), env: Deno.env.toObject() };
-  const process = new ShellProcess(plan, {
+  const lines = new LineSplitter();
+  const errors = tail(MAX_ERROR_OUTPUT);
+  const process = new ShellProcess({ ...ownProgram(args), env: Deno.env.toObject() }, {
     cwd: paths.cwd,
     guard,
     stdin: "piped",
     lasting: true,
     onOutput: (chunk) => lines.push(chunk).forEach(takeLine),
-    onErrorOutput: (chunk) =>
-      errors = (errors + remarks.decode(chunk, { stream: true })).slice(-MAX_ERROR_OUTPUT),
+    onErrorOutput: (chunk) => errors.add(chunk),
   });
   const stop = () => void process.kill(STOP_MS);
   signal.addEventListener("abort", stop, { once: true });
   // A process that ended before it had read everything gives the reason.
-  const fed = ReadableStream.from([new TextEncoder().encode(prompt)]).pipeTo(process.stdin).catch(() => {});
-  const [{ code, signal: by }] = await Promise.all([process.ended, fed]);
+  const sent = ReadableStream.from([new TextEncoder().encode(prompt)]).pipeTo(process.stdin).catch(() => {});
+  const [{ code, signal: by }] = await Promise.all([process.ended, sent]);
   signal.removeEventListener("abort", stop);
   if (!result) {
-    const how = by === undefined ? `it ended with ${code}` : `it was ended by ${by}`;
-    const remark = errors.trim().split("\n").at(-1) ?? "";
-    return brokeOff(remark === "" ? how : `${how}: ${remark}`);
+    const end = by === undefined ? `it ended with ${code}` : `it was ended by ${by}`;
+    const detail = errors.text.trim().split("\n").at(-1) ?? "";
+    return brokeOff(detail === "" ? end : `${end}: ${detail}`);
   }
   const { exit_code, result: answer, error } = result;
   return {
@@ -230,7 +240,7 @@ async function runChild(
   };
 }
 
-/** Program and arguments that start this program again, in whichever form it runs. */
+/** The command line that starts this program again. */
 function ownProgram(args: readonly string[]): { readonly command: string; readonly args: readonly string[] } {
   const command = Deno.execPath();
   if (Deno.build.standalone) return { command, args };
@@ -244,19 +254,19 @@ function ownProgram(args: readonly string[]): { readonly command: string; readon
 async function runChecks(
   commands: readonly string[],
   cwd: string,
-  parts: TaskRunDeps,
+  deps: TaskRunDeps,
 ): Promise<CheckResult[]> {
   if (commands.length === 0) return [];
-  const paths = { ...parts.paths, cwd };
-  const loaded = await loadNonInteractiveConfig(paths, parts.flags);
-  const unconfined = parts.flags.permissionMode === "danger-full-access";
+  const paths = { ...deps.paths, cwd };
+  const loaded = await loadNonInteractiveConfig(paths, deps.flags);
+  const unconfined = deps.flags.permissionMode === "danger-full-access";
   const workspace = buildWorkspace(paths, loaded.config);
   return await withJail({ paths, loaded, workspace, unconfined }, async (jail) => {
     const results: CheckResult[] = [];
     for (const command of commands) {
-      if (parts.signal.aborted) break;
+      if (deps.signal.aborted) break;
       const plan = jail.wrap(shellCommand(command), { cwd });
-      results.push({ command, ...await runCheck(plan, cwd, parts) });
+      results.push({ command, ...await runCheck(plan, cwd, deps) });
     }
     return results;
   });
@@ -268,23 +278,18 @@ async function runCheck(
   { guard, signal }: TaskRunDeps,
 ): Promise<Omit<CheckResult, "command">> {
   const { ShellProcess } = await loadProcesses();
-  const decoder = new TextDecoder();
-  let [output, late] = ["", false];
-  const onOutput = (chunk: Uint8Array) =>
-    output = (output + decoder.decode(chunk, { stream: true })).slice(-MAX_CHECK_OUTPUT);
-  const process = new ShellProcess(plan, { cwd, guard, onOutput });
+  const output = tail(MAX_CHECK_OUTPUT);
+  const process = new ShellProcess(plan, { cwd, guard, onOutput: (chunk) => output.add(chunk) });
+  const limit = AbortSignal.timeout(CHECK_LIMIT_MS);
+  const ends = AbortSignal.any([signal, limit]);
   const stop = () => void process.kill();
-  const notLate = after(CHECK_LIMIT_MS, () => {
-    late = true;
-    stop();
-  });
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
+  ends.addEventListener("abort", stop, { once: true });
+  if (ends.aborted) stop();
   const { code } = await process.ended;
-  notLate();
-  signal.removeEventListener("abort", stop);
-  if (late) output += `\n[ended after ${CHECK_LIMIT_MS / 60_000} minutes]`;
-  return { ok: code === 0 && !late, exit_code: late ? null : code, output: output.trim() };
+  ends.removeEventListener("abort", stop);
+  const late = limit.aborted;
+  const note = late ? `\n[ended after ${CHECK_LIMIT_MS / 60_000} minutes]` : "";
+  return { ok: code === 0 && !late, exit_code: late ? null : code, output: (output.text + note).trim() };
 }
 
 /** The work tree of a task: the one an earlier run has left, or a new one. */

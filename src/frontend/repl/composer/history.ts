@@ -17,53 +17,43 @@ const MAX_FILE_BYTES = 2 * 1024 * 1024;
 const LINE_FEED = new Uint8Array([10]);
 
 /**
- * The history of a directory, newest last: one JSON line per entry, `{"at": RFC 3339, "pieces": […]}`.
- *
- * Contract: several processes may append at the same time. Broken lines are skipped. Errors of reading and
- * writing are ignored: the history is a convenience, and the messages are in the sessions.
+ * Reads the history of a directory: one JSON line per entry, `{"at": RFC 3339, "pieces": […]}`.
+ * Broken lines are skipped. Errors of reading and writing are ignored: the history is a convenience, and the
+ * messages are in the sessions.
  */
-class HistoryFile {
-  readonly #path: string;
-
-  constructor(path: string) {
-    this.#path = path;
+function readHistory(path: string): Piece[][] {
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch {
+    return [];
   }
+  return text.split("\n").flatMap((line) => {
+    const pieces = line === "" ? undefined : piecesOf(parseJson(line));
+    return pieces ? [pieces] : [];
+  });
+}
 
-  read(): Piece[][] {
-    let text: string;
-    try {
-      text = Deno.readTextFileSync(this.#path);
-    } catch {
-      return [];
+/** Appends an entry; several processes may do so at the same time. */
+function appendHistory(path: string, pieces: readonly Piece[]): void {
+  const entry = { at: new Date().toISOString(), pieces: pieces.map(storable) };
+  const line = new TextEncoder().encode(`${JSON.stringify(entry)}\n`);
+  if (line.length > MAX_ENTRY_BYTES) return;
+  try {
+    Deno.mkdirSync(path.replace(/[\\/][^\\/]*$/, ""), { recursive: true, mode: 0o700 });
+    using file = Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
+    // Another process may be cutting the file; it is in use for a moment only.
+    file.lockSync(true);
+    if (file.statSync().size + line.length > MAX_FILE_BYTES) {
+      // Drops the older half in place: other processes have the same file open.
+      const text = Deno.readTextFileSync(path);
+      const from = text.indexOf("\n", Math.floor(text.length / 2)) + 1;
+      file.truncateSync(0);
+      writeAll(file, new TextEncoder().encode(text.slice(from)));
     }
-    return text.split("\n").flatMap((line) => {
-      const pieces = line === "" ? undefined : piecesOf(parseJson(line));
-      return pieces ? [pieces] : [];
-    });
-  }
-
-  append(pieces: readonly Piece[]): void {
-    const entry = { at: new Date().toISOString(), pieces: pieces.map(storable) };
-    const line = new TextEncoder().encode(`${JSON.stringify(entry)}\n`);
-    if (line.length > MAX_ENTRY_BYTES) return;
-    try {
-      Deno.mkdirSync(this.#path.replace(/[\\/][^\\/]*$/, ""), { recursive: true, mode: 0o700 });
-      using file = Deno.openSync(this.#path, { read: true, append: true, create: true, mode: 0o600 });
-      // Another process may be cutting the file; it is in use for a moment only.
-      file.lockSync(true);
-      if (file.statSync().size + line.length > MAX_FILE_BYTES) this.#cut(file);
-      if (!endsWithLine(file)) writeAll(file, LINE_FEED);
-      writeAll(file, line);
-    } catch { /* no history then */ }
-  }
-
-  /** Drops the older half in place: other processes have the same file open. */
-  #cut(file: Deno.FsFile): void {
-    const text = Deno.readTextFileSync(this.#path);
-    const from = text.indexOf("\n", Math.floor(text.length / 2)) + 1;
-    file.truncateSync(0);
-    writeAll(file, new TextEncoder().encode(text.slice(from)));
-  }
+    if (!endsWithLine(file)) writeAll(file, LINE_FEED);
+    writeAll(file, line);
+  } catch { /* no history then */ }
 }
 
 /** False when the last writer was killed within a line. */
@@ -111,7 +101,7 @@ const WRITE_DELAY_MS = 100;
 /** Sent messages and discarded drafts of a directory. Repeated ones move to the end. */
 export class History {
   readonly #options: HistoryOptions;
-  readonly #file: () => Promise<HistoryFile | undefined>;
+  readonly #path: () => Promise<string | undefined>;
   #entries: readonly Entry[] = [];
   #writing: Promise<void> = Promise.resolve();
   readonly #closing = Promise.withResolvers<void>();
@@ -120,10 +110,7 @@ export class History {
 
   constructor(options: HistoryOptions = {}) {
     this.#options = options;
-    this.#file = lazy(async () => {
-      const path = await options.path?.().catch(() => undefined);
-      return path === undefined ? undefined : new HistoryFile(path);
-    });
+    this.#path = lazy(async () => await options.path?.().catch(() => undefined));
   }
 
   /** Oldest first; before loading, only what was added. */
@@ -136,8 +123,11 @@ export class History {
   }
 
   load(): Promise<void> {
-    return this.#loading ??= this.#file().then((file) => {
-      this.#entries = lastOccurrences([...(file?.read() ?? []).map(entryOf), ...this.#entries]);
+    return this.#loading ??= this.#path().then((path) => {
+      this.#entries = lastOccurrences([
+        ...(path === undefined ? [] : readHistory(path)).map(entryOf),
+        ...this.#entries,
+      ]);
       this.#loaded = true;
     });
   }
@@ -151,14 +141,14 @@ export class History {
         new Promise<void>((resolve) => after(WRITE_DELAY_MS, resolve)),
         this.#closing.promise,
       ]);
-      const file = await this.#file();
-      if (!file) return;
+      const path = await this.#path();
+      if (path === undefined) return;
       const known = this.#options.redactor?.() ?? loadPlainRedactor();
       // Leaving does not wait for a session that is still being opened.
       const left = this.#closing.promise.then(() => new Promise<void>((resolve) => after(1, resolve)))
         .then(loadPlainRedactor);
       const redact = await Promise.race([known, left]).catch(loadPlainRedactor);
-      file.append(pieces.map((piece) => redacted(piece, redact)));
+      appendHistory(path, pieces.map((piece) => redacted(piece, redact)));
     });
   }
 

@@ -158,8 +158,12 @@ export class ExpandPanel implements Overlay<never> {
     this.#at = positions[Math.max(0, Math.min(positions.length - 1, at))] ?? this.#at;
   }
 
+  #isCurrent({ entry, line }: Position): boolean {
+    return entry === this.#at.entry && line === this.#at.line;
+  }
+
   #index(positions: readonly Position[]): number {
-    return positions.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
+    return positions.findIndex((position) => this.#isCurrent(position));
   }
 
   /** Moves to the next match, around the end, and opens its entry. */
@@ -167,10 +171,10 @@ export class ExpandPanel implements Overlay<never> {
     const positions = this.#positions(true).filter((position) => this.#isMatch(position));
     const isAfter = ({ entry, line }: Position) =>
       entry > this.#at.entry || (entry === this.#at.entry && line > this.#at.line);
-    const isSame = ({ entry, line }: Position) => entry === this.#at.entry && line === this.#at.line;
     const found = direction === 1
       ? positions.find(isAfter) ?? positions[0]
-      : positions.findLast((position) => !isAfter(position) && !isSame(position)) ?? positions.at(-1);
+      : positions.findLast((position) => !isAfter(position) && !this.#isCurrent(position)) ??
+        positions.at(-1);
     if (!found) return;
     this.#at = found;
     if (found.line >= 0) this.#open.add(found.entry);
@@ -238,7 +242,7 @@ export class ExpandPanel implements Overlay<never> {
     if (this.#query === "") return "";
     const { texts: { expand } } = this.#options;
     const found = this.#positions(true).filter((position) => this.#isMatch(position));
-    const at = found.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
+    const at = this.#index(found);
     return found.length === 0 ? expand.notFound(this.#query) : expand.match(at + 1, found.length);
   }
 
@@ -270,8 +274,7 @@ export class ExpandPanel implements Overlay<never> {
   #rows(position: Position, columns: number): string[] {
     const { palette, texts: { expand }, collapsed } = this.#options;
     const { entry, line } = position;
-    const current = entry === this.#at.entry && line === this.#at.line;
-    const pointer = current ? palette.accent("› ") : "  ";
+    const pointer = this.#isCurrent(position) ? palette.accent("› ") : "  ";
     const text = this.#text(position);
     const marked = emphasised(text, occurrences(withoutStyles(text), this.#query));
     if (line >= 0) return rowsOfLine(marked, columns - 4).map((row) => `${pointer}  ${row}`);

@@ -47,46 +47,33 @@ function* cellsOf(line: string): Generator<{ readonly text: string; readonly wid
   }
 }
 
-/** Attributes that SGR codes turn off and on (ECMA-48 8.3.117, ISO 8613-6 colors). */
-const OFF: Readonly<Record<number, string>> = {
-  22: "weight",
-  23: "italic",
-  24: "underline",
-  25: "blink",
-  27: "inverse",
-  28: "hidden",
-  29: "strike",
-  39: "text",
-  49: "background",
-  55: "overline",
-  59: "underline color",
+/** Codes that turn attributes off, by those that turn them on (ECMA-48 8.3.117, ISO 8613-6 colors). */
+const OFF: Readonly<Record<number, number>> = {
+  1: 22,
+  2: 22,
+  3: 23,
+  4: 24,
+  5: 25,
+  6: 25,
+  7: 27,
+  8: 28,
+  9: 29,
+  21: 24,
+  53: 55,
+  58: 59,
 };
-const ON: Readonly<Record<number, string>> = {
-  1: "weight",
-  2: "weight",
-  3: "italic",
-  4: "underline",
-  5: "blink",
-  6: "blink",
-  7: "inverse",
-  8: "hidden",
-  9: "strike",
-  21: "underline",
-  38: "text",
-  48: "background",
-  53: "overline",
-  58: "underline color",
-};
+const OFF_CODES = new Set([39, 49, ...Object.values(OFF)]);
 
-function turnedOn(code: number): string | undefined {
-  if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) return "text";
-  if ((code >= 40 && code <= 47) || (code >= 100 && code <= 107)) return "background";
-  return ON[code];
+function offCode(code: number): number | undefined {
+  if ((code >= 30 && code <= 38) || (code >= 90 && code <= 97)) return 39;
+  if ((code >= 40 && code <= 48) || (code >= 100 && code <= 107)) return 49;
+  return OFF[code];
 }
 
 /** The colors, attributes and link that are on after some sequences. */
 class Style {
-  readonly #on = new Set<string>();
+  /** Attributes by the codes that turn them off. */
+  readonly #on = new Set<number>();
   #colors = "";
   #link = "";
 
@@ -100,11 +87,11 @@ class Style {
     for (let at = 0; at < codes.length; at++) {
       const [first = "", second] = (codes[at] ?? "").split(":");
       const code = Number(first);
-      const off = code === 4 && second === "0" ? "underline" : OFF[code];
-      const on = turnedOn(code);
+      const off = offCode(code);
       if (code === 0) this.#on.clear();
-      else if (off !== undefined) this.#on.delete(off);
-      else if (on !== undefined) this.#on.add(on);
+      else if (code === 4 && second === "0") this.#on.delete(24);
+      else if (OFF_CODES.has(code)) this.#on.delete(code);
+      else if (off !== undefined) this.#on.add(off);
       // A color has parameters: 5 and a number, or 2 and three of them.
       if (second === undefined && (code === 38 || code === 48 || code === 58)) {
         at += codes[at + 1] === "2" ? 4 : 2;

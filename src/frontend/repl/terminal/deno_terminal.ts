@@ -535,9 +535,9 @@ export class DenoTerminal implements Terminal {
     if (WINDOWS) {
       let size = consoleSize();
       const timer = setInterval(() => {
-        const { columns, rows } = size;
+        const before = size;
         size = consoleSize();
-        if (columns !== size.columns || rows !== size.rows) resized();
+        if (!isSame(before, size)) resized();
       }, SIZE_POLL_MS);
       this.#undo.push(() => clearInterval(timer));
     } else {

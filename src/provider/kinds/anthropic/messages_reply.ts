@@ -1,6 +1,13 @@
-import type { FinishReason, ProviderError, ToolCall } from "../../../core/mod.ts";
+import { type FinishReason, message, type ProviderError, type ToolCall } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import { nameOf, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
+import {
+  declinedError,
+  nameOf,
+  type ProviderFailure,
+  quote,
+  reportedFailure,
+  statusIn,
+} from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
@@ -81,13 +88,9 @@ export class MessageReply extends WireReply {
     }
     if (this.#stop !== "refusal") return undefined;
     const why = [category, explanation].filter((text) => typeof text === "string").join(": ");
-    const said = quote(why, endpoint);
-    const message = `${nameOf(endpoint)} ended the answer, because the model declines to give it` +
-      `${
-        said === "" ? "" : ` (${said})`
-      }; ask in other words, or go back to before the message that led to it`;
-    const { provider, host } = endpoint;
-    return { kind: "content_filter", message, said: [["declined", provider, host, said], ["askOtherwise"]] };
+    const detail = quote(why, endpoint);
+    const what = message`${nameOf(endpoint)} ended the answer, because the model declines to give it`;
+    return declinedError(detail === "" ? what : message`${what} (${detail})`);
   }
 
   protected override breaksOff(): boolean {

@@ -86,7 +86,7 @@ class ResponsesWire {
   /** Consecutive replies that the server no longer had. */
   #lost = 0;
   #continues = false;
-  readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
+  readonly #tools = new WeakMap<Prefix, WireTools>();
   #heads = new WeakMap<Prefix, string>();
   #servers: readonly RemoteServer[] | undefined;
   #buffer: RequestBuffer;
@@ -121,7 +121,7 @@ class ResponsesWire {
       callIds: this.#stored?.callIds(request) ?? this.#buffer.callIds(request),
       callIdPrefix: `call_${request.messages.length}`,
       onCall: request.onCall,
-      strictTools: this.#strict(request.prefix),
+      strictTools: this.#toolsOf(request.prefix).strict,
       storedAfter: this.#stored?.digest(request),
       remote: this.#options.remote,
     });
@@ -188,7 +188,8 @@ class ResponsesWire {
   }
 
   #head(prefix: Prefix): string {
-    const known = this.#heads.get(prefix) ?? head(this.#options, prefix, this.#refused);
+    const known = this.#heads.get(prefix) ??
+      head(this.#options, prefix, this.#toolsOf(prefix), this.#refused);
     this.#heads.set(prefix, known);
     return known;
   }
@@ -198,12 +199,10 @@ class ResponsesWire {
     return new InputItems({ model, toolImages: entry.compat.tool_images, unreadable: this.#unreadable });
   }
 
-  #strict(prefix: Prefix): WireTools["strict"] {
-    const known = this.#strictTools.get(prefix);
-    if (known) return known;
-    const { strict } = wireTools(prefix.tools, this.#options.entry.strict);
-    this.#strictTools.set(prefix, strict);
-    return strict;
+  #toolsOf(prefix: Prefix): WireTools {
+    const known = this.#tools.get(prefix) ?? wireTools(prefix.tools, this.#options.entry.strict);
+    this.#tools.set(prefix, known);
+    return known;
   }
 }
 

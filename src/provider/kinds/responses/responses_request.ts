@@ -242,14 +242,14 @@ export function wireTools(tools: readonly ToolSchema[], strict: boolean): WireTo
 export function head(
   options: BodyOptions,
   { system, tools }: Prefix,
+  { list }: WireTools,
   refused: ReadonlySet<string>,
 ): string {
   const { entry, model } = options;
   const { compat } = entry;
   const extra = extraFields(entry);
   for (const name of OF_A_REQUEST) delete extra[name];
-  const own = wireTools(tools, entry.strict).list;
-  const all = Array.isArray(extra.tools) ? [...own, ...extra.tools] : own;
+  const all = Array.isArray(extra.tools) ? [...list, ...extra.tools] : list;
   delete extra.tools;
   const fields: Record<string, unknown> = {
     model: model.id,

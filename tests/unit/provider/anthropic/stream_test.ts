@@ -133,7 +133,7 @@ Deno.test("anthropic reply maps the server's reasons to end", async () => {
   }
 });
 
-Deno.test("anthropic reply that pauses goes on by itself, as one answer with all its tokens", async () => {
+Deno.test("anthropic reply that pauses continues automatically, as one answer with all its tokens", async () => {
   const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "q" } };
   const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ encrypted: "e" }] };
   await using server = startModelServer([

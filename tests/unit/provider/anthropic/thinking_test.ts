@@ -117,7 +117,7 @@ Deno.test("anthropic request keeps thoughts and answer within the limit that the
   ]);
 });
 
-Deno.test("anthropic request leaves out sampling beside thoughts, and the model says so", async () => {
+Deno.test("anthropic request leaves out sampling with thoughts, and the model lists it as unsent", async () => {
   const entry = { temperature: 0.2, top_p: 0.5, seed: 7 };
   await using server = serverFor([{ text: "ok" }, { text: "ok" }]);
   const thinks = await open(server, { model: "claude-opus-4-8", entry });
@@ -217,7 +217,7 @@ Deno.test("anthropic request marks for an hour when the entry says so", async ()
   assertEquals([system[0].cache_control, messages[0].content[0].cache_control], [mark, mark]);
 });
 
-Deno.test("anthropic request goes on without an effort that an unknown model refuses, and says so once", async () => {
+Deno.test("anthropic request continues without an effort that an unknown model refuses, and reports it once", async () => {
   const refusals: readonly (readonly [effort: string, message: string])[] = [
     ["none", '"thinking.type.disabled" is not supported for this model.'],
     ["high", "adaptive thinking is not supported on this model"],
@@ -229,7 +229,7 @@ Deno.test("anthropic request goes on without an effort that an unknown model ref
     const provider = await open(server, { model: "claude-next", effort });
     const { text, retries } = await collect(provider, start());
     assertEquals([text, retries.length], ["ok", 1]);
-    assertStringIncludes(retries[0]?.reason ?? "", `goes without effort = "${effort}" from now on`);
+    assertStringIncludes(retries[0]?.reason ?? "", `from now on the request omits effort = "${effort}"`);
     assertEquals((await collect(provider, start())).retries, []);
     const sent = server.requests.map(({ json }) => [json.thinking?.type, json.output_config?.effort]);
     assertEquals(sent.slice(1), [[undefined, undefined], [undefined, undefined]]);

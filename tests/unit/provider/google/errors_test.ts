@@ -61,7 +61,7 @@ function asError(error: unknown): never {
   throw error;
 }
 
-Deno.test("google refusal of a key comes as a bad request and is told as what it is", async () => {
+Deno.test("google refusal of a key comes as a bad request and is reported as a refusal of the key", async () => {
   const detail = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" };
   const { error, waits } = await after(
     refusal(400, "API key not valid. Please pass a valid API key.", [detail]),
@@ -169,7 +169,7 @@ Deno.test("google request goes without signatures that the server cannot read, a
   assertEquals([...wire.signatures.dummies], ["ls"]);
 });
 
-Deno.test("google request tells models that take no functions apart, and says the system prompt as the user where asked", async () => {
+Deno.test("google request recognizes models without functions, and sends the system prompt as the user where configured", async () => {
   const message = "Function calling is not enabled for models/gemma-3-27b-it";
   const { error } = await after({ status: 400, body: { error: { code: 400, message } } });
   assertStringIncludes(error?.message ?? "", "tool_mode");

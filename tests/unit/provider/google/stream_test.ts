@@ -108,7 +108,7 @@ Deno.test("google reply says why a prompt is not answered, and does not ask agai
   assertStringIncludes(outcome.error?.message ?? "", "prohibited content (PROHIBITED_CONTENT: not this)");
 });
 
-Deno.test("google reply without candidates, or with an empty one, is told apart from one that says nothing", async () => {
+Deno.test("google reply without candidates, or with an empty one, differs from one that says nothing", async () => {
   for (const empty of [{}, { candidates: [] }, { candidates: [{ index: 0 }] }, { candidates: [null] }]) {
     const outcome = await outcomeOf({ stream: [wireEvent(empty)] }, { text: "better" });
     assertEquals([outcome.text, outcome.retries.length], ["better", 1]);

@@ -33,7 +33,7 @@ async function discovered(pages: Record<string, Page>, entry: Record<string, unk
   }
 }
 
-Deno.test("discoverWindow lets a declared window win and asks nobody", async () => {
+Deno.test("discoverWindow prefers a declared window and sends no request", async () => {
   const { found, asked } = await discovered({ "/v1/models": { data: [{ id: "qwen", max_model_len: 9 }] } }, {
     context_window: 32_000,
   });

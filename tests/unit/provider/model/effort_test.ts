@@ -30,7 +30,7 @@ Deno.test("resolveEffort sends nothing where nothing was asked for or the model 
   assertEquals(resolveEffort("high", { thinks: true }), { fellFrom: "high" });
 });
 
-Deno.test("resolveEffort passes on what is wanted of a model that nobody knows", () => {
+Deno.test("resolveEffort keeps the requested level of an unknown model", () => {
   assertEquals(resolveEffort("high", undefined), { level: "high" });
   assertEquals(resolveEffort("turbo", undefined), { level: "turbo" });
 });

@@ -6,7 +6,7 @@ import { providerEntry } from "../../../support/model_client.ts";
 const infoOf = (fields: Record<string, unknown>, model = "m", effort?: string) =>
   modelInfo({ entry: providerEntry({ name: "p", ...fields }), model, effort });
 
-Deno.test("modelInfo leaves out what nobody knows, and keeps a window of 0 as it is declared", async () => {
+Deno.test("modelInfo leaves out unknown facts, and keeps a declared window of 0", async () => {
   assertEquals(await infoOf({}), { provider: "p", id: "m", vision: false, effort: {} });
   assertEquals((await infoOf({ context_window: 0 })).contextWindow, 0);
 });

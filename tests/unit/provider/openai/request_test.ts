@@ -203,7 +203,7 @@ Deno.test("The request writes the same bytes for a new array as for a grown one 
   );
 });
 
-Deno.test("The request starts anew when the conversation was compacted or the prefix changed", () => {
+Deno.test("The request starts again when the conversation was compacted or the prefix changed", () => {
   const write = writer();
   const messages: Message[] = [TASK, { role: "assistant", content: "a" }];
   write.body({ prefix: PREFIX, messages });

@@ -54,7 +54,7 @@ Deno.test("openai provider names a proxy of this machine that refuses, and tries
   );
 });
 
-Deno.test("openai provider names ca_file and does not try again when nobody it trusts vouches for the server", async () => {
+Deno.test("openai provider names ca_file and does not try again when no trusted authority signed the certificate of the server", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", ...SELF_SIGNED, onListen: () => {} },
     () => new Response("never"),

@@ -49,7 +49,7 @@ Deno.test("openai provider does not repair arguments when the answer was cut at 
   assertEquals(JSON.parse(await argumentsFor('{"path":"x"') ?? ""), { path: "x" });
 });
 
-Deno.test("openai provider sends unreadable arguments back inside an object when the conversation goes on", async () => {
+Deno.test("openai provider sends unreadable arguments back inside an object when the conversation continues", async () => {
   await using server = startModelServer([{ calls: [{ id: "a", name: "ls", args: '{"path":"x' }] }, {
     text: "sorry",
   }]);
@@ -116,7 +116,7 @@ Deno.test("openai provider puts calls together when there are neither ids nor in
   ]]);
 });
 
-Deno.test("openai provider tells calls apart when all of them carry index 0", async () => {
+Deno.test("openai provider separates calls when all of them carry index 0", async () => {
   const ids = await callsOf(
     [{ index: 0, id: "a", function: fn("ls", '{"path":"."}') }],
     [{ index: 0, id: "b", function: fn("grep", '{"pattern"') }],
@@ -190,7 +190,7 @@ Deno.test("openai provider makes ids unique when a server repeats one in a messa
   assertEquals(outcome.calls.map((c) => c.id), ["x", "x_2", "x_3"]);
 });
 
-Deno.test("openai provider makes ids unique when a server counts anew in every message", async () => {
+Deno.test("openai provider makes ids unique when a server starts counting again in every message", async () => {
   await using server = startModelServer([], { fallback: { calls: [{ id: "call_0", name: "ls" }] } });
   const provider = await openClient(server);
   const messages: Message[] = [{ role: "user", content: "go" }];

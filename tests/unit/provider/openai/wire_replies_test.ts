@@ -14,7 +14,7 @@ import {
   usageEvent,
 } from "../../../support/model_server.ts";
 
-Deno.test("openai provider passes over a broken event when it stands among good ones", async () => {
+Deno.test("openai provider passes over a broken event when it is among good ones", async () => {
   const outcome = await outcomeOf([
     textEvent("one "),
     'data: {"choices":[{"del\n\n',
@@ -372,7 +372,7 @@ Deno.test("openai provider gives reasoning once when two fields repeat it", asyn
   assertEquals(await told(parts), { reasoning: "hm", text: "so" });
 });
 
-Deno.test("openai provider gives reasoning when it stands in think tags cut anywhere", async () => {
+Deno.test("openai provider gives reasoning in think tags that are cut anywhere", async () => {
   const whole = "\n<think>a < b</thin and</think>\n\nAnswer <think>kept</think>";
   for (let cut = 1; cut < whole.length; cut += 3) {
     assertEquals(await told([textEvent(whole.slice(0, cut)), textEvent(whole.slice(cut))]), {
@@ -443,7 +443,7 @@ Deno.test("openai provider reads cached tokens when they are counted as hits and
   assertEquals([read?.inputTokens, read?.cachedTokens], [42, 30]);
 });
 
-Deno.test("openai provider reads usage when it lies inside the choice or under x_groq", async () => {
+Deno.test("openai provider reads usage inside the choice or under x_groq", async () => {
   const usage = { prompt_tokens: 5, completion_tokens: 1, cached_tokens: 4 };
   const choice = await usageOf({ choices: [{ delta: {}, finish_reason: "stop", usage }] });
   assertEquals([choice?.inputTokens, choice?.cachedTokens], [5, 4]);

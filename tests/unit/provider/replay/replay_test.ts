@@ -124,7 +124,7 @@ Deno.test("replay provider names the tools that differ from the recording", asyn
   });
 });
 
-Deno.test("replay provider compares nothing that the cassette calls loose or tells it to ignore", async () => {
+Deno.test("replay provider compares nothing that the cassette marks as loose or ignored", async () => {
   await inFolder(async (file) => {
     await record(file, "/tmp/first", {
       loose: ["system", "tools"],
@@ -205,7 +205,7 @@ Deno.test("createProvider with record ends a reply with an error when the casset
   assertStringIncludes(outcome.error?.message ?? "", "Could not write the cassette");
 });
 
-Deno.test("createProvider records when it is told to and the recording plays back the same chunks", async () => {
+Deno.test("createProvider records on request, and the recording plays back the same chunks", async () => {
   await inFolder(async (file) => {
     await using server = startModelServer([{ text: ["a", "b"], reasoning: "c", calls: [{ name: "ls" }] }]);
     const entry = providerEntry({ base_url: server.url });

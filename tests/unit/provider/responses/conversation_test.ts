@@ -87,7 +87,7 @@ Deno.test("responses sends text and calls alone when message and part do not bel
   });
 });
 
-Deno.test("responses goes on without reasoning that another server or key has sealed", async () => {
+Deno.test("responses continues without reasoning that another server or key has encrypted", async () => {
   const messages: Message[] = [...HELLO];
   await using first = startModelServer([{ reasoning: "Hm.", text: "a" }], { wire: new ResponsesWire() });
   await converse(await openClient(first), messages, 1);
@@ -96,7 +96,7 @@ Deno.test("responses goes on without reasoning that another server or key has se
   await using second = startModelServer([{ reasoning: "Ha.", text: "b" }, { text: "c" }], { wire });
   const [told, quiet] = await converse(await openClient(second), messages, 2);
   assertEquals([told?.text, told?.retries.length, quiet?.retries.length], ["b", 1, 0]);
-  assert(told?.retries[0]?.reason.includes("goes without reasoning.encrypted_content"));
+  assert(told?.retries[0]?.reason.includes("omits reasoning.encrypted_content"));
   const types = second.requests.map(({ json }) => json.input.map((item: { type: string }) => item.type));
   const plain = ["message", "message", "message"];
   assertEquals(types, [["message", "reasoning", "message", "message"], plain, [
@@ -145,7 +145,7 @@ Deno.test("responses sends only what is new when the server keeps the conversati
   assertEquals(server.requests[3]?.json.input.length, 1);
 });
 
-Deno.test("responses sends everything again when a stored reply is gone, and goes on from the next", async () => {
+Deno.test("responses sends everything again when a stored reply is gone, and continues from the next", async () => {
   const wire = new ResponsesWire({ entry: { store: true }, losesAt: 2 });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }], { wire });
   const outcomes = await converse(await openClient(server), [...HELLO], 3);
@@ -170,7 +170,7 @@ Deno.test("responses sends everything at once when the server keeps nothing, or 
   assertEquals(asked(two), ["all", "all", "all", "all"]);
 });
 
-Deno.test("responses goes on from no stored reply that stood behind another conversation", async () => {
+Deno.test("responses continues from no stored reply of another conversation", async () => {
   const wire = new ResponsesWire({ entry: { store: true } });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }], {
     wire,
@@ -193,7 +193,7 @@ Deno.test("responses says once that a field that was asked for is refused, and g
   assertEquals([first?.retries.length, second?.retries.length], [1, 0]);
   const reason = first?.retries[0]?.reason ?? "";
   assert(
-    reason.includes("temperature' is not supported") && reason.includes("goes without temperature"),
+    reason.includes("temperature' is not supported") && reason.includes("omits temperature"),
     reason,
   );
   const last = server.requests.at(-1)?.json;

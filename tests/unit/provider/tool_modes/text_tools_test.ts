@@ -149,7 +149,7 @@ Deno.test("Parts of the wire go back with the text they belong to, and with no o
   ]);
 });
 
-Deno.test("Messages as text are only ever appended to, and the same for a conversation that is read anew", async () => {
+Deno.test("Messages as text are only ever appended to, and the same for a conversation that is read again", async () => {
   const { provider, requests } = open("pseudo", ...Array.from({ length: 9 }, () => says(REPLY)));
   const messages: Message[] = [user("Go")];
   for (let step = 0; step < 8; step++) {
@@ -219,7 +219,7 @@ Deno.test("The result of a call that could not be read says why, and how to writ
   }
 });
 
-Deno.test("Images of results go with the message that tells the results", async () => {
+Deno.test("Images of results go with the message of the results", async () => {
   const { provider, requests } = open("pseudo", says(RUN), says("ok"));
   const heard = await hear(provider, [user("Go")]);
   const [call] = heard.calls as [ToolCall];

@@ -98,7 +98,7 @@ Deno.test("strictSchema gives up when a schema is too deep", () => {
   assertEquals(strictSchema(schema), undefined);
 });
 
-Deno.test("withoutNulls takes away what stands for optional keys, and nothing else", () => {
+Deno.test("withoutNulls removes the nulls of optional keys, and nothing else", () => {
   const schema = object(
     {
       path: { type: "string" },

@@ -16,7 +16,7 @@ import { badTools } from "./bad_tools.ts";
 
 type ProcessHostOptions = ConstructorParameters<typeof ProcessToolHost>[0];
 
-const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+const { ProcessToolHost, selfCommand } = await loadProcessHost();
 
 function tool(name: string): Tool {
   return badTools().find((one) => one.name === name) as Tool;
@@ -27,7 +27,7 @@ async function bench(
 ) {
   const dir = await makeTempDir();
   const command = selfCommand({
-    role: TOOL_ROLE,
+    role: "tools",
     module: import.meta.url,
     sourceEntry: new URL("./entry.ts", import.meta.url),
     flags: options.flags ?? ["--no-check", "-A"],

@@ -1,10 +1,5 @@
 import type { Assembly } from "../../assembly/mod.ts";
 import type { Usage } from "../../core/mod.ts";
-import type { ChatTexts } from "./chat_texts.ts";
-import type { OverlayQueue } from "./overlay/dialogs.ts";
-import { type Frame, hintRows, stack, type View } from "./screen/view.ts";
-import type { Submissions } from "./submissions.ts";
-import type { Transcript } from "./transcript/transcript.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { displayWidth, fitDisplay } from "../../util/display_width.ts";
@@ -23,7 +18,7 @@ const GAP = " · ";
 const FULL_PERCENT = 80;
 
 /** The status of the session in one line, without its least important parts where it is narrow. */
-class StatusLine {
+export class StatusLine {
   readonly #palette: Palette;
   readonly #texts: () => Texts["chat"]["statusLine"];
   #assembly: Assembly | undefined;
@@ -141,99 +136,4 @@ class StatusLine {
 
 function widthOf(parts: readonly Part[]): number {
   return parts.reduce((sum, { text }) => sum + displayWidth(text) + GAP.length, -GAP.length);
-}
-
-interface LiveRegionDeps {
-  readonly palette: Palette;
-  readonly texts: ChatTexts;
-  readonly transcript: Transcript;
-  readonly submissions: Submissions;
-  readonly overlays: OverlayQueue;
-  readonly composer: View;
-  /** The first line of the chat, until the session is open and it is printed. */
-  readonly header: (columns: number) => string | undefined;
-  readonly leaving: () => boolean;
-  readonly failed: (error: unknown) => void;
-  readonly hopeless: () => void;
-}
-
-/** Maximum number of queued messages shown. */
-const WAITING_LINES = 3;
-
-/** On a screen with fewer rows an open overlay hides queued messages. */
-const ROOMY = 16;
-
-/** The live region: current activity, queued messages, the composer or an overlay, the status line. */
-export class LiveRegion implements View {
-  readonly status: StatusLine;
-  readonly #deps: LiveRegionDeps;
-
-  constructor(deps: LiveRegionDeps) {
-    this.#deps = deps;
-    this.status = new StatusLine(deps.palette, () => deps.texts.status, () => deps.submissions.opening);
-  }
-
-  /** When a part cannot be drawn, the composer or overlay is shown alone. */
-  frame(columns: number, rows: number): Frame {
-    try {
-      return this.#whole(columns, rows);
-    } catch (error) {
-      this.#deps.failed(error);
-    }
-    try {
-      return this.#plain(columns, rows);
-    } catch {
-      this.#deps.hopeless();
-      return { lines: [] };
-    }
-  }
-
-  #whole(columns: number, rows: number): Frame {
-    const { palette, transcript, overlays, composer, header } = this.#deps;
-    const hint = this.#hint();
-    const status = { lines: [hint === "" ? this.status.line(columns) : palette.dim(hint)] };
-    const { top } = overlays;
-    const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
-    const head = top || rows < ROOMY / 2 ? [] : [header(columns)].filter((line) => line !== undefined);
-    const taken = waiting.lines.length + status.lines.length + head.length + 1;
-    const space = Math.max(1, rows - taken);
-    const bottom = overlays.aside ? this.#withDraft(columns, space) : (top ?? composer).frame(columns, space);
-    const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
-    return stack([{ lines: [...head, ...live, ""] }, waiting, bottom, status]);
-  }
-
-  #plain(columns: number, rows: number): Frame {
-    const { overlays, composer } = this.#deps;
-    return stack([{ lines: [""] }, (overlays.top ?? composer).frame(columns, Math.max(1, rows - 1))]);
-  }
-
-  /** An overlay that opened while the user was typing, and the composer below it. */
-  #withDraft(columns: number, rows: number): Frame {
-    const { palette, texts: { chat }, overlays, composer } = this.#deps;
-    const draft = composer.frame(columns, Math.max(1, Math.floor(rows / 3)));
-    const hint = hintRows([chat.asideAnswer, chat.asideWrite], columns).map(palette.warning);
-    const left = Math.max(0, rows - draft.lines.length - hint.length);
-    return stack([overlays.top?.frame(columns, left) ?? { lines: [] }, { lines: hint }, draft]);
-  }
-
-  /** A hint that replaces the status line. */
-  #hint(): string {
-    const { texts: { chat }, submissions, transcript, overlays, leaving } = this.#deps;
-    if (leaving()) return chat.leaveHint;
-    if (submissions.stopping) return chat.stopping;
-    // A command with a question waits for the user.
-    return submissions.busy && !transcript.busy && !overlays.top ? chat.working : "";
-  }
-
-  /** Steering and queued messages. */
-  #waiting(): string[] {
-    const { texts: { chat }, submissions: { waiting, steering }, palette } = this.#deps;
-    const lines = [
-      ...steering.map((text) => chat.steering(oneLine(text, 200))),
-      ...waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
-    ];
-    const more = lines.length > WAITING_LINES ? [`… +${lines.length - WAITING_LINES}`] : [];
-    const hint = waiting.length > 0 ? [chat.queueHint] : [];
-    return [...lines.slice(0, WAITING_LINES), ...more, ...hint].map((line) => palette.dim(line));
-  }
 }

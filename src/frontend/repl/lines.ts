@@ -1,23 +1,58 @@
-import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../../src/assembly/mod.ts";
-import type { Choice } from "../../../src/command/mod.ts";
-import type { ApprovalAnswer } from "../../../src/core/mod.ts";
-import type { ApprovalLines, Person, QuestionInLines } from "../../../src/frontend/mod.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
-import type { ApprovalRequest } from "../../../src/permission/mod.ts";
-import type { Question } from "../../../src/tool/mod.ts";
-import type { LineReader } from "../../terminal/line_reader.ts";
+/** The chat in plain lines: a person who reads lines and types numbers. */
+import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../assembly/mod.ts";
+import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
+import { type ApprovalAnswer, ReasonixError } from "../../core/mod.ts";
+import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
+import type { Person } from "./session_host.ts";
+import type { Locale, Texts } from "../../i18n/mod.ts";
+import type { ApprovalRequest } from "../../permission/mod.ts";
+import type { Question } from "../../tool/mod.ts";
+
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+/** Lines of standard input, read when they are asked for. */
+export class LineReader {
+  readonly #decoder = new TextDecoder();
+  readonly #buffer = new Uint8Array(64 * 1024);
+  #rest = "";
+  #ended = false;
+
+  /** The next line without its end; undefined when there is none any more, or when the signal aborts. */
+  async next(signal?: AbortSignal): Promise<string | undefined> {
+    for (let from = 0;;) {
+      const end = this.#rest.indexOf("\n", from);
+      if (end >= 0) {
+        const line = this.#rest.slice(0, end);
+        this.#rest = this.#rest.slice(end + 1);
+        return line.replace(/\r$/, "");
+      }
+      from = this.#rest.length;
+      if (this.#ended || from > MAX_LINE_BYTES) return this.#last();
+      if (signal?.aborted) return undefined;
+      const count = await Deno.stdin.read(this.#buffer).catch(() => null);
+      this.#ended = count === null;
+      this.#rest += this.#decoder.decode(this.#buffer.subarray(0, count ?? 0), { stream: count !== null });
+    }
+  }
+
+  #last(): string | undefined {
+    const line = this.#rest;
+    this.#rest = "";
+    return line === "" ? undefined : line;
+  }
+}
 
 type Entry<T> = QuestionInLines<T>["entries"][number];
 type Rows = readonly Pick<Choice<unknown>, "label" | "detail">[];
 type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
 
-export interface LinePersonOptions {
+interface LinePersonOptions {
   readonly lines: LineReader;
   readonly texts: () => Texts["chat"];
   /** Shows lines to the person, apart from answers. */
   readonly write: (text: string) => void | Promise<void>;
   readonly speak: Person["speak"];
-  /** What an approval says, and its answers. Absent: calls are none of the person's concern. */
+  /** Text and answers of an approval. Absent: this person does not approve calls. */
   readonly approval?: (request: ApprovalRequest) => Promise<ApprovalLines>;
   /** The same of a plan. */
   readonly plan: () => Promise<QuestionInLines<PlanAnswer | "leave">>;
@@ -42,7 +77,7 @@ export class LinePerson {
     this.#options = options;
   }
 
-  /** With somebody at the keyboard, or with nobody who could answer. */
+  /** With a user at the keyboard, or without. */
   asPerson(attended: boolean): Person {
     const { approval, speak, write } = this.#options;
     const person: Person = { speak, say: (text) => void write(`${text}\n`) };
@@ -140,7 +175,7 @@ export class LinePerson {
     return answer === "leave" ? undefined : answer;
   }
 
-  /** What the person chooses or writes; undefined when they gave no number of the list, or wrote nothing. */
+  /** The chosen or written answer; undefined without a number of the list, or without a text. */
   async #chosen<T>({ text, entries }: QuestionInLines<T>): Promise<T | undefined> {
     const entry = numbered(await this.#answer(text, entries, "number"), entries);
     if (!entry || "value" in entry) return entry?.value;
@@ -186,4 +221,61 @@ export class LinePerson {
 /** The entry whose number the line is. */
 function numbered<E>(line: string | undefined, entries: readonly E[]): E | undefined {
   return /^\s*\d+\s*$/.test(line ?? "") ? entries[Number(line) - 1] : undefined;
+}
+
+interface LineCommandsDeps extends Pick<CommandHost, "session" | "say" | "send" | "reopen" | "quit"> {
+  /** Absent: there is no user. */
+  readonly person: LinePerson | undefined;
+  readonly language: { readonly locale: Locale; readonly chat: Texts["chat"] };
+}
+
+/** The host of slash commands in plain lines. */
+export class LineCommands implements CommandHost {
+  readonly session: CommandHost["session"];
+  readonly say: CommandHost["say"];
+  readonly send: CommandHost["send"];
+  readonly reopen: CommandHost["reopen"];
+  readonly quit: CommandHost["quit"];
+  readonly commands = allCommands;
+  readonly #parts: LineCommandsDeps;
+
+  constructor(parts: LineCommandsDeps) {
+    this.#parts = parts;
+    this.session = parts.session;
+    this.say = parts.say;
+    this.send = parts.send;
+    this.reopen = parts.reopen;
+    this.quit = parts.quit;
+  }
+
+  get locale(): Locale {
+    return this.#parts.language.locale;
+  }
+
+  readonly choose: CommandHost["choose"] = (title, choices) => this.#asking(title).choose(title, choices);
+
+  readonly prompt: CommandHost["prompt"] = (question) => this.#asking(question).prompt(question);
+
+  readonly confirm: CommandHost["confirm"] = async (question, { text = "" } = {}) => {
+    const { chat } = this.#parts.language;
+    const answer = await this.choose([question, text].filter(Boolean).join("\n"), [
+      { label: chat.no, value: false },
+      { label: chat.yes, value: true },
+    ]);
+    return answer ?? false;
+  };
+
+  show(title: string, text: string): Promise<void> {
+    this.say(`${title}\n\n${text}`);
+    return Promise.resolve();
+  }
+
+  #asking(question: string): LinePerson {
+    const { person, language: { chat } } = this.#parts;
+    if (person) return person;
+    throw new ReasonixError(chat.lineInput.nobodyAsked(question), {
+      exit: "usage",
+      remedy: chat.lineInput.onTerminal,
+    });
+  }
 }

@@ -12,14 +12,14 @@ Deno.test("selfCommand starts a bundled program again with its role and only the
      await Deno.stdout.write(new TextEncoder().encode(JSON.stringify([Deno.args, write])));`,
   );
   const { command, args, env } = selfCommand({
-    role: "some",
+    role: "search",
     module: `file://${dir.path}/program.js`,
     sourceEntry: new URL("file:///unused.ts"),
     flags: ["--allow-read"],
   });
   const { stdout } = await new Deno.Command(command, { args: [...args], env: { ...env }, clearEnv: true })
     .output();
-  assertEquals(new TextDecoder().decode(stdout), '[["--worker=some"],"prompt"]');
+  assertEquals(new TextDecoder().decode(stdout), '[["--worker=search"],"prompt"]');
 });
 
 Deno.test("selfCommand starts the file beside a bundle that is of the same build, and no other", async () => {
@@ -28,7 +28,7 @@ Deno.test("selfCommand starts the file beside a bundle that is of the same build
   await Deno.writeTextFile(file("program.js"), "#!/usr/bin/env deno\n// Reasonix 1.0 (abc), MIT license\n");
   const entry = () =>
     selfCommand({
-      role: "some",
+      role: "search",
       module: `file://${file("program.js")}`,
       sourceEntry: new URL("file:///unused.ts"),
       flags: [],
@@ -47,7 +47,7 @@ Deno.test({
     await using dir = await makeTempDir();
     await Deno.writeTextFile(`${dir.path}/loop.js`, "while (true);");
     const { command, args, env } = selfCommand({
-      role: "some",
+      role: "search",
       module: `file://${dir.path}/loop.js`,
       sourceEntry: new URL("file:///unused.ts"),
       flags: [],
@@ -77,7 +77,7 @@ Deno.test("selfCommand lets a program that was started from an address use its c
     new Deno.Command(Deno.execPath(), { args: [...args], env: { ...env, ...cache } }).output();
   const cached = await start(["cache", "--no-config", module], {});
   const { args, env } = selfCommand({
-    role: "some",
+    role: "search",
     module,
     sourceEntry: new URL("file:///unused.ts"),
     flags: [],
@@ -86,5 +86,5 @@ Deno.test("selfCommand lets a program that was started from an address use its c
   await server.shutdown();
   const offline = new TextDecoder().decode((await start(args, env)).stdout);
   assertEquals([cached.code, first], [0, offline]);
-  assertMatch(first, /^\[\["--worker=some"\],".*--cached-only.*","prompt"\]$/m);
+  assertMatch(first, /^\[\["--worker=search"\],".*--cached-only.*","prompt"\]$/m);
 });

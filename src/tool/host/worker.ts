@@ -1,0 +1,255 @@
+import { readEnv } from "../../path/read_env.ts";
+import { parseJson } from "../../util/json.ts";
+import { linesOf } from "../../util/lines.ts";
+
+interface LineHandlers<Out> {
+  readonly onMessage: (message: Out) => void;
+  /**
+   * The process ended although it was not killed; `errorOutput` is the end of its standard error.
+   */
+  readonly onEnd: (errorOutput: string) => void;
+}
+
+/**
+ * A child process spoken to in lines of JSON.
+ *
+ * A process and not a worker thread: the runtime's `Worker.terminate()` returns at once, but a thread in a
+ * loop never ends and keeps a core busy. A process ends when it is killed, whatever it does.
+ */
+export class LineProcess<In, Out> {
+  readonly #child: Deno.ChildProcess;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #done: Promise<void>;
+  #killed = false;
+  #errorOutput = "";
+
+  constructor(command: SelfCommand, handlers: LineHandlers<Out>) {
+    this.#child = new Deno.Command(command.command, {
+      args: [...command.args],
+      clearEnv: true,
+      env: { ...command.env },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    this.#writer = this.#child.stdin.getWriter();
+    this.#done = this.#run(handlers);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  send(message: In): void {
+    // A process that is gone says so by its end.
+    this.#writer.write(asLine(message)).catch(() => {});
+  }
+
+  /** Ends the process at once; resolves when it is gone. */
+  async kill(): Promise<void> {
+    this.#killed = true;
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await this.#done;
+  }
+
+  async #run(handlers: LineHandlers<Out>): Promise<void> {
+    const errorOutput = this.#collectErrorOutput();
+    for await (const message of readLines<Out>(this.#child.stdout)) {
+      if (!this.#killed) handlers.onMessage(message);
+    }
+    await errorOutput;
+    await this.#child.status;
+    await this.#writer.close().catch(() => {});
+    if (!this.#killed) handlers.onEnd(this.#errorOutput.trim());
+  }
+
+  async #collectErrorOutput(): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of this.#child.stderr) {
+      this.#errorOutput = (this.#errorOutput + decoder.decode(chunk, { stream: true })).slice(-2000);
+    }
+  }
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * The values of a stream of lines. A line that is not JSON is left out: something printed where it should
+ * not.
+ */
+export async function* readLines<T>(stream: AsyncIterable<Bytes>): AsyncGenerator<T> {
+  for await (const line of linesOf(stream)) {
+    const value = parseJson(line) as T | undefined;
+    if (value !== undefined) yield value;
+  }
+}
+
+const ENCODER = new TextEncoder();
+
+function asLine(message: unknown): Bytes {
+  return ENCODER.encode(`${JSON.stringify(message)}\n`);
+}
+
+/**
+ * The place where a process of ours hears and answers. Its entry module fills it in: libraries own no
+ * standard streams.
+ */
+export interface LinePort {
+  /** A piece is read before the next one is asked for, so that all may be the same memory. */
+  readonly input: AsyncIterable<Bytes>;
+  /** Writes at once, as much as fits; returns the number of bytes written. */
+  readonly write: (bytes: Bytes) => number;
+}
+
+/** Sends one message whole before anything else happens. */
+export function sendMessage(port: LinePort, message: unknown): void {
+  const bytes = asLine(message);
+  for (let at = 0; at < bytes.length;) at += port.write(bytes.subarray(at));
+}
+
+/** First argument of a worker process, followed by its role. */
+export const WORKER_FLAG = "--worker=";
+
+/** Tools that change files, searches without ripgrep, checks of answers against a JSON Schema. */
+type WorkerRole = "tools" | "search" | "schema";
+
+export interface SelfCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface SelfOptions {
+  readonly role: WorkerRole;
+  /** `import.meta.url` of the asking module: the sources, or the one file they were bundled into. */
+  readonly module: string;
+  /** Module to start when the program runs from its sources. */
+  readonly sourceEntry: URL;
+  /** Processor time after which the kernel ends the process if it is orphaned. */
+  readonly cpuSeconds?: number;
+  /** Permission and other flags of `deno run`. A compiled program has its own. */
+  readonly flags: readonly string[];
+}
+
+/** Variables the runtime itself needs to find its caches. */
+const RUNTIME_ENV = [
+  "PATH",
+  "HOME",
+  "DENO_DIR",
+  "XDG_CACHE_HOME",
+  "TMPDIR",
+  "USERPROFILE",
+  "LOCALAPPDATA",
+  "SystemRoot",
+];
+
+/** Returns the command line that starts this program as a worker, from sources, bundle or executable. */
+export function selfCommand(options: SelfOptions): SelfCommand {
+  const role = `${WORKER_FLAG}${options.role}`;
+  const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
+  for (const name of RUNTIME_ENV) {
+    const value = readEnv(name);
+    if (value !== undefined) env[name] = value;
+  }
+  const command = Deno.execPath();
+  if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
+  const bundled = !options.module.endsWith(".ts");
+  const entry = bundled ? workerFile(options.module) ?? options.module : options.sourceEntry.href;
+  // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
+  // packages it needs.
+  const own = bundled ? ["--no-config", "--no-npm"] : [];
+  const still = ["--quiet", "--no-prompt", "--no-lock", ...importFlags(entry)];
+  const args = ["run", ...still, ...own, ...options.flags, entry, role];
+  return limited({ command, args, env }, options.cpuSeconds);
+}
+
+/** The first lines of a bundle name its build. */
+const HEAD_BYTES = 512;
+
+/**
+ * The file next to a program that holds only what its workers need, and starts in half the time. Undefined
+ * where it is missing or of another build, and for a program that came from an address.
+ */
+function workerFile(program: string): string | undefined {
+  const file = new URL("./reasonix.worker.js", program);
+  if (file.protocol !== "file:") return undefined;
+  const build = buildOf(file);
+  return build !== undefined && build === buildOf(new URL(program)) ? file.href : undefined;
+}
+
+function buildOf(bundle: URL): string | undefined {
+  try {
+    const file = Deno.openSync(bundle, { read: true });
+    try {
+      const head = new Uint8Array(HEAD_BYTES);
+      const text = new TextDecoder().decode(head.subarray(0, file.readSync(head) ?? 0));
+      return text.split("\n").find((line) => line.startsWith("// Reasonix "));
+    } finally {
+      file.close();
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Refuses remote code, some well-known hosts included, that would be fetched whatever else is permitted. A
+ * program that was itself started from an address needs that one file: the runtime has it in its cache, and
+ * nothing else comes from there or from elsewhere.
+ */
+function importFlags(entry: string): string[] {
+  const { protocol, host } = new URL(entry);
+  return protocol === "http:" || protocol === "https:"
+    ? ["--cached-only", `--allow-import=${host}`]
+    : ["--no-remote", "--deny-import"];
+}
+
+function limited(command: SelfCommand, cpuSeconds: number | undefined): SelfCommand {
+  if (cpuSeconds === undefined || Deno.build.os === "windows") return command;
+  const script = `ulimit -t ${cpuSeconds}; exec "$0" "$@"`;
+  return { ...command, command: "/bin/sh", args: ["-c", script, command.command, ...command.args] };
+}
+
+interface WorkerTask<In, Out, Result> {
+  readonly task: In;
+  /** Returns the result once there is one. */
+  readonly onMessage: (message: Out) => Result | undefined;
+  readonly limitMs: number;
+  /** Returns the result where the limit is reached. */
+  readonly onLimit: () => Result;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Has a new process do one task, and ends it. Rejects when the signal aborts, when the process ends early,
+ * and with `NotCapable` where no process may be started.
+ */
+export async function runInWorker<In, Out, Result>(
+  command: SelfCommand,
+  { task, onMessage, limitMs, onLimit, signal }: WorkerTask<In, Out, Result>,
+): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  const worker = new LineProcess<In, Out>(command, {
+    onMessage(message) {
+      const result = onMessage(message);
+      if (result !== undefined) resolve(result);
+    },
+    onEnd: (errorOutput) => reject(new Error(`The worker process ended early: ${errorOutput.slice(-300)}`)),
+  });
+  const timer = setTimeout(() => resolve(onLimit()), limitMs);
+  const aborted = () => reject(signal?.reason);
+  signal?.addEventListener("abort", aborted, { once: true });
+  if (signal?.aborted) aborted();
+  worker.send(task);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", aborted);
+    await worker.kill();
+  }
+}
