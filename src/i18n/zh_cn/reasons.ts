@@ -12,7 +12,7 @@ import type {
   WrittenMessage,
 } from "../../core/mod.ts";
 import { translator } from "../zh_cn.ts";
-import { phraseTeller } from "./sayings/sentences.ts";
+import { phraseTeller } from "./sentences.ts";
 
 /** The log has titles and results of calls in English; what a person reads most often is told by these. */
 const callTitle = phraseTeller({

@@ -18,19 +18,6 @@ export function phraseTeller(sentences: Sentences): (english: string) => string 
   };
 }
 
-/**
- * Makes what says sentences that come in English alone: they are kept in files, or stand in reports that
- * machines read. Several of them are divided by "; ", and one that is not known stays as it is.
- */
-export function sentenceTeller(sentences: Sentences): (english: string) => string {
-  const told = phraseTeller(sentences);
-  return (english) => {
-    const parts = english.split("; ").map((part) => [part, told(part)] as const);
-    const whole = parts.every(([, chinese]) => chinese !== undefined) ? undefined : told(english);
-    return whole ?? parts.map(([part, chinese]) => chinese ?? part).join("；");
-  };
-}
-
 function quoted(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
