@@ -133,7 +133,6 @@ export interface Reported {
   readonly shouldRetry?: boolean | undefined;
   /** The id under which the operators of the server find the request. */
   readonly requestId?: string | undefined;
-  /** The kind, where the wire gives it. */
   readonly kind?: ProviderErrorKind;
   readonly remedy?: Phrase;
 }
@@ -175,7 +174,6 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
 }
 
-/** The remedy where status and kind say too little. */
 function remedyOfWords({ text }: Reported, endpoint: Endpoint): Phrase | undefined {
   const { model } = endpoint;
   if (NO_CREDIT.test(text)) {
@@ -226,7 +224,6 @@ function kindOf({ status, text }: Reported): ProviderErrorKind {
   return kindOfWords(text);
 }
 
-/** The kind of an error object that carries no usable number. */
 function kindOfWords(text: string): ProviderErrorKind {
   if (RATE.test(text)) return "rate_limit";
   if (AUTH.test(text)) return "auth";
@@ -393,7 +390,6 @@ function bypassesProxy(host: string): boolean {
   );
 }
 
-/** The failure of a request without a conversation, from whatever was thrown. */
 export function requestFailure(thrown: unknown, endpoint: Endpoint): ProviderFailure {
   return thrown instanceof ProviderFailure ? thrown : connectionFailure(thrown, endpoint, false);
 }
