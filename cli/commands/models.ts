@@ -25,18 +25,15 @@ import { table } from "../../src/reports/mod.ts";
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { grouped } from "../../src/view/mod.ts";
 
-/** A model with what is known of it. */
 interface KnownModel {
   /** `provider/model`. */
   readonly name: string;
-  /** As it counts for the model. */
   readonly entry: ProviderEntry;
   readonly info: ModelInfo;
   /** Absent: the tables do not have the model. */
   readonly facts?: FoundFacts;
 }
 
-/** Gathers what the settings and the tables say of a model. */
 async function knownModel(
   loaded: LoadedConfig,
   whole: ProviderEntry,
@@ -69,12 +66,10 @@ function ratesText(
   return texts.rates(String(input), cached, String(cacheWrite ?? ""), String(output));
 }
 
-/** The day of a price, as it stands behind it. */
 function dayText({ date }: Pick<Price, "date">): string {
   return date === undefined ? "" : ` (${date})`;
 }
 
-/** The same as data. */
 function knownModelJson({ name, entry, info, facts }: KnownModel): Record<string, unknown> {
   const { contextWindow, outputLimit, vision, reasoning, price } = info;
   return {
