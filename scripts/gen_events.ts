@@ -10,6 +10,7 @@ const SOURCE = new URL("../src/core/event_schema.ts", import.meta.url);
 const PAGE = new URL("../docs/events.md", import.meta.url);
 
 interface Schema {
+  readonly $ref?: string;
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly items?: Schema;
@@ -43,6 +44,7 @@ function readComments(source: string): Map<string, string> {
 }
 
 function typeText(schema: Schema): string {
+  if (schema.$ref) return "message";
   if (schema.enum) return schema.enum.map((value) => `"${value}"`).join(" | ");
   if (schema.type === "array") return `array of ${schema.items ? typeText(schema.items) : "values"}`;
   if (schema.type === "object" && schema.properties) {

@@ -4,6 +4,7 @@ import {
   type DetectedLocale,
   detectLocale,
   loadTexts,
+  loadTranslator,
   type Locale,
   LOCALES,
   type Texts,
@@ -41,14 +42,14 @@ export async function languageNotice(context: CliContext, loaded: LoadedConfig):
 
 /** An error in the language of the user; English where it has no translation. */
 export async function inLanguage(error: unknown, locale: Locale): Promise<unknown> {
-  if (locale === "en" || !(error instanceof ReasonixError) || !error.said) return error;
-  const { message, remedy, exit, place, said, cause } = error;
-  const { said: say } = await loadTexts("reasons", locale);
-  return new ReasonixError(say(said.slice(0, 1), message), {
+  if (locale === "en" || !(error instanceof ReasonixError)) return error;
+  const { texts, exit, place, cause } = error;
+  const translator = await loadTranslator(locale);
+  return new ReasonixError(translator.text(texts.message), {
     exit,
     cause,
     ...(place ? { place } : {}),
-    ...(remedy === undefined ? {} : { remedy: say(said.slice(1), remedy) }),
+    ...(texts.remedy === undefined ? {} : { remedy: translator.text(texts.remedy) }),
   });
 }
 

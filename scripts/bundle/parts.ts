@@ -17,7 +17,15 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn/"],
   mcp: ["/@modelcontextprotocol/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/highlight.js/"],
-  commands: ["/cli/", "/src/command/", "/src/reports/", "/src/foreign/", "/toml-patch/", "/@clack/", PAGES],
+  commands: [
+    "/cli/",
+    "/src/command/",
+    "/src/reports/",
+    "/src/config/foreign/",
+    "/toml-patch/",
+    "/@clack/",
+    PAGES,
+  ],
   tools: ["/"],
 };
 
@@ -35,6 +43,10 @@ const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/doctor.ts", "/cli/comm
  * processes from itself, and those load nothing more from there.
  */
 const WORKERS = ["/src/run/tools/worker.ts", "/src/tool/host/worker_process.ts"];
+
+/** Paths of this project that decide where chunks go. */
+export const PROJECT_PATHS = [...Object.values(PARTS).flat(), PROVIDERS, ...ALONE, ...WORKERS]
+  .filter((path) => /^\/(?:src|cli|plugins)\//.test(path));
 
 /** Names of all files next to the program that it loads, in order. */
 export function partFiles(): readonly string[] {

@@ -4,18 +4,21 @@ import {
   type Chunk,
   type Cost,
   costOf,
+  detailFields,
   type FinishReason,
   mergeSpending,
+  message,
   type NewEventOf,
   NO_SPENDING,
   type ProviderError,
   type ProviderPart,
-  type Sayings,
   type Spending,
+  textFields,
   type ToolCall,
   totalCost,
   type Usage,
   type UserInput,
+  writtenFields,
 } from "../core/mod.ts";
 import { loadTextCalls } from "../provider/mod.ts";
 import type { Tool } from "../tool/mod.ts";
@@ -165,9 +168,10 @@ async function steps(deps: AgentDeps, progress: Progress, signal: AbortSignal): 
       }
     }
     if (limits.maxSteps && progress.steps >= limits.maxSteps) {
-      const taken = progress.steps === 1 ? "1 step" : `${progress.steps} steps`;
-      const detail = `Stopped after ${taken}: step limit reached`;
-      return { reason: "limit", limit: "steps", detail, said: [["stepLimit", String(progress.steps)]] };
+      const text = progress.steps === 1
+        ? message`Stopped after 1 step: step limit reached`
+        : message`Stopped after ${progress.steps} steps: step limit reached`;
+      return { reason: "limit", limit: "steps", ...detailFields(text) };
     }
   }
 }
@@ -234,8 +238,7 @@ function endOfEmpty(finish: string | undefined, times: number): Stop | undefined
   if (end.reason !== "done") return end;
   return times < 2 ? undefined : {
     reason: "provider",
-    detail: "The model returned an empty answer twice; try again or use another model",
-    said: [["emptyTwice"]],
+    ...detailFields(message`The model returned an empty answer twice; try again or use another model`),
   };
 }
 
@@ -243,15 +246,13 @@ function endOfAnswer(finish: string | undefined): Stop {
   if (finish === "content_filter") {
     return {
       reason: "provider",
-      detail: "The provider's content filter ended the answer",
-      said: [["filtered"]],
+      ...detailFields(message`The provider's content filter ended the answer`),
     };
   }
   if (finish === "length") {
     return {
       reason: "failed",
-      detail: "The answer was cut at the model's output limit; raise max_output_tokens",
-      said: [["cutAtLimit"]],
+      ...detailFields(message`The answer was cut at the model's output limit; raise max_output_tokens`),
     };
   }
   return { reason: "done" };
@@ -268,11 +269,8 @@ class Deadline {
       return;
     }
     const limit = new AbortController();
-    const detail = `Stopped after ${timeMs / 1000} s: time limit reached`;
-    this.#timer = setTimeout(
-      () => limit.abort(new StopReason("limit", detail, ["timeLimit", String(timeMs / 1000)])),
-      timeMs,
-    );
+    const detail = message`Stopped after ${timeMs / 1000} s: time limit reached`;
+    this.#timer = setTimeout(() => limit.abort(new StopReason("limit", detail)), timeMs);
     this.signal = AbortSignal.any([parent, limit.signal]);
   }
 
@@ -305,9 +303,9 @@ async function unexecutedCall(deps: AgentDeps, answer: string): Promise<string |
     type: "notice",
     level: "warning",
     code: "text-call",
-    text: `The model wrote a call of ${call.name} as text, which is not executed; ` +
-      `if that was its intention, set tool_mode = "pseudo" for provider "${provider.name}"`,
-    said: [["textCall", call.name, provider.name]],
+    ...textFields(
+      message`The model wrote a call of ${call.name} as text, which is not executed; if that was its intention, set tool_mode = "pseudo" for provider "${provider.name}"`,
+    ),
   });
   return undefined;
 }
@@ -434,13 +432,17 @@ async function collect(deps: AgentDeps, step: number, signal: AbortSignal): Prom
       case "usage":
         draft.usage = chunk.usage;
         break;
-      case "retry":
+      case "retry": {
+        const { localized, ...retry } = chunk;
         if (chunk.discarded) draft = { ...emptyDraft(), shown: true };
-        await conversation.record({ ...chunk, type: "message.retry" });
+        await conversation.record({ ...retry, ...writtenFields(localized), type: "message.retry" });
         break;
-      case "notice":
-        await conversation.record(chunk);
+      }
+      case "notice": {
+        const { localized, ...notice } = chunk;
+        await conversation.record({ ...notice, ...writtenFields(localized) });
         break;
+      }
       case "done":
         draft.finish = chunk.reason;
         break;
@@ -459,15 +461,17 @@ function remoteCallNotice(call: Extract<Chunk, { type: "remote_call" }>): NewEve
   const server = oneLine(call.server, 60);
   const tool = oneLine(call.tool, 100);
   const args = oneLine(argumentsLine(call.arguments), SHOWN.args);
-  const output = oneLine(call.output, SHOWN.output) || "(nothing)";
+  const output = oneLine(call.output, SHOWN.output) || message`(nothing)`;
   const { failed } = call;
-  const what = tool === "" ? "could not be asked for its tools" : `${tool}(${args})`;
-  const said: Sayings = [[failed ? "remoteFailed" : "remoteCalled", server, tool, args, output]];
+  const what = tool === "" ? message`could not be asked for its tools` : `${tool}(${args})`;
   return {
     type: "notice",
     level: failed ? "warning" : "info",
     code: "mcp",
-    text: failed ? `${server} failed: ${what}: ${output}` : `${server} was called: ${what}: ${output}`,
-    said,
+    ...textFields(
+      failed
+        ? message`${server} failed: ${what}: ${output}`
+        : message`${server} was called: ${what}: ${output}`,
+    ),
   };
 }

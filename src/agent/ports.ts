@@ -1,16 +1,19 @@
-import type {
-  Cost,
-  Message,
-  NewEvent,
-  NewEventOf,
-  Prefix,
-  PreparedCall,
-  ProviderError,
-  Saying,
-  Sayings,
-  Spending,
-  ToolCall,
-  Usage,
+import {
+  type Cost,
+  detailFields,
+  type Message,
+  message,
+  type NewEvent,
+  type NewEventOf,
+  type Prefix,
+  type PreparedCall,
+  type ProviderError,
+  type Spending,
+  type Text,
+  textOf,
+  type ToolCall,
+  type Usage,
+  type WrittenMessage,
 } from "../core/mod.ts";
 import type { Gate, HookWord } from "../permission/mod.ts";
 import type { ModelInfo, Provider } from "../provider/mod.ts";
@@ -25,8 +28,8 @@ export interface Stop {
   readonly reason: TurnReason;
   readonly limit?: NonNullable<TurnEnd["limit"]>;
   readonly detail?: string;
-  /** The same for people who speak another language. */
-  readonly said?: Sayings;
+  /** The detail for other languages, as the event carries it. */
+  readonly said?: readonly WrittenMessage[];
 }
 
 /** The end of a turn. `answer` is the model's last text, also when the turn was cut short. */
@@ -41,14 +44,12 @@ export interface TurnOutcome extends Stop {
 /** The reason a signal was aborted, as the controller and the time limit set it. */
 export class StopReason extends DOMException {
   readonly reason: "interrupted" | "terminated" | "limit";
-  readonly detail: string;
-  readonly said: Sayings | undefined;
+  readonly detail: Text;
 
-  constructor(reason: "interrupted" | "terminated" | "limit", detail: string, said?: Saying) {
-    super(detail, "AbortError");
+  constructor(reason: "interrupted" | "terminated" | "limit", detail: Text) {
+    super(textOf(detail), "AbortError");
     this.reason = reason;
     this.detail = detail;
-    this.said = said && [said];
   }
 }
 
@@ -56,11 +57,9 @@ export class StopReason extends DOMException {
 export function stopped(signal: AbortSignal): Stop {
   const why: unknown = signal.reason;
   if (why instanceof StopReason) {
-    const { reason, detail, said } = why;
+    const { reason, detail } = why;
     // Steps and money are counted between requests; only time stops from outside.
-    return reason === "limit"
-      ? { reason, limit: "time", detail, ...(said ? { said } : {}) }
-      : { reason, detail };
+    return { reason, ...(reason === "limit" ? { limit: "time" } as const : {}), ...detailFields(detail) };
   }
   return { reason: "interrupted", detail: "Interrupted" };
 }
@@ -71,22 +70,21 @@ export function providerFailure(
   signal: AbortSignal,
 ): Stop {
   if (signal.aborted || error.kind === "aborted") return stopped(signal);
-  const { message: detail, said } = error;
-  return { reason: "provider", detail, ...(said ? { said } : {}) };
+  return { reason: "provider", ...detailFields(error.localized ?? error.message) };
 }
 
 /** An unknown cost may be any amount, so a limit on the cost ends the turn. */
 export function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefined {
   const amount = Object.values(costs).reduce((sum, each) => sum + each, 0);
   if (unpriced === 0 && amount < limit) return undefined;
-  const why = unpriced === 0
-    ? `cost limit of ${limit} reached`
-    : `the provider reported no usage, so the cost limit of ${limit} cannot be kept`;
   return {
     reason: "limit",
     limit: "cost",
-    detail: `Stopped before the next request: ${why}`,
-    said: [[unpriced === 0 ? "costLimit" : "costUnknown", String(limit)]],
+    ...detailFields(
+      unpriced === 0
+        ? message`Stopped before the next request: cost limit of ${limit} reached`
+        : message`Stopped before the next request: the provider reported no usage, so the cost limit of ${limit} cannot be kept`,
+    ),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import { absolutePath, contains, isAbsolute, join, normalize } from "../path/lexical.ts";
 import { realPath } from "../path/real_path.ts";
 
@@ -36,10 +36,9 @@ export function cacheDirectory(
 ): string {
   const chosen = chosenPath("AGENT_CACHE_PATH", env);
   if (chosen === undefined || !contains(cwd, chosen)) return chosen ?? join(home, "cache");
-  throw new ReasonixError(`Cannot use AGENT_CACHE_PATH: ${chosen} is in the working directory`, {
+  throw new ReasonixError(message`Cannot use AGENT_CACHE_PATH: ${chosen} is in the working directory`, {
     exit: "config",
-    remedy: "name a directory outside of projects",
-    said: [["unusablePath", "AGENT_CACHE_PATH", chosen], ["outsideProjects"]],
+    remedy: message`name a directory outside of projects`,
   });
 }
 
@@ -49,10 +48,9 @@ function chosenPath(name: string, env: EnvLookup): string | undefined {
   if (!given) return undefined;
   const path = absolutePath(given, { cwd: "", home: userHome(env) });
   if (isAbsolute(given) || given.startsWith("~/")) return normalize(path);
-  throw new ReasonixError(`Cannot use ${name}: ${given} is no absolute path`, {
+  throw new ReasonixError(message`Cannot use ${name}: ${given} is no absolute path`, {
     exit: "config",
-    remedy: "write it with all directories, beginning with / or ~/",
-    said: [["unusablePath", name, given], ["writeAbsolute"]],
+    remedy: message`write it with all directories, beginning with / or ~/`,
   });
 }
 

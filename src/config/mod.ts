@@ -23,7 +23,7 @@ export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts"
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { describesServer, listServers, type ServerRow } from "./query/servers.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
-export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
+export { ConfigError, type ConfigProblem, formatProblem, problemText } from "./problem.ts";
 export { addSavedHosts, addSavedRule, removeSavedRule, savedRulesFile } from "./project/saved_rules.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/hide_secrets.ts";
 export {

@@ -1,4 +1,13 @@
-import { formatLocation, ReasonixError, type Sayings, type SourceLocation } from "../core/mod.ts";
+import {
+  clauses,
+  formatLocation,
+  joined,
+  message,
+  type MessageTexts,
+  ReasonixError,
+  type SourceLocation,
+  type Text,
+} from "../core/mod.ts";
 
 /** The path of a value: keys of tables and indexes of arrays, from the top of the file. */
 export type KeyPath = readonly (string | number)[];
@@ -9,7 +18,8 @@ export interface ConfigProblem {
   readonly message: string;
   readonly remedy: string;
   readonly place?: SourceLocation;
-  readonly said?: Sayings | undefined;
+  /** Message and remedy for other languages. */
+  readonly texts?: MessageTexts;
 }
 
 /** One line: location, message, and the remedy as a separate sentence. */
@@ -19,8 +29,13 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place}${problem.message}. ${next}`;
 }
 
-export function sayProblem({ place, said }: ConfigProblem): Sayings | undefined {
-  return said && (place ? [["at", formatLocation(place)], ...said] : said);
+/** Returns the line for every language. */
+export function problemText(problem: ConfigProblem): Text {
+  const { place, texts } = problem;
+  if (!texts) return formatProblem(problem);
+  const what = clauses(texts);
+  const line = place ? message`${formatLocation(place)}: ${what}` : message`${what}`;
+  return { ...line, text: formatProblem(problem) };
 }
 
 /** All problems of all files are in `problems`, in file order. */
@@ -30,27 +45,23 @@ export class ConfigError extends ReasonixError {
 
   constructor(problems: readonly ConfigProblem[]) {
     const [first, ...others] = problems;
-    const remedy = others.length === 0 && first ? first.remedy : "correct these places and start again";
-    super(headline(problems), {
-      exit: "config",
-      remedy,
-      said: problems.length === 1 && first
-        ? first.said
-        : [["configErrors", String(problems.length), linesOf(problems)], ["correctPlaces"]],
-      ...(others.length === 0 && first?.place ? { place: first.place } : {}),
-    });
+    const only = others.length === 0 ? first : undefined;
+    super(
+      only
+        ? only.texts?.message ?? only.message
+        : message`The configuration has ${problems.length} errors\n${linesOf(problems)}`,
+      {
+        exit: "config",
+        remedy: only ? only.texts?.remedy ?? only.remedy : message`correct these places and start again`,
+        ...(only?.place ? { place: only.place } : {}),
+      },
+    );
     this.problems = problems;
   }
 }
 
-function headline(problems: readonly ConfigProblem[]): string {
-  const [first] = problems;
-  if (problems.length === 1 && first) return first.message;
-  return `The configuration has ${problems.length} errors\n${linesOf(problems)}`;
-}
-
-function linesOf(problems: readonly ConfigProblem[]): string {
-  return problems.map((problem) => `  ${formatProblem(problem)}`).join("\n");
+function linesOf(problems: readonly ConfigProblem[]): Text {
+  return joined("\n", problems.map((problem) => message`  ${problemText(problem)}`));
 }
 
 /** `agent.max_steps`, `providers[0].name`, `tools.alias."a.b"`. */

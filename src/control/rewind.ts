@@ -1,4 +1,4 @@
-import { type EventOf, ReasonixError } from "../core/mod.ts";
+import { type EventOf, message, ReasonixError } from "../core/mod.ts";
 import {
   type Checkpoints,
   type FileRestore,
@@ -44,15 +44,11 @@ export function turnTarget(state: SessionState, turn: number, scope: RewindScope
   const to = turn === 0 ? turns[0] && turns[0].from - 1 : turns.find((record) => record.turn === turn)?.to;
   if (to !== undefined) return { to, scope };
   const known = turns.filter((record) => record.to !== undefined).map((record) => record.turn);
-  throw new ReasonixError(`Cannot rewind to turn ${turn}: the session has no such finished turn`, {
+  throw new ReasonixError(message`Cannot rewind to turn ${turn}: the session has no such finished turn`, {
     exit: "usage",
-    said: [
-      ["noSuchTurn", String(turn)],
-      known.length > 0 ? ["chooseTurn", `0、${known.join("、")}`] : ["noTurnYet"],
-    ],
     remedy: known.length > 0
-      ? `choose one of 0, ${known.join(", ")}; 0 is before the first turn`
-      : "the session has no finished turn yet",
+      ? message`choose one of ${["0", ...known.map(String)]}; 0 is before the first turn`
+      : message`the session has no finished turn yet`,
   });
 }
 
@@ -71,10 +67,9 @@ export function redoTarget(state: SessionState): RewindTarget {
   }
   const target = rewinds.at(-1);
   if (target) return target;
-  throw new ReasonixError("Cannot redo: nothing was rewound since the latest turn", {
+  throw new ReasonixError(message`Cannot redo: nothing was rewound since the latest turn`, {
     exit: "usage",
-    said: [["nothingToRedo"], ["redoTakesBack"]],
-    remedy: "redo takes back a rewind as long as the session has not continued",
+    remedy: message`redo takes back a rewind as long as the session has not continued`,
   });
 }
 
@@ -94,9 +89,8 @@ export async function previewRewind(deps: RewindDeps, target: RewindTarget): Pro
 export async function rewind(deps: RewindDeps, target: RewindTarget): Promise<FileReport> {
   const { recorder } = deps;
   if (openTurn(recorder.state)) {
-    throw new ReasonixError("Cannot rewind while a turn is running", {
-      said: [["turnRuns"], ["waitOrStop"]],
-      remedy: "wait for it, or interrupt it",
+    throw new ReasonixError(message`Cannot rewind while a turn is running`, {
+      remedy: message`wait for it, or interrupt it`,
     });
   }
   const checkpoints = await checkpointsFor(deps, target);

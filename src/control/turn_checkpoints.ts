@@ -1,5 +1,5 @@
 import type { Checkpointer } from "../agent/mod.ts";
-import { errorMessage, type PreparedCall, type Sayings } from "../core/mod.ts";
+import { errorMessage, listOf, message, type PreparedCall, textFields } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
 import { isKnownToRead, type Tool } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
@@ -126,12 +126,17 @@ export class TurnCheckpoints implements Checkpointer {
   /** Tells of changes in a turn in which nothing should have changed. */
   async #report(paths: readonly string[]): Promise<void> {
     if (this.#meantTo || paths.length === 0) return;
-    const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more` : "";
-    const names = [...paths].sort().slice(0, NAMED_PATHS).join(", ");
-    const text = `Files changed although the calls of this turn were taken to only read: ` +
-      `${names}${more}. \`reasonix session rewind\` brings them back`;
-    const said: Sayings = [["changedAll", `${names}${more && " …"}`]];
-    await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text, said });
+    const first = [...paths].sort().slice(0, NAMED_PATHS);
+    const rest = paths.length - first.length;
+    const names = rest > 0 ? message`${first} and ${rest} more` : listOf(first);
+    const text =
+      message`Files changed although all calls of this turn were considered read-only: ${names}. \`reasonix session rewind\` restores them`;
+    await this.#options.recorder.record({
+      type: "notice",
+      level: "warning",
+      code: "checkpoint",
+      ...textFields(text),
+    });
   }
 
   #firstLook(): Promise<Checkpoints | false> {
@@ -152,10 +157,9 @@ export class TurnCheckpoints implements Checkpointer {
     } catch (error) {
       const { root, recorder } = this.#options;
       const problem = errorMessage(error);
-      const text = `Cannot keep the files of ${root} as they are: ${problem}. ` +
-        `What this turn changes cannot be rewound`;
-      const said: Sayings = [["noCheckpoint", root, problem]];
-      await recorder.record({ type: "notice", level: "warning", code: "checkpoint", text, said });
+      const text =
+        message`Cannot save the state of the files of ${root}: ${problem}. The changes of this turn cannot be rewound`;
+      await recorder.record({ type: "notice", level: "warning", code: "checkpoint", ...textFields(text) });
       return false;
     }
   }

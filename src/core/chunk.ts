@@ -1,5 +1,5 @@
 import type { ProviderPart, ToolCall } from "./message.ts";
-import type { Sayings } from "./sayings.ts";
+import type { LocalizedMessage } from "./texts.ts";
 import type { Usage } from "./usage.ts";
 
 export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "unknown";
@@ -22,8 +22,8 @@ export type ProviderErrorKind =
 export interface ProviderError {
   readonly kind: ProviderErrorKind;
   readonly message: string;
-  /** The message for people who speak another language. */
-  readonly said?: Sayings;
+  /** The message for other languages. */
+  readonly localized?: LocalizedMessage;
   /** HTTP status, when there was one. */
   readonly status?: number;
   /** Wait that the server asked for, in milliseconds. */
@@ -62,7 +62,7 @@ export type Chunk =
     readonly maxAttempts: number;
     readonly waitMs: number;
     readonly reason: string;
-    readonly said?: Sayings;
+    readonly localized?: LocalizedMessage;
     readonly discarded: boolean;
   }
   | {
@@ -70,7 +70,7 @@ export type Chunk =
     readonly level: "info" | "warning";
     readonly code: string;
     readonly text: string;
-    readonly said?: Sayings;
+    readonly localized?: LocalizedMessage;
   }
   | { readonly type: "done"; readonly reason: FinishReason }
   | { readonly type: "error"; readonly error: ProviderError };

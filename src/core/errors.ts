@@ -1,4 +1,4 @@
-import type { Sayings } from "./sayings.ts";
+import { type MessageTexts, type Text, textOf } from "./texts.ts";
 
 /** The process exit codes of docs/exit-codes.md, by name. */
 export const EXIT = {
@@ -29,34 +29,33 @@ export function formatLocation(place: SourceLocation): string {
 
 /**
  * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what
- * to do next. The exit name decides the process exit code when the error reaches the command line. `said` is
- * both for other languages: what could not be done first, behind it the remedy. `setting` is the key, inside
- * the table in question, whose value it is about.
+ * to do next. The exit name decides the process exit code when the error reaches the command line. `setting`
+ * is the key, inside the table in question, whose value it is about.
  */
 export class ReasonixError extends Error {
   override readonly name: string = "ReasonixError";
   readonly exit: ExitName;
   readonly remedy: string | undefined;
+  /** Message and remedy for other languages. */
+  readonly texts: MessageTexts;
   readonly place: SourceLocation | undefined;
-  readonly said: Sayings | undefined;
   readonly setting: string | undefined;
 
   constructor(
-    message: string,
+    message: Text,
     options: {
       exit?: ExitName;
-      remedy?: string;
+      remedy?: Text;
       place?: SourceLocation;
-      said?: Sayings | undefined;
       setting?: string;
       cause?: unknown;
     } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(textOf(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.exit = options.exit ?? "failed";
-    this.remedy = options.remedy;
+    this.remedy = options.remedy === undefined ? undefined : textOf(options.remedy);
+    this.texts = { message, ...(options.remedy === undefined ? {} : { remedy: options.remedy }) };
     this.place = options.place;
-    this.said = options.said;
     this.setting = options.setting;
   }
 }

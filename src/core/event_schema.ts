@@ -1,5 +1,6 @@
 /** Shapes that several event kinds share; see event_schema.ts. */
 import * as z from "zod/mini";
+import type { WrittenMessage } from "./texts.ts";
 
 const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
 const image = z.object({ mime: z.string(), data: z.string() });
@@ -85,8 +86,15 @@ const confinement = z.object({
   capped: z.optional(z.boolean()),
 });
 
-/** The same as the text next to it, for people who speak another language. */
-const said = z.optional(z.readonly(z.array(z.readonly(z.array(z.string())))));
+const writtenMessage: z.ZodMiniType<WrittenMessage> = z.lazy(() =>
+  z.readonly(z.array(z.union([z.string(), writtenMessage])))
+);
+
+/**
+ * The text of the event for people who speak another language: messages in a row, each `[template,
+ * ...values]`. Sessions of earlier versions hold codes in place of templates.
+ */
+const said = z.optional(z.readonly(z.array(writtenMessage)));
 
 /** The activity of a session; `idle` before its first turn. */
 const turnState = z.enum([
@@ -274,7 +282,7 @@ export const EVENT_KINDS = {
     maxAttempts: z.number(),
     waitMs: z.number(),
     reason: z.string(),
-    /** The reason as codes with their words, for other languages. */
+    /** The reason for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,
     discarded: z.boolean(),
   }),
@@ -377,6 +385,8 @@ export const EVENT_KINDS = {
     state: z.enum(["disabled", "idle", "starting", "ready", "failed", "needs-auth", "stopped"]),
     /** The reason why it failed. */
     detail: z.optional(z.string()),
+    /** The detail for other languages. */
+    said,
     /** The number of tools it offers. */
     tools: z.optional(z.number()),
     durationMs: z.optional(z.number()),
@@ -428,7 +438,7 @@ export const EVENT_KINDS = {
     text: z.string(),
     /** The data of a text about the confinement of commands. */
     confinement: z.optional(confinement),
-    /** The text as codes with their words, for other languages. */
+    /** The text for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,
   }),
   /** A failure the user should know. */
@@ -441,7 +451,7 @@ export const EVENT_KINDS = {
     limit: z.optional(z.enum(["steps", "time", "cost", "repairs"])),
     /** The reason in words, for people. */
     detail: z.optional(z.string()),
-    /** The same as codes with their words, for other languages. */
+    /** The same for other languages: each `[template, ...values]`, values are texts or such arrays. */
     said,
     answer: z.string(),
     steps: z.number(),

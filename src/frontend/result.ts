@@ -13,10 +13,10 @@ import {
   isMessage,
   NO_USAGE,
   ReasonixError,
-  type Sayings,
   type Spending,
   type ToolCall,
   type Usage,
+  type WrittenMessage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
 import { isRecord, mapTexts, parseJson } from "../util/json.ts";
@@ -30,8 +30,8 @@ export interface RunResult {
   readonly exitCode: number;
   /** The reason the run did not end with an answer. */
   readonly detail?: string;
-  /** The same for people who speak another language. */
-  readonly said?: Sayings;
+  /** The detail for other languages, as the event carries it. */
+  readonly said?: readonly WrittenMessage[];
   readonly remedy?: string;
   readonly answer: string;
   /** The answer is the report of a command: it did not come as a message, so the text form prints it too. */
@@ -137,7 +137,7 @@ export interface GoalResult
   readonly checks: readonly { readonly command: string; readonly passed: boolean | null }[];
   /** The notice at its end. */
   readonly news?: string;
-  readonly said?: Sayings | undefined;
+  readonly said?: readonly WrittenMessage[] | undefined;
 }
 
 function goalFields({ news: _news, said: _said, ...goal }: GoalResult): Record<string, unknown> {
@@ -289,7 +289,7 @@ export class Metrics {
       }
       case "notice":
         if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.news) return;
-        this.goal = { ...this.goal, news: event.text, said: event.said as Sayings | undefined };
+        this.goal = { ...this.goal, news: event.text, said: event.said };
         return;
       case "plan.change": {
         const { text = "", file } = this.plan ?? {};
@@ -524,15 +524,14 @@ function withGoal(result: RunResult, session: string): RunResult {
   const { goal } = result;
   if (!goal || result.exit !== "done" || goal.state === "complete" || goal.state === "cleared") return result;
   const exit: ExitName = goal.state === "blocked" ? "blocked" : goal.state === "limit" ? "limit" : "failed";
-  const { limit, said = [] } = goal;
-  const saysHow = said.some(([code]) => code === "goalGoesOn");
+  const { limit, said, news: text } = goal;
   return {
     ...result,
     exit,
     exitCode: EXIT[exit],
-    detail: goal.news ?? `Goal ${goal.state}`,
-    ...(goal.said ? { said } : {}),
+    detail: text ?? `Goal ${goal.state}`,
+    ...(said ? { said } : {}),
     ...(limit === "cost" || limit === "time" ? { limit } : {}),
-    ...(saysHow ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
+    ...(text?.includes("/goal resume") ? {} : { remedy: `continue with: reasonix run --resume ${session}` }),
   };
 }

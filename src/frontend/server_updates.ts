@@ -1,5 +1,5 @@
 import type { Assembly } from "../assembly/mod.ts";
-import type { EventOf } from "../core/mod.ts";
+import { type EventOf, writtenText } from "../core/mod.ts";
 import type { Texts } from "../i18n/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { moneyFigure } from "../view/mod.ts";
@@ -22,14 +22,15 @@ export class ServerUpdates {
 
   /** Undefined where nothing is worth a line, as with a start that worked. */
   of(
-    { server, state, detail = "", tools = 0 }: Pick<
+    { server, state, detail = "", said, tools = 0 }: Pick<
       EventOf<"mcp.server">,
-      "server" | "state" | "detail" | "tools"
+      "server" | "state" | "detail" | "said" | "tools"
     >,
     { servers }: UpdateTexts,
   ): ServerLine | undefined {
     if (state === "failed" || state === "needs-auth") {
-      const why = state === "failed" ? servers.failed(server, detail) : servers.needsLogin(server, detail);
+      const reason = writtenText(said, detail);
+      const why = state === "failed" ? servers.failed(server, reason) : servers.needsLogin(server, reason);
       const text = oneLine(why, MAX_LINE);
       if (this.#down.get(server) === text) return undefined;
       this.#down.set(server, text);

@@ -1,7 +1,19 @@
-/** The list of catalogues: one line per area of each language, loaded when its texts are needed. */
+/** The list of catalogues and of areas, each loaded when its texts are needed. */
 import type { Locale } from "./locale.ts";
+import {
+  type AlwaysOnProtection,
+  type AskReason,
+  type Confinement,
+  type Deed,
+  type EventOf,
+  type HitLocation,
+  message,
+  textOf,
+  type WrittenMessage,
+} from "../core/mod.ts";
+import type { Translate, Translator } from "./translate.ts";
 
-const EN = {
+const AREAS = {
   batch: () => import("./en/cli/batch.ts"),
   chat: () => import("./en/chat.ts"),
   composer: () => import("./en/composer.ts"),
@@ -12,7 +24,6 @@ const EN = {
   mcp_commands: () => import("./en/mcp/server_commands.ts"),
   mcp_questions: () => import("./en/mcp/asked_by_servers.ts"),
   models: () => import("./en/cli/model_tables.ts"),
-  reasons: () => import("./en/reasons.ts"),
   report_commands: () => import("./en/report_commands.ts"),
   run: () => import("./en/run.ts"),
   session_commands: () => import("./en/session_commands.ts"),
@@ -22,38 +33,66 @@ const EN = {
   turn_view: () => import("./en/turn_view.ts"),
 };
 
-/** The texts of each area; English is what the other languages have to match. */
-export type Texts = {
-  readonly [A in keyof typeof EN]: Awaited<ReturnType<(typeof EN)[A]>>["texts"];
+type Areas = {
+  readonly [A in keyof typeof AREAS]: ReturnType<Awaited<ReturnType<(typeof AREAS)[A]>>["texts"]>;
 };
 
-type Catalogue = { readonly [A in keyof Texts]: () => Promise<{ readonly texts: Texts[A] }> };
+/** The texts of each area in one language. */
+export type Texts = Areas & { readonly reasons: typeof ENGLISH_REASONS };
 
-const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
-  "en": EN,
-  "zh-CN": {
-    batch: () => import("./zh_cn/cli/batch.ts"),
-    chat: () => import("./zh_cn/chat.ts"),
-    composer: () => import("./zh_cn/composer.ts"),
-    commands: () => import("./zh_cn/commands.ts"),
-    doctor: () => import("./zh_cn/doctor.ts"),
-    overlay: () => import("./zh_cn/overlay.ts"),
-    import: () => import("./zh_cn/import.ts"),
-    mcp_commands: () => import("./zh_cn/mcp/server_commands.ts"),
-    mcp_questions: () => import("./zh_cn/mcp/asked_by_servers.ts"),
-    models: () => import("./zh_cn/cli/model_tables.ts"),
-    reasons: () => import("./zh_cn/reasons.ts"),
-    report_commands: () => import("./zh_cn/report_commands.ts"),
-    run: () => import("./zh_cn/run.ts"),
-    session_commands: () => import("./zh_cn/session_commands.ts"),
-    setting_commands: () => import("./zh_cn/setting_commands.ts"),
-    setup: () => import("./zh_cn/setup.ts"),
-    start: () => import("./zh_cn/start.ts"),
-    turn_view: () => import("./zh_cn/turn_view.ts"),
-  },
+/** A destructive command: what it does, and to what. */
+interface FoundDestructive {
+  readonly deed: Deed;
+  readonly place?: HitLocation;
+  readonly targets: readonly { readonly path: string; readonly files?: number; readonly more?: true }[];
+}
+
+/**
+ * Findings about calls. Logs and models get them in English from whoever finds them, which is passed through
+ * here; other languages say them anew from their codes.
+ */
+const ENGLISH_REASONS = {
+  /** Why a call is asked about. */
+  asked: (_why: AskReason | undefined, english: string) => english,
+  /** Why it was refused. */
+  refused: (_decision: Pick<EventOf<"approval.decision">, "source" | "rule">, english: string) => english,
+  /** The title and the result of a call of the program's own tools. */
+  callTitle: (english: string) => english,
+  callResult: (english: string) => english,
+  destructive: (_found: FoundDestructive, english: string) => english,
+  confinement: (_facts: Confinement | undefined, english: string) => english,
+  /** Failures and notices. */
+  said: (_said: readonly WrittenMessage[] | undefined, english: string) => english,
+  standing: (_layer: AlwaysOnProtection, english: string) => english,
 };
+
+const ENGLISH: Translator = {
+  t: (strings, ...values) => message(strings, ...values).text,
+  text: textOf,
+};
+
+const TRANSLATORS: Readonly<Record<Locale, () => Translator | Promise<Translator>>> = {
+  "en": () => ENGLISH,
+  "zh-CN": async () => (await import("./zh_cn.ts")).translator,
+};
+
+/** Loads what gives messages in a language. */
+export async function loadTranslator(locale: Locale): Promise<Translator> {
+  return await TRANSLATORS[locale]();
+}
 
 /** Loads the texts of one area in one language, and nothing else. */
 export async function loadTexts<A extends keyof Texts>(area: A, locale: Locale): Promise<Texts[A]> {
-  return (await CATALOGUES[locale][area]()).texts;
+  if (area === "reasons") {
+    if (locale === "en") return ENGLISH_REASONS as Texts[A];
+    const reasons: Texts["reasons"] = (await import("./zh_cn/reasons.ts")).texts;
+    return reasons as Texts[A];
+  }
+  const [{ texts }, translator] = await Promise.all([
+    AREAS[area as keyof typeof AREAS](),
+    loadTranslator(locale),
+  ]);
+  const make: (t: Translate) => unknown = texts;
+  if (locale === "en") return make(translator.t) as Texts[A];
+  return make((await import("./zh_cn/transition.ts")).tagOf(translator)) as Texts[A];
 }

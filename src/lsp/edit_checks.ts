@@ -46,8 +46,8 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_FILES = 20;
 
 /**
- * Tells which errors edits brought, as language servers see them. What a server says within the budget goes
- * to the result of the edit; what it says later waits for the next result, unless the file changes once more.
+ * Reports the errors that edits caused, as language servers find them. Findings within the budget become part
+ * of the result of the edit; later ones of the next result, unless the file changes again.
  */
 export class EditChecks {
   readonly #options: EditCheckOptions;

@@ -13,7 +13,14 @@ import type {
   StreamableHTTPClientTransport,
   Transport,
 } from "@modelcontextprotocol/client";
-import { errorMessage, ReasonixError } from "../core/mod.ts";
+import {
+  clausesOf,
+  errorMessage,
+  type LocalizedMessage,
+  message,
+  ReasonixError,
+  type Text,
+} from "../core/mod.ts";
 import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
 import { loadSdk } from "./sdk.ts";
@@ -38,7 +45,8 @@ export interface ConnectionOptions {
   readonly era: Era | undefined;
   /** Receives the scopes that the server missed. */
   readonly wanted?: ((scope: string) => Promise<void>) | undefined;
-  readonly lost: (why: string) => void;
+  /** The connection was lost. */
+  readonly lost: (why: Text) => void;
 }
 
 /** Time for a server over HTTP to end its session, which expires anyway. */
@@ -199,10 +207,10 @@ export class Connection {
         this.#client.callTool({ name, arguments: args }, {
           signal: limit.signal,
           timeout: NO_LIMIT_MS,
-          onprogress: ({ progress, total, message }) => {
-            if (OWN_PROGRESS.test(message ?? "")) return;
+          onprogress: ({ progress, total, message: text }) => {
+            if (OWN_PROGRESS.test(text ?? "")) return;
             const share = total === undefined ? `${progress}` : `${progress}/${total}`;
-            options.progress(`${[share, message].filter(Boolean).join(" ")}\n`);
+            options.progress(`${[share, text].filter(Boolean).join(" ")}\n`);
           },
         })
       );
@@ -210,8 +218,10 @@ export class Connection {
       options.signal.throwIfAborted();
       if (!limit.signal.aborted) throw this.#uncertain(error);
       throw new ReasonixError(
-        `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
-        { remedy: "raise call_timeout_seconds or tool_timeout_seconds of the server" },
+        message`No answer within ${
+          (limitMs ?? 0) / 1000
+        } s; the call was cancelled, and it may have taken effect`,
+        { remedy: message`raise call_timeout_seconds or tool_timeout_seconds of the server` },
       );
     } finally {
       limit.clear();
@@ -271,23 +281,25 @@ export class Connection {
   #uncertain(error: unknown): unknown {
     const ended = error instanceof UndeliveredError ? undefined : this.#howItEnded();
     if (ended === undefined) return error;
-    return new ReasonixError(`${ended}; the call was not repeated, since it may have taken effect`);
+    return new ReasonixError(
+      clausesOf([ended, message`the call was not repeated, since it may have taken effect`]),
+    );
   }
 
   #lost(): void {
     if (this.#closing) return;
     this.#closing = true;
-    this.#options.lost(this.#howItEnded() ?? "the connection was closed");
+    this.#options.lost(this.#howItEnded() ?? message`the connection was closed`);
   }
 
-  #howItEnded(): string | undefined {
+  #howItEnded(): LocalizedMessage | undefined {
     const ended = this.#server.process?.ended;
     if (!ended) return undefined;
     const how = ended.signal
-      ? `the server was ended by ${ended.signal}`
-      : `the server ended with exit code ${ended.code}`;
+      ? message`the server was ended by ${ended.signal}`
+      : message`the server ended with exit code ${ended.code}`;
     const last = this.#options.log.last.slice(-3).join(" | ");
-    return last === "" ? how : `${how}: ${last}`;
+    return last === "" ? how : message`${how}: ${last}`;
   }
 
   async #asked<T>(work: () => Promise<T>): Promise<T> {
@@ -560,8 +572,9 @@ async function openTransport(options: ConnectionOptions): Promise<ServerTranspor
     const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
     return { transport: await httpTransport({ spec, headers, auth, accept, notNow }), waits, filter };
   }
-  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
-    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
+  throw new ReasonixError(message`The transport "sse" is an older one that is not supported`, {
+    remedy:
+      message`set type = "http" for it: most servers speak streamable HTTP at the same or a similar address`,
   });
 }
 

@@ -1,4 +1,12 @@
-import { errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
+import {
+  clausesOf,
+  errorMessage,
+  isAbort,
+  type LocalizedMessage,
+  message,
+  ReasonixError,
+  type Text,
+} from "../core/mod.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
@@ -8,12 +16,12 @@ export class SignInNeeded extends ReasonixError {
   override readonly name = "SignInNeeded";
 }
 
-export const SIGN_IN = "it wants you to sign in";
+export const signInNeeded = () => message`it requires you to sign in`;
 
 /** The server ended before a message reached it, so the message had no effect. */
 export class UndeliveredError extends ReasonixError {
   constructor() {
-    super("The server has ended");
+    super(message`The server has ended`);
   }
 }
 
@@ -49,13 +57,14 @@ interface FailureContext {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;
-  readonly ended?: string | undefined;
-  /** Retry-After of the server. */
+  /** The end of a process. */
+  readonly ended?: Text | undefined;
+  /** Seconds after which the server wants to be asked again. */
   readonly waitSeconds?: number | undefined;
 }
 
 const MAX_LINE = 300;
-const MAX_SAID = 200;
+const MAX_REPLY = 200;
 
 /**
  * Explains an error in one line, as a ReasonixError with the error as its cause. Aborts and ReasonixErrors
@@ -69,10 +78,10 @@ export function explain(error: unknown, context: FailureContext): unknown {
   const explained = chain.find((one) => one instanceof ReasonixError);
   if (explained) return explained;
   if (spec.type === "http") {
-    const [message, remedy] = httpProblem(chain, context) ?? [];
-    if (message === SIGN_IN) return new SignInNeeded(message, { remedy: remedy ?? "", cause: error });
-    if (message !== undefined) {
-      return new ReasonixError(message, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
+    const [what, remedy, signIn] = httpProblem(chain, context) ?? [];
+    if (what !== undefined) {
+      const Failure = signIn ? SignInNeeded : ReasonixError;
+      return new Failure(what, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
     }
   }
   return new ReasonixError(oneLine(plain(errorMessage(error)), MAX_LINE), { cause: error });
@@ -88,14 +97,18 @@ function plain(message: string): string {
   return `${head}: ${place === "" ? "" : `${place}: `}${first.message}`;
 }
 
-type Problem = readonly [message: string, remedy?: string];
+type Problem = readonly [what: Text, remedy?: Text, signIn?: true];
 
 function httpProblem(chain: readonly Error[], context: FailureContext): Problem | undefined {
   const { spec } = context;
   const redirect = chain.find((one) => one instanceof RedirectError);
   if (redirect) {
     const isOwn = redirect.from === addressOf(spec);
-    return [oneLine(redirect.message, MAX_LINE), isOwn ? "correct the url of the server" : REPORT_IT];
+    const { from, to, answer } = redirect;
+    return [
+      message`${from} leads to ${oneLine(to, MAX_LINE)} (${answer}), which is not followed`,
+      isOwn ? message`correct the url of the server` : message`report it to the operator of the server`,
+    ];
   }
   const refusal = chain.find(isRefusal);
   if (refusal?.status === 401 || chain.some(({ name }) => name === "UnauthorizedError")) {
@@ -108,48 +121,59 @@ function httpProblem(chain: readonly Error[], context: FailureContext): Problem 
     one
   );
   if (type !== undefined) {
-    return [`${addressOf(spec)} is no MCP server: it answers with ${oneLine(type, 60)}`, LOOK_AT_URL];
+    return [
+      message`${addressOf(spec)} is not an MCP server: it answers with ${oneLine(type, 60)}`,
+      checkUrl(),
+    ];
   }
   const network = chain.find((one) => one instanceof TypeError);
   return network && unreachable(network, spec);
 }
 
-const REPORT_IT = "report it to the operator of the server";
-const LOOK_AT_URL = "look at the url of the server; many end with /mcp";
+const checkUrl = () => message`check the url of the server; many end with /mcp`;
 
 function unauthorized(spec: McpServerSpec): Problem {
   if (spec.headers_helper !== "") {
-    return ["it refuses the headers that headers_helper printed (401)", "look at what the helper prints"];
+    return [
+      message`it refuses the headers that headers_helper printed (401)`,
+      message`check the output of the helper`,
+    ];
   }
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization")) {
-    return ["it refuses the Authorization header of its configuration (401)", "correct or renew the value"];
+    return [
+      message`it refuses the Authorization header of its configuration (401)`,
+      message`correct or renew the value`,
+    ];
   }
-  return [SIGN_IN, `reasonix mcp login ${spec.name}`];
+  return [signInNeeded(), `reasonix mcp login ${spec.name}`, true];
 }
 
 function insufficient(error: Error, spec: McpServerSpec): Problem {
   const scope = "requiredScope" in error ? oneLine(String(error.requiredScope ?? ""), 100) : "";
-  const rights = scope === "" ? "more rights" : `the right "${scope}"`;
   const login = `reasonix mcp login ${spec.name}`;
   const isFixed = (spec.oauth?.scopes ?? []).length > 0;
   return [
-    `it wants ${rights} for this than you gave at the sign-in`,
-    isFixed ? `add it to scopes in oauth of the server, then ${login}` : login,
+    scope === ""
+      ? message`it requires more permissions for this than you granted at the sign-in`
+      : message`it requires the permission "${scope}" for this, which you did not grant at the sign-in`,
+    isFixed ? message`add it to scopes in oauth of the server, then ${login}` : login,
   ];
 }
 
 function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: FailureContext): Problem {
   const { status } = refusal;
   const shown = `${status} ${refusal.statusText || (NAMES[status] ?? "")}`.trim();
-  const said = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
-  const more = said === "" ? "" : `: ${said}`;
-  if (status === 403) return [`it refuses access (${shown})${more}`, "check the account or the headers"];
-  if (status === 404 && answered) return [`it has forgotten the session (${shown})`];
-  if (status === 404 || status === 405) {
-    return [`there is no MCP server at ${addressOf(spec)} (${shown})`, LOOK_AT_URL];
+  const reply = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
+  const withReply = (what: LocalizedMessage) => reply === "" ? what : message`${what}: ${reply}`;
+  if (status === 403) {
+    return [withReply(message`it refuses access (${shown})`), message`check the account or the headers`];
   }
-  const later = waitSeconds === undefined ? "" : `; it asks to come back in ${waitSeconds} s`;
-  return [`it answers with ${shown}${more}${later}`];
+  if (status === 404 && answered) return [message`it has forgotten the session (${shown})`];
+  if (status === 404 || status === 405) {
+    return [message`there is no MCP server at ${addressOf(spec)} (${shown})`, checkUrl()];
+  }
+  const what = withReply(message`it answers with ${shown}`);
+  return [waitSeconds === undefined ? what : clausesOf([what, message`try again in ${waitSeconds} s`])];
 }
 
 /** HTTP/2 has no status texts. */
@@ -166,17 +190,17 @@ const NAMES: Readonly<Record<number, string>> = {
 };
 
 function wordsOf(body: string): string {
-  const said = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
-  if (/^\s*</.test(said)) return oneLine(/<title>([^<]*)<\/title>/i.exec(said)?.[1] ?? "", MAX_SAID);
-  return oneLine(said, MAX_SAID);
+  const text = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
+  if (/^\s*</.test(text)) return oneLine(/<title>([^<]*)<\/title>/i.exec(text)?.[1] ?? "", MAX_REPLY);
+  return oneLine(text, MAX_REPLY);
 }
 
 function unreachable(error: Error, spec: McpServerSpec): Problem {
-  const { said, unknownName, remedy } = networkFailure(error, "its url");
+  const { detail, unknownName, remedy } = networkFailure(error, "its url");
   const host = URL.parse(spec.url)?.host ?? spec.url;
-  if (unknownName) return [`${host} cannot be found (DNS)`, "check its url and the network"];
-  const usual = proxyHint(host)?.text ?? "check its url and that it is running";
-  return [`${host} could not be reached: ${oneLine(said, MAX_SAID)}`, remedy?.text ?? usual];
+  if (unknownName) return [message`${host} cannot be found (DNS)`, message`check its url and the network`];
+  const usual = proxyHint(host) ?? message`check its url and that it is running`;
+  return [message`${host} could not be reached: ${oneLine(detail, MAX_REPLY)}`, remedy ?? usual];
 }
 
 /** The address without user, query and fragment, which may be secret. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../core/mod.ts";
+import type { JsonSchema, WrittenMessage } from "../core/mod.ts";
 import { textHash } from "./server_spec.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { byteLength } from "../util/bytes.ts";
@@ -188,6 +188,8 @@ export interface ServerRecord {
   readonly checked?: string;
   /** Reason of a failed last start. */
   readonly failure?: string;
+  /** The failure for other languages. */
+  readonly said?: readonly WrittenMessage[];
 }
 
 interface CacheFile extends ServerRecord {

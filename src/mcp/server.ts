@@ -1,6 +1,17 @@
-import { errorMessage, ReasonixError } from "../core/mod.ts";
+import {
+  clauses,
+  clausesOf,
+  detailFields,
+  errorMessage,
+  message,
+  ReasonixError,
+  type Text,
+  textOf,
+  writtenFields,
+  type WrittenMessage,
+} from "../core/mod.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
-import { MissingProgramError, SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
+import { MissingProgramError, SignInNeeded, signInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { EMPTY_LISTING, knownEra, type Listing, type ListingCache, type ServerRecord } from "./listing.ts";
 import { ServerLog } from "./server_log.ts";
 import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
@@ -27,7 +38,7 @@ export class McpServer {
   readonly #lifetime = new AbortController();
   #record: ServerRecord;
   #state: ServerState;
-  #detail: string | undefined;
+  #detail: Text | undefined;
   #times: Pick<ServerStatus, "greetedMs" | "listedMs"> = {};
   #connection: Connection | undefined;
   #starting: Promise<void> | undefined;
@@ -65,11 +76,12 @@ export class McpServer {
       name: this.spec.name,
       type: this.spec.type,
       state: this.#state,
-      ...(this.#detail === undefined ? {} : { detail: this.#detail }),
+      ...(this.#detail === undefined ? {} : detailFields(this.#detail)),
       ...(this.#connection ? connectionFacts(this.#connection) : {}),
       ...this.#times,
       isKnown: this.isKnown,
       ...(this.#record.failure === undefined ? {} : { lastFailure: this.#record.failure }),
+      ...(this.#record.said ? { lastFailureSaid: this.#record.said } : {}),
       tools: tools.filter(({ name }) => this.spec.offers(name)).length,
       prompts: prompts.length,
       resources: resources.length + templates.length,
@@ -122,8 +134,8 @@ export class McpServer {
     } catch (error) {
       if (error instanceof SignInNeeded) {
         void this.#drop(connection);
-        this.#change("needs-auth", { detail: error.remedy ?? "" });
-        throw this.#unusable("");
+        this.#change("needs-auth", {}, error.texts.remedy ?? "");
+        throw this.#unusable();
       }
       const gone = error instanceof UndeliveredError;
       // Servers of the older era do not know a session any more.
@@ -134,7 +146,7 @@ export class McpServer {
       await this.#drop(connection);
       return await work(await this.#ready(signal)).catch((again) => {
         if (gone || statusOf(again) !== 404) throw again;
-        throw this.#unusable("", "it has forgotten the session twice in a row (404)");
+        throw this.#unusable([], message`it has forgotten the session twice in a row (404)`);
       });
     }
   }
@@ -152,8 +164,7 @@ export class McpServer {
 
   /** Records that the server was too slow, so that the next run does not wait for it. */
   async overdue(seconds: number): Promise<void> {
-    const failure = `it was not ready after ${seconds} s`;
-    if (!this.isKnown) await this.#remember({ ...this.#record, failure });
+    if (!this.isKnown) await this.#failedLast(message`it was not ready after ${seconds} s`);
   }
 
   /** Ends it for good. */
@@ -174,21 +185,20 @@ export class McpServer {
     if (this.#state === "disabled") throw new ReasonixError(`MCP server ${name} is disabled`);
     if (!this.#connection) {
       const wait = this.#restarts.blockedMs();
-      if (wait > 0) throw this.#unusable(`; it is tried again in ${Math.ceil(wait / 1000)} s`);
+      if (wait > 0) throw this.#unusable([message`it is tried again in ${Math.ceil(wait / 1000)} s`]);
       await unlessAborted(this.start(), signal);
     }
     if (this.#connection) return this.#connection;
-    throw this.#unusable("");
+    throw this.#unusable();
   }
 
-  #unusable(more: string, problem = this.#detail ?? this.#state): ReasonixError {
+  #unusable(more: readonly Text[] = [], problem = this.#detail ?? this.#state): ReasonixError {
     const { spec: { name } } = this;
     const signIn = this.#state === "needs-auth" ? this.#detail : undefined;
-    const why = `${signIn === undefined ? problem : SIGN_IN}${more}`;
+    const why = clausesOf([signIn === undefined ? problem : signInNeeded(), ...more]);
     const { path } = this.log;
-    return new ReasonixError(`MCP server ${name} cannot be used: ${why}`, {
-      remedy: signIn ?? `look at ${path}, or try \`reasonix mcp test ${name}\``,
-      said: signIn === undefined ? [["serverUnusable", name, why], ["lookAtLog", path, name]] : undefined,
+    return new ReasonixError(message`MCP server ${name} cannot be used: ${why}`, {
+      remedy: signIn ?? message`look at ${path}, or try \`reasonix mcp test ${name}\``,
     });
   }
 
@@ -229,24 +239,33 @@ export class McpServer {
     this.#connection = undefined;
     await connection?.close();
     if (this.#lifetime.signal.aborted) return;
-    const step = connection ? "it did not list what it offers" : "it did not answer the greeting";
-    const why = late
-      ? `it did not start within ${this.spec.startupMs / 1000} s: ${step}`
-      : errorMessage(error);
-    const detail = error instanceof ReasonixError && error.remedy && !late ? `${why}; ${error.remedy}` : why;
-    this.log.note(`failed: ${detail}`);
-    await this.#remember({ ...this.#record, failure: why });
+    const step = connection
+      ? message`it did not list what it offers`
+      : message`it did not answer the greeting`;
+    const { message: what, remedy } = late
+      ? { message: message`it did not start within ${this.spec.startupMs / 1000} s: ${step}` }
+      : error instanceof ReasonixError
+      ? error.texts
+      : { message: errorMessage(error) };
+    const detail = clauses({ message: what, ...(remedy === undefined ? {} : { remedy }) });
+    this.log.note(`failed: ${textOf(detail)}`);
+    await this.#failedLast(what);
     // A sign-in may be made at any time, elsewhere.
-    if (error instanceof SignInNeeded) return this.#change("needs-auth", { detail: error.remedy ?? "" });
+    if (error instanceof SignInNeeded) return this.#change("needs-auth", {}, remedy ?? "");
     this.#restarts.failed(!(error instanceof MissingProgramError));
-    this.#change("failed", { detail });
+    this.#change("failed", {}, detail);
   }
 
-  #lost(why: string): void {
+  async #failedLast(why: Text): Promise<void> {
+    const { said: _said, ...record } = this.#record;
+    await this.#remember({ ...record, failure: textOf(why), ...writtenFields(why) });
+  }
+
+  #lost(why: Text): void {
     this.#connection = undefined;
     if (this.#lifetime.signal.aborted) return;
-    this.log.note(`lost: ${why}`);
-    this.#change("failed", { detail: why });
+    this.log.note(`lost: ${textOf(why)}`);
+    this.#change("failed", {}, why);
     this.#restarts.lost();
   }
 
@@ -282,11 +301,16 @@ export class McpServer {
     await this.#writing;
   }
 
-  #change(state: ServerState, change: Omit<ServerChange, "server" | "state"> = {}): void {
+  #change(
+    state: ServerState,
+    change: Omit<ServerChange, "server" | "state" | "detail" | "said"> = {},
+    detail?: Text,
+  ): void {
     if (this.#state === "stopped") return;
     this.#state = state;
-    this.#detail = change.detail;
-    this.#deps.onChange({ server: this.spec.name, state, ...change });
+    this.#detail = detail;
+    const why = detail === undefined ? {} : detailFields(detail);
+    this.#deps.onChange({ server: this.spec.name, state, ...why, ...change });
   }
 }
 
@@ -373,6 +397,8 @@ export interface ServerStatus {
   readonly type: McpServerSpec["type"];
   readonly state: ShownState;
   readonly detail?: string;
+  /** The detail for other languages. */
+  readonly said?: readonly WrittenMessage[];
   readonly protocol?: string;
   readonly about?: Connection["about"];
   readonly capabilities?: readonly string[];
@@ -381,6 +407,7 @@ export interface ServerStatus {
   readonly listedMs?: number;
   readonly isKnown: boolean;
   readonly lastFailure?: string;
+  readonly lastFailureSaid?: readonly WrittenMessage[];
   readonly tools: number;
   readonly prompts: number;
   readonly resources: number;
@@ -399,6 +426,7 @@ export interface ServerChange {
   readonly server: string;
   readonly state: ServerState;
   readonly detail?: string;
+  readonly said?: readonly WrittenMessage[];
   readonly tools?: number;
   readonly durationMs?: number;
   /** Its lists have changed. */

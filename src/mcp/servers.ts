@@ -1,4 +1,4 @@
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import type { CompletionQuery, ConnectionOptions } from "./connection.ts";
 import { type AttachedContent, type ContentIntake, promptContent, resourceContent } from "./content.ts";
 import {
@@ -106,19 +106,18 @@ export class McpServers {
     if (found) return found;
     if (this.#options.specs.some((spec) => spec.name === name)) {
       throw new ReasonixError(
-        `The model's provider speaks to the MCP server "${name}": nothing of it runs here`,
+        message`The model's provider speaks to the MCP server "${name}": nothing of it runs here`,
         {
           exit: "usage",
-          remedy: 'take transport = "provider" out of its entry to have it here',
-          said: [["serverElsewhere", name], ["noTransport"]],
+          remedy: message`take transport = "provider" out of its entry to have it here`,
         },
       );
     }
-    const names = this.servers.map(({ spec }) => spec.name).join(", ") || "none";
-    throw new ReasonixError(`There is no MCP server "${name}" (configured: ${names})`, {
-      exit: "usage",
-      said: [["noServer", name, names === "none" ? "" : names]],
-    });
+    const names = this.servers.map(({ spec }) => spec.name);
+    throw new ReasonixError(
+      message`There is no MCP server "${name}" (configured: ${names.length === 0 ? message`none` : names})`,
+      { exit: "usage" },
+    );
   }
 
   /** The currently known tools in a stable order. Above the threshold only an index of them is offered. */
@@ -200,10 +199,12 @@ export class McpServers {
   #allowed(name: string, uri?: string): McpServer {
     const rule = this.#options.denial?.(name, uri);
     if (rule === undefined) return this.named(name);
-    throw new ReasonixError(`Permission rule ${rule} forbids what is asked of the MCP server "${name}"`, {
-      exit: "blocked",
-      said: [["serverDenied", name, rule]],
-    });
+    throw new ReasonixError(
+      message`Permission rule ${rule} forbids what is asked of the MCP server "${name}"`,
+      {
+        exit: "blocked",
+      },
+    );
   }
 
   /** Gets a prompt. Rejects as `use` of a server does. */

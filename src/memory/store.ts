@@ -1,4 +1,4 @@
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError } from "../core/mod.ts";
 import type {
   MemoryEntry,
   MemoryFact,
@@ -155,7 +155,7 @@ export class FactStore implements MemoryPort {
   }
 
   async read(name: string, scope?: MemoryScope): Promise<StoredFact> {
-    return await this.#find(name, scope, "read");
+    return await this.#find(name, scope);
   }
 
   async remember(given: NewMemory): Promise<SavedMemory> {
@@ -193,7 +193,7 @@ export class FactStore implements MemoryPort {
   }
 
   async forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }> {
-    const fact = await this.#find(name, scope, "forget");
+    const fact = await this.#find(name, scope);
     const directory = this.directory(fact.scope);
     const stamp = (this.#options.now?.() ?? new Date()).toISOString().replace(/[-:]/g, "").slice(0, 15);
     await Deno.mkdir(`${directory}/archive`, { recursive: true, mode: 0o700 });
@@ -232,7 +232,7 @@ export class FactStore implements MemoryPort {
     );
   }
 
-  async #find(given: string, scope: MemoryScope | undefined, action: string): Promise<StoredFact> {
+  async #find(given: string, scope: MemoryScope | undefined): Promise<StoredFact> {
     const facts = await this.facts();
     const wanted = [given, factName(given)];
     const found = facts.filter((fact) =>
@@ -242,17 +242,15 @@ export class FactStore implements MemoryPort {
     if (fact && !other) return fact;
     if (fact) {
       throw new ReasonixError(
-        `Cannot ${action} "${given}": there is one of the project and one for all projects`,
+        message`Cannot choose "${given}": there is one of the project and one for all projects`,
         {
-          remedy: "give scope, project or global",
-          said: [["twoFacts", given], ["giveScope"]],
+          remedy: message`give scope, project or global`,
         },
       );
     }
     const near = suggestNames(given, facts.map((one) => one.name), 3);
-    throw new ReasonixError(`Cannot ${action} "${given}": there is no such fact`, {
-      remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "list what is saved",
-      said: [["noFact", given], near.length > 0 ? ["didYouMean", near.join("、")] : ["listFacts"]],
+    throw new ReasonixError(message`Cannot find "${given}": there is no such fact`, {
+      remedy: near.length > 0 ? message`did you mean ${near}?` : message`list what is saved`,
     });
   }
 }

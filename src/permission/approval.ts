@@ -377,9 +377,11 @@ export function refuseRule(
 ): RuleRefusal | undefined {
   if (written === rule || written === prefixRule || written === projectRule) return undefined;
   const read = readRule(written);
-  if (isFault(read)) return { code: "unreadable", ...read };
+  if (isFault(read)) return { code: "unreadable", texts: read.texts };
   const parsed = parseRule({ text: written }, "allow");
-  if (isProblem(parsed)) return { code: "unreadable", message: parsed.message, remedy: parsed.remedy };
+  if (isProblem(parsed)) {
+    return { code: "unreadable", texts: { message: parsed.message, remedy: parsed.remedy } };
+  }
   if (!proves(written)) return { code: "noMatch" };
   return isWithin(parsed, call, { rule, prefixRule })
     ? undefined

@@ -1,4 +1,4 @@
-import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../core/mod.ts";
+import { type ApprovalAnswer, errorMessage, message, type PreparedCall, textFields } from "../core/mod.ts";
 import {
   askPerson,
   confirmOnce,
@@ -340,9 +340,13 @@ class SessionGate implements PermissionGate {
       return true;
     } catch (error) {
       const why = errorMessage(error);
-      const text = `The rule ${rule} is not saved and counts for this session only: ${why}`;
-      const said: Sayings = [["ruleUnsaved", rule, why]];
-      await this.#options.record({ type: "notice", level: "warning", code: "permission", text, said });
+      const text = message`The rule ${rule} is not saved and applies to this session only: ${why}`;
+      await this.#options.record({
+        type: "notice",
+        level: "warning",
+        code: "permission",
+        ...textFields(text),
+      });
       return false;
     }
   }

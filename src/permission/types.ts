@@ -4,9 +4,9 @@ import type {
   Deed,
   EventOf,
   HitLocation,
+  MessageTexts,
   NewEventOf,
   PreparedCall,
-  Sayings,
 } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { SessionGrants } from "./grants.ts";
@@ -62,13 +62,7 @@ export interface SandboxAccess {
 
 /** Why a rule of the user's own words is not taken for a call. */
 export type RuleRefusal =
-  /** In English, as the reader of rules says it; `said` is both for other languages. */
-  | {
-    readonly code: "unreadable";
-    readonly message: string;
-    readonly remedy: string;
-    readonly said?: Sayings;
-  }
+  | { readonly code: "unreadable"; readonly texts: MessageTexts }
   /** The call would not be allowed by it. */
   | { readonly code: "noMatch" }
   /** It allows more than an answer may; `widest` may still be saved. */

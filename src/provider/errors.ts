@@ -1,10 +1,13 @@
 import { isLoopback, LOCAL_VENDORS } from "../config/mod.ts";
 import {
-  type Phrase,
+  clausesOf,
+  type LocalizedMessage,
+  message,
   type ProviderError,
   type ProviderErrorKind,
   ReasonixError,
-  type Saying,
+  type Text,
+  textOf,
 } from "../core/mod.ts";
 import { readEnv } from "../path/read_env.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
@@ -29,24 +32,30 @@ export class ProviderFailure extends Error {
 
 /** The error of a request outside of a conversation. */
 export function errorOf(failure: ProviderFailure): ReasonixError {
-  const { message, said } = failure.error;
-  return new ReasonixError(message, { exit: "provider", said, cause: failure });
+  return new ReasonixError(messageOf(failure.error), { exit: "provider", cause: failure });
+}
+
+/** An error with a text for people. */
+export function providerError(
+  kind: ProviderErrorKind,
+  text: Text,
+  facts: Omit<ProviderError, "kind" | "message" | "localized"> = {},
+): ProviderError {
+  return { kind, message: textOf(text), ...(typeof text === "string" ? {} : { localized: text }), ...facts };
+}
+
+export function messageOf({ message, localized }: ProviderError): Text {
+  return localized ?? message;
 }
 
 export function abortedError(): ProviderError {
   return { kind: "aborted", message: "The request was stopped" };
 }
 
-/** The error of a reply, or of a request, that the server declined: `what` it did, and its own words. */
-export function declinedError(endpoint: Endpoint, what: string, words: string): ProviderError {
-  const { provider, host } = endpoint;
-  return {
-    kind: "content_filter",
-    message: `${
-      nameOf(endpoint)
-    } ${what}; ask in other words, or go back to before the message that led to it`,
-    said: [["declined", provider, host, words], ["askOtherwise"]],
-  };
+/** An answer that the model or its filter declines. */
+export function declinedError(what: LocalizedMessage): ProviderError {
+  const remedy = message`ask in other words, or go back to before the message that led to it`;
+  return providerError("content_filter", clausesOf([what, remedy]));
 }
 
 /** Redacts secrets that the program learned while it ran, such as printed keys. */
@@ -81,8 +90,8 @@ export function quote(text: string, endpoint: Endpoint): string {
   return out.length > LONGEST_QUOTE ? `${out.slice(0, LONGEST_QUOTE).toWellFormed()}…` : out;
 }
 
-export function nameOf(endpoint: Endpoint): string {
-  return `Provider "${endpoint.provider}" at ${endpoint.host}`;
+export function nameOf({ provider, host }: Endpoint): LocalizedMessage {
+  return message`Provider "${provider}" at ${host}`;
 }
 
 /**
@@ -135,7 +144,7 @@ export interface Reported {
   readonly requestId?: string | undefined;
   /** The kind, where the wire gives it. */
   readonly kind?: ProviderErrorKind;
-  readonly remedy?: Phrase;
+  readonly remedy?: LocalizedMessage;
 }
 
 const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
@@ -149,46 +158,29 @@ const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
 export function reportedFailure(reported: Reported, endpoint: Endpoint): ProviderFailure {
   const kind = reported.kind ?? kindOf(reported);
   const { requestId } = reported;
-  const said = `${quote(readable(reported.text), endpoint)}${
-    requestId === undefined ? "" : ` (request ${quote(requestId, endpoint)})`
-  }`.trim();
-  const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
-  const words = reported.kind === undefined ? remedyOfWords(reported, endpoint) : reported.remedy;
-  const remedy = words ?? remedyFor(kind, endpoint, reported.status);
-  const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +
-    `${said ? `: ${said}` : ""}${remedy ? `; ${remedy.text}` : ""}`;
-  const answered: Saying = [
-    "answered",
-    endpoint.provider,
-    endpoint.host,
-    kind,
-    String(reported.status ?? ""),
-    said,
-  ];
-  const error: ProviderError = {
-    kind,
-    message,
-    said: remedy ? [answered, remedy.said] : [answered],
+  const reply = quote(readable(reported.text), endpoint);
+  const request = requestId === undefined ? "" : `(request ${quote(requestId, endpoint)})`;
+  const details = `${reply} ${request}`.trim();
+  const answer = answerWith(kind, reported.status, nameOf(endpoint));
+  const byText = reported.kind === undefined ? remedyOfText(reported, endpoint) : reported.remedy;
+  const remedy = byText ?? remedyFor(kind, endpoint, reported.status);
+  const what = details === "" ? answer : message`${answer}: ${details}`;
+  const error = providerError(kind, remedy ? clausesOf([what, remedy]) : what, {
     ...(reported.status === undefined ? {} : { status: reported.status }),
     ...(reported.retryAfterMs === undefined ? {} : { retryAfterMs: reported.retryAfterMs }),
-  };
+  });
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
 }
 
 /** The remedy where status and kind say too little. */
-function remedyOfWords({ text }: Reported, endpoint: Endpoint): Phrase | undefined {
+function remedyOfText({ text }: Reported, endpoint: Endpoint): LocalizedMessage | undefined {
   const { model } = endpoint;
-  if (NO_CREDIT.test(text)) {
-    return { text: "add credit to the account or choose another provider", said: ["addCredit"] };
-  }
+  if (NO_CREDIT.test(text)) return message`add credit to the account or choose another provider`;
   if (NO_TOOLS.test(text)) {
-    const text =
-      `set tool_mode = "pseudo" for "${model}", which then writes its calls as text, or choose a ` +
-      "model that can call tools";
-    return { text, said: ["needsTools", model] };
+    return message`set tool_mode = "pseudo" for "${model}", which then writes its calls as text, or choose a model that can call tools`;
   }
   if (MUST_ALTERNATE.test(text)) {
-    return { text: "set compat = { alternate_roles = true } for this provider", said: ["alternate"] };
+    return message`set compat = { alternate_roles = true } for this provider`;
   }
   return undefined;
 }
@@ -196,18 +188,20 @@ function remedyOfWords({ text }: Reported, endpoint: Endpoint): Phrase | undefin
 /** The failure for a redirect to another server, which is not retried. */
 function redirectFailure({ to: target, status }: RedirectError, endpoint: Endpoint): ProviderFailure {
   const to = quote(target, endpoint);
-  const remedy: Phrase = {
-    text: `the request was redirected to ${to}, which is not followed: if that is the server you mean, ` +
-      "write its address into base_url",
-    said: ["redirected", to],
-  };
+  const remedy =
+    message`the request was redirected to ${to}, which is not followed: if that is the server you mean, write its address into base_url`;
   return reportedFailure({ status, text: "", kind: "bad_request", remedy }, endpoint);
 }
 
-const WHAT: Partial<Record<ProviderErrorKind, string>> = {
-  context_length: "that the conversation is too long for the model, with",
-  rate_limit: "that there were too many requests, with",
-};
+function answerWith(kind: ProviderErrorKind, code: number | undefined, name: LocalizedMessage) {
+  const status = code === undefined ? message`an error in its reply` : message`status ${code}`;
+  if (kind === "context_length") {
+    return message`${name} answered that the conversation is too long for the model, with ${status}`;
+  }
+  return kind === "rate_limit"
+    ? message`${name} answered that there were too many requests, with ${status}`
+    : message`${name} answered with ${status}`;
+}
 
 function kindOf({ status, text }: Reported): ProviderErrorKind {
   const code = status ?? 0;
@@ -235,11 +229,9 @@ function kindOfWords(text: string): ProviderErrorKind {
   return "server";
 }
 
-function proxyRemedy({ proxy, host }: Endpoint): Phrase | undefined {
+function proxyRemedy({ proxy, host }: Endpoint): LocalizedMessage | undefined {
   if (proxy === undefined) return undefined;
-  return proxy.name === "proxy"
-    ? { text: "check proxy of this provider", said: ["checkSetting", "proxy"] }
-    : proxyHint(host);
+  return proxy.name === "proxy" ? message`check proxy of this provider` : proxyHint(host);
 }
 
 const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -248,41 +240,34 @@ function remedyFor(
   kind: ProviderErrorKind,
   endpoint: Endpoint,
   status: number | undefined,
-): Phrase | undefined {
+): LocalizedMessage | undefined {
   const { model } = endpoint;
   switch (kind) {
     case "auth":
       return keyRemedy(endpoint);
     case "not_found":
       return model === ""
-        ? { text: "check base_url of this provider", said: ["checkSetting", "base_url"] }
-        : {
-          text: `check base_url and the model name "${model}" of this provider`,
-          said: ["checkModel", model],
-        };
+        ? message`check base_url of this provider`
+        : message`check base_url and the model name "${model}" of this provider`;
     case "server":
       return PROXY_STATUS.has(status ?? 0) ? proxyRemedy(endpoint) : undefined;
     case "bad_request":
-      return status !== 407 ? undefined : {
-        text: "name the user and password that the proxy wants in the address of the proxy",
-        said: ["proxyLogin"],
-      };
+      return status === 407
+        ? message`add the user and password that the proxy requires to the address of the proxy`
+        : undefined;
     case "context_length":
-      return { text: "compact the conversation or start a new one", said: ["tooLong"] };
+      return message`compact the conversation or start a new one`;
     default:
       return undefined;
   }
 }
 
-function keyRemedy({ keyName, keyCommand, keyed }: Endpoint): Phrase {
-  if (keyCommand) return { text: "check what api_key_command prints", said: ["checkCommand"] };
-  if (keyName === "") {
-    return { text: "set api_key_env of this provider to the variable that holds the key", said: ["nameKey"] };
-  }
-  return keyed ? { text: `check the value of ${keyName}`, said: ["checkKey", keyName] } : {
-    text: `set ${keyName} in the environment or in the .env file of the Reasonix home`,
-    said: ["setKey", keyName],
-  };
+function keyRemedy({ keyName, keyCommand, keyed }: Endpoint): LocalizedMessage {
+  if (keyCommand) return message`check the output of api_key_command`;
+  if (keyName === "") return message`set api_key_env of this provider to the variable that holds the key`;
+  return keyed
+    ? message`check the value of ${keyName}`
+    : message`set ${keyName} in the environment or in the .env file of the Reasonix home`;
 }
 
 /** The sentence inside an error body: its message when it is JSON, its text when it is HTML. */
@@ -328,50 +313,42 @@ export function statusIn(error: Readonly<Record<string, unknown>>): number | und
 /** The failure for a connection that could not be made or broke, from what the runtime threw. */
 export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: boolean): ProviderFailure {
   if (thrown instanceof RedirectError) return redirectFailure(thrown, endpoint);
-  const { said: raw, unknownName, remedy } = networkFailure(thrown, "base_url");
+  const { detail: raw, unknownName, remedy } = networkFailure(thrown, "base_url");
   if (!started && unknownName) return noAddress(endpoint);
-  const said = quote(raw, endpoint);
-  const { provider, host } = endpoint;
-  const what = started ? "broke off its reply" : "could not be reached";
+  const detail = quote(raw, endpoint);
+  const name = nameOf(endpoint);
+  const what = started ? message`${name} broke off its reply` : message`${name} could not be reached`;
   const refusal = started ? undefined : refusedHere(raw, endpoint);
   const remedies = remedy ? [remedy] : started ? [] : refusal ?? [
     ...[proxyRemedy(endpoint)].filter((one) => one !== undefined),
-    CHECK_SERVER,
+    checkServer(),
   ];
-  const message = [
-    `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`,
-    ...remedies.map(({ text }) => text),
-  ].join("; ");
   return new ProviderFailure(
-    {
-      kind: "connection",
-      message,
-      said: [[started ? "brokeOff" : "notReached", provider, host, said], ...remedies.map((one) => one.said)],
-    },
+    providerError(
+      "connection",
+      clausesOf([detail === "" ? what : message`${what}: ${detail}`, ...remedies]),
+    ),
     remedy === undefined,
     refusal ? REFUSED_ATTEMPTS : undefined,
   );
 }
 
-const CHECK_SERVER: Phrase = {
-  text: "check base_url and that the server is running",
-  said: ["checkServer"],
-};
+const checkServer = () => message`check base_url and that the server is running`;
 const REFUSED = /connection refused|actively refused/i;
 /** A local server that does not listen is not started by waiting; one that restarts gets a second. */
 const REFUSED_ATTEMPTS = 2;
 
 /** The remedies when nothing listens on this machine, as server or as proxy. */
-function refusedHere(said: string, { provider, host, proxy }: Endpoint): readonly Phrase[] | undefined {
-  if (!REFUSED.test(said)) return undefined;
+function refusedHere(
+  detail: string,
+  { provider, host, proxy }: Endpoint,
+): readonly LocalizedMessage[] | undefined {
+  if (!REFUSED.test(detail)) return undefined;
   if (proxy) {
     const url = URL.parse(proxy.url.includes("://") ? proxy.url : `http://${proxy.url}`);
     if (!url || !isLoopback(url.href) || bypassesProxy(host)) return undefined;
-    const setting = proxy.name === "proxy" ? "proxy of this provider" : proxy.name;
-    const refuses: Phrase = {
-      text: `nothing listens at the proxy ${url.host}: start it, or correct ${setting}`,
-      said: ["proxyRefuses", url.host, proxy.name],
-    };
+    const setting = proxy.name === "proxy" ? message`proxy of this provider` : proxy.name;
+    const refuses = message`nothing listens at the proxy ${url.host}: start it, or correct ${setting}`;
     const without = proxy.name === "proxy" ? undefined : proxyHint(host);
     return without ? [refuses, without] : [refuses];
   }
@@ -379,9 +356,9 @@ function refusedHere(said: string, { provider, host, proxy }: Endpoint): readonl
   const port = Number(URL.parse(`http://${host}`)?.port);
   const vendor = LOCAL_VENDORS.find(({ name }) => name === provider) ??
     LOCAL_VENDORS.find((vendor) => vendor.port === port);
-  if (!vendor) return [CHECK_SERVER];
+  if (!vendor) return [checkServer()];
   const { label, start } = vendor;
-  return [CHECK_SERVER, { text: `${label} starts with: ${start}`, said: ["startServer", label, start] }];
+  return [checkServer(), message`${label} starts with: ${start}`];
 }
 
 /** Reports whether NO_PROXY names the host: then the server itself may have refused. */
@@ -400,22 +377,13 @@ export function requestFailure(thrown: unknown, endpoint: Endpoint): ProviderFai
 
 /** The failure for a host without an address: mostly the network or a proxy is missing. */
 function noAddress({ provider, host, proxy: by }: Endpoint): ProviderFailure {
-  const proxy = by === undefined ? "unset" : "set";
-  const advice = proxy === "set"
-    ? "check the network, the proxy and base_url"
-    : "check the network and base_url, and set HTTPS_PROXY if this network needs a proxy";
-  const message = `Provider "${provider}": ${host} cannot be found (DNS); ${advice}`;
-  return new ProviderFailure(
-    { kind: "connection", message, said: [["noAddress", provider, host], ["checkNetwork", proxy]] },
-    true,
-  );
+  const advice = by
+    ? message`check the network, the proxy and base_url`
+    : message`check the network and base_url, and set HTTPS_PROXY if this network needs a proxy`;
+  const what = message`Provider "${provider}": ${host} cannot be found (DNS)`;
+  return new ProviderFailure(providerError("connection", clausesOf([what, advice])), true);
 }
 
-export function protocolFailure(what: string, endpoint: Endpoint, retryable = true): ProviderFailure {
-  const { provider, host } = endpoint;
-  return new ProviderFailure({
-    kind: "protocol",
-    message: `${nameOf(endpoint)} ${what}`,
-    said: [["strangeReply", provider, host, what]],
-  }, retryable);
+export function protocolFailure(what: Text, endpoint: Endpoint, retryable = true): ProviderFailure {
+  return new ProviderFailure(providerError("protocol", message`${nameOf(endpoint)} ${what}`), retryable);
 }

@@ -1,3 +1,4 @@
+import { type LocalizedMessage, message, withRemedy } from "../core/mod.ts";
 import { literalHead, unescapeGlob } from "../path/glob.ts";
 import { exists } from "../path/probe.ts";
 import type { RuleFault, RuleParts } from "./rule.ts";
@@ -5,9 +6,8 @@ import type { RuleFault, RuleParts } from "./rule.ts";
 /** A rule is refused by no program, so that what it cannot mean has to be said. */
 interface Oddity {
   readonly form: RegExp;
-  /** Continues "The permission rule …". */
-  readonly what: string;
-  readonly remedy: (name: string, glob: string) => string;
+  readonly what: (rule: string) => LocalizedMessage;
+  readonly remedy: (name: string, glob: string) => LocalizedMessage;
 }
 
 const POSIX = Deno.build.os !== "windows";
@@ -15,54 +15,62 @@ const POSIX = Deno.build.os !== "windows";
 const ODDITIES: readonly Oddity[] = [
   {
     form: /^["'`].*["'`]$/s,
-    what: "names a file with quotation marks, and so no other",
-    remedy: (name, glob) => `write ${name}(${glob.slice(1, -1)})`,
+    what: (rule: string) =>
+      message`The permission rule ${rule} names a file with quotation marks, and so no other`,
+    remedy: (name, glob) => message`write ${name}(${glob.slice(1, -1)})`,
   },
   {
     form: /^!/,
-    what: 'names files that begin with "!": a rule makes no exceptions',
-    remedy: (name, glob) => `write a rule of its own for ${name}(${glob.slice(1)})`,
+    what: (rule) =>
+      message`The permission rule ${rule} names files that begin with "!": a rule makes no exceptions`,
+    remedy: (name, glob) => message`write a separate rule for ${name}(${glob.slice(1)})`,
   },
   {
     form: /\$\{?\w|%\w+%/,
-    what: "names files with a dollar or percent sign: variables are not expanded",
-    remedy: () => "write the path itself, or ~/ for the home directory",
+    what: (rule: string) =>
+      message`The permission rule ${rule} names files with a dollar or percent sign: variables are not expanded`,
+    remedy: () => message`write the path itself, or ~/ for the home directory`,
   },
   {
     form: /^~[^/]/,
-    what: "names files that begin with a tilde: only ~/ is a home directory",
-    remedy: () => "write the path itself",
+    what: (rule: string) =>
+      message`The permission rule ${rule} names files that begin with a tilde: only ~/ is a home directory`,
+    remedy: () => message`write the path itself`,
   },
   {
     form: /^file:/i,
-    what: "is an address, and matches no path",
-    remedy: (name, glob) => `write ${name}(${glob.replace(/^file:\/*/i, "//")})`,
+    what: (rule: string) => message`The permission rule ${rule} is an address, and matches no path`,
+    remedy: (name, glob) => message`write ${name}(${glob.replace(/^file:\/*/i, "//")})`,
   },
   {
     form: /^[^{]*,\s*(?:[\w.*~/-]*[/*]|\w+\()/s,
-    what: "names one path with a comma in it",
-    remedy: () => "write one rule for each path, or {a,b} for alternatives",
+    what: (rule: string) => message`The permission rule ${rule} names one path with a comma in it`,
+    remedy: () => message`write one rule for each path, or {a,b} for alternatives`,
   },
   {
     // deno-lint-ignore no-control-regex
     form: /[\x00-\x1f]/,
-    what: "can match no path: it holds a control character",
-    remedy: () => "leave it out",
+    what: (rule: string) =>
+      message`The permission rule ${rule} can match no path: it holds a control character`,
+    remedy: () => message`leave it out`,
   },
   {
     form: /[^/,{}]{256}/,
-    what: "can match no path: file names have at most 255 bytes",
-    remedy: () => "shorten it, or write *",
+    what: (rule: string) =>
+      message`The permission rule ${rule} can match no path: file names have at most 255 bytes`,
+    remedy: () => message`shorten it, or write *`,
   },
   ...(POSIX
     ? [{
       form: /^[a-z]:[\\/]/i,
-      what: "can match no path: drives have no letters on this system",
-      remedy: () => "write // and the path from the root directory",
+      what: (rule: string) =>
+        message`The permission rule ${rule} can match no path: drives have no letters on this system`,
+      remedy: () => message`write // and the path from the root directory`,
     }, {
       form: /\\[^*?[\]{}\\]/,
-      what: "names files with a backslash: on this system / stands between names",
-      remedy: (name: string, glob: string) => `write ${name}(${glob.replaceAll("\\", "/")})`,
+      what: (rule: string) =>
+        message`The permission rule ${rule} names files with a backslash: on this system / separates names`,
+      remedy: (name: string, glob: string) => message`write ${name}(${glob.replaceAll("\\", "/")})`,
     }]
     : []),
 ];
@@ -75,20 +83,20 @@ export function lintRule({ name, target, inner }: RuleParts): RuleFault | undefi
   if (inner === undefined || !("family" in target) || !/^(?:Read|Edit)$/.test(target.family)) {
     return undefined;
   }
-  const rule = `The permission rule ${name}(${inner.length > 80 ? `${inner.slice(0, 77)}…` : inner})`;
+  const rule = `${name}(${inner.length > 80 ? `${inner.slice(0, 77)}…` : inner})`;
   const odd = ODDITIES.find(({ form }) => form.test(inner));
-  if (odd) return { message: `${rule} ${odd.what}`, remedy: odd.remedy(name, inner) };
+  if (odd) return withRemedy(odd.what(rule), odd.remedy(name, inner));
   if (emptyClass(inner)) {
-    return {
-      message: `${rule} can match no path: nothing is in its brackets`,
-      remedy: "write [a-z], or escape [",
-    };
+    return withRemedy(
+      message`The permission rule ${rule} can match no path: its brackets are empty`,
+      message`write [a-z], or escape [`,
+    );
   }
   if (!countsFromProject(inner)) return undefined;
-  return {
-    message: `${rule} is read from the project root, as Claude Code does`,
-    remedy: `write ${name}(${inner.slice(1)}) to leave no doubt, or ${name}(/${inner}) for an absolute path`,
-  };
+  return withRemedy(
+    message`The permission rule ${rule} is read from the project root, as in Claude Code`,
+    message`write ${name}(${inner.slice(1)}) to make that clear, or ${name}(/${inner}) for an absolute path`,
+  );
 }
 
 function emptyClass(glob: string): boolean {

@@ -1,4 +1,4 @@
-import type { Saying, ToolFamily } from "../core/mod.ts";
+import { message, type MessageTexts, type ToolFamily, withRemedy } from "../core/mod.ts";
 import { globWeight, type RuleList, spelledOut } from "./path_rules.ts";
 import { ANY, SEP, toPattern } from "./pattern.ts";
 import { suggestNames } from "../util/suggest.ts";
@@ -147,7 +147,7 @@ export interface RuleFault {
   /** It is a rule, but more than can be held: an error in every list, since part of it would be lost. */
   readonly isTooWide?: true;
   /** Both for other languages. */
-  readonly said?: readonly Saying[];
+  readonly texts: Required<MessageTexts>;
 }
 
 /** Names that users write in rules, older ones and those of other systems, by the name they mean here. */
@@ -187,17 +187,19 @@ export function readRule(written: string): RuleParts | RuleFault {
   const text = written.trim();
   if (text === "") {
     return {
-      message: "Cannot read an empty permission rule",
-      remedy: "write Tool or Tool(what), such as Bash(go test:*)",
-      said: [["emptyRule"], ["writeRule"]],
+      ...withRemedy(
+        message`Cannot read an empty permission rule`,
+        message`write Tool or Tool(what), such as Bash(go test:*)`,
+      ),
     };
   }
   const split = /^([^\s(=]+)(?:\(([\s\S]*)\)|=([\s\S]*))?$/.exec(text);
   if (!split) {
     return {
-      message: `Cannot read permission rule ${quote(text)}`,
-      remedy: "write Tool or Tool(what) with both parentheses",
-      said: [["brokenRule", quote(text)], ["writeParentheses"]],
+      ...withRemedy(
+        message`Cannot read permission rule ${quote(text)}`,
+        message`write Tool or Tool(what) with both parentheses`,
+      ),
     };
   }
   const [, name = "", between, literal] = split;
@@ -209,9 +211,10 @@ export function readRule(written: string): RuleParts | RuleFault {
   if (inner === undefined || inner === "*") return { name, target };
   if (inner !== "") return isHeld(target, inner) ? { name, target, inner } : tooWide(text, name);
   return {
-    message: `Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
-    remedy: `write ${name} alone for every call`,
-    said: [["emptyParentheses", quote(text)], ["writeNameAlone", name]],
+    ...withRemedy(
+      message`Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
+      message`write ${name} alone for every call`,
+    ),
   };
 }
 
@@ -246,11 +249,13 @@ function isHeld(target: RuleTarget, inner: string): boolean {
 
 function tooWide(text: string, name: string): RuleFault {
   return {
-    message: `Cannot hold permission rule ${quote(text)}: it is too long, or its braces stand for too many ` +
-      "names",
-    remedy: `write several rules for ${name}, or a wildcard in place of braces`,
+    ...withRemedy(
+      message`Cannot hold permission rule ${
+        quote(text)
+      }: it is too long, or its braces stand for too many names`,
+      message`write several rules for ${name}, or a wildcard in place of braces`,
+    ),
     isTooWide: true,
-    said: [["wideRule", quote(text)], ["writeSeveralRules", name]],
   };
 }
 
@@ -275,9 +280,10 @@ function isFamily(name: string): name is ToolFamily {
 function unknownTool(name: string): RuleFault {
   const near = suggestNames(name, Object.keys(RULE_NAMES), 1)[0];
   return {
-    message: `Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
-    remedy: near ? `did you mean ${near}?` : "use Bash, Read, Edit, Mcp or a tool's own name",
-    said: [["noRuleTool", quote(name)], near ? ["didYouMean", near] : ["useRuleNames"]],
+    ...withRemedy(
+      message`Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
+      near ? message`did you mean ${near}?` : message`use Bash, Read, Edit, Mcp or a tool's own name`,
+    ),
   };
 }
 

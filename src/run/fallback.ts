@@ -1,6 +1,13 @@
 import type { Config, LoadedConfig, ModelChoice } from "../config/mod.ts";
 import { type Recorder, recordPrefix } from "../control/mod.ts";
-import { errorMessage, type ProviderError, type ProviderErrorKind, type Sayings } from "../core/mod.ts";
+import {
+  clausesOf,
+  errorMessage,
+  message,
+  type ProviderError,
+  type ProviderErrorKind,
+  textFields,
+} from "../core/mod.ts";
 import { optionalMembers, type Provider } from "../provider/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
@@ -89,9 +96,13 @@ export class Fallback {
     const until = LASTING.has(error.kind) ? Infinity : this.#now() + STAYS_MS;
     this.#back ??= until;
     const [from, to] = [nameOf(this.#current), nameOf(next)];
-    const text = `${error.message}; ${to} answers in place of ${from}`;
-    const said: Sayings = [...(error.said ?? [["because", error.message]]), ["fellBack", from, to]];
-    await deps.recorder.record({ type: "notice", level: "warning", code: "fallback", text, said });
+    const text = clausesOf([error.localized ?? error.message, message`${to} answers instead of ${from}`]);
+    await deps.recorder.record({
+      type: "notice",
+      level: "warning",
+      code: "fallback",
+      ...textFields(text),
+    });
     await this.#change(next, deps);
     return true;
   }
@@ -104,9 +115,8 @@ export class Fallback {
     this.#next = 0;
     await this.#change(first, deps);
     const name = nameOf(first);
-    const said: Sayings = [["answersAgain", name]];
-    const text = `${name} is asked again`;
-    await deps.recorder.record({ type: "notice", level: "info", code: "fallback", text, said });
+    const text = message`${name} is used again`;
+    await deps.recorder.record({ type: "notice", level: "info", code: "fallback", ...textFields(text) });
   }
 
   async #takeNext(error: ProviderError, deps: FallbackDeps): Promise<Provider | undefined> {
@@ -174,7 +184,6 @@ function nameOf({ model }: Provider): string {
 }
 
 async function passOver({ recorder }: FallbackDeps, name: string, why: string): Promise<void> {
-  const text = `${name} cannot answer instead: ${why}`;
-  const said: Sayings = [["passedOver", name, why]];
-  await recorder.record({ type: "notice", level: "warning", code: "fallback", text, said });
+  const text = message`${name} cannot answer instead: ${why}`;
+  await recorder.record({ type: "notice", level: "warning", code: "fallback", ...textFields(text) });
 }

@@ -9,7 +9,7 @@ import {
   sourceOf,
 } from "../config/mod.ts";
 import { localDate } from "../context/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
+import { message, ReasonixError, textFields } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
@@ -139,12 +139,11 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
     if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
     const { file, line, column } = sourceOf(loaded, error.setting ? `${key}.${error.setting}` : key);
     if (file === undefined || line === undefined || column === undefined) throw error;
-    const { message, exit, remedy, said, cause } = error;
+    const { texts: { message, remedy }, exit, cause } = error;
     throw new ReasonixError(message, {
       exit,
       place: { file, line, column },
       cause,
-      said,
       ...(remedy === undefined ? {} : { remedy }),
     });
   }
@@ -165,15 +164,10 @@ function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): Provid
 function checkEffort(effort: string | undefined, { efforts }: ProviderEntry): void {
   const levels = effortLevels(efforts);
   if (effort === undefined || effort === "" || levels.includes(effort)) return;
-  const list = levels.join(", ");
   const near = suggestNames(effort, levels, 1)[0];
-  throw new ReasonixError(`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${list}`, {
+  throw new ReasonixError(message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`, {
     exit: "usage",
-    remedy: near ? `did you mean "${near}"?` : "use one of them",
-    said: [
-      ["noSuchEffort", effort, list],
-      near ? ["didYouMean", `"${near}"`] : ["nameEfforts", `efforts = ["${effort}"]`],
-    ],
+    remedy: near ? message`did you mean "${near}"?` : message`use one of them`,
   });
 }
 
@@ -208,13 +202,13 @@ export async function providerOf(
 export function modelWarnings(provider: Provider, remote: RemotePlugins | undefined): Warning[] {
   const { model } = provider;
   const { id, effort, unsent = [] } = model;
-  const names = unsent.join(", ");
   return [
     ...effort?.fellFrom === undefined ? [] : [effortWarning(id, effort.fellFrom, effort.level)],
-    ...names === "" ? [] : [{
-      text: `${names} ${unsent.length === 1 ? "is" : "are"} not sent: ${id} would refuse the request`,
-      said: [["notSent", names, id]] as const,
-    }],
+    ...unsent.length === 0 ? [] : [textFields(
+      unsent.length === 1
+        ? message`${unsent} is not sent: ${id} would refuse the request`
+        : message`${unsent} are not sent: ${id} would refuse the request`,
+    )],
     ...toollessWarning(model),
     ...remote?.warnings(provider) ?? [],
   ];
@@ -224,16 +218,16 @@ function toollessWarning({ provider, id, toolMode }: Provider["model"]): Warning
   if (toolMode !== "none") return [];
   const name = `${provider}/${id}`;
   return [{
-    text: `${name} has no tools here (tool_mode = "none"): it can only talk, and changes or runs nothing`,
-    said: [["toolless", name]],
+    ...textFields(
+      message`${name} has no tools here (tool_mode = "none"): it can only talk, and changes or runs nothing`,
+    ),
   }];
 }
 
 function effortWarning(id: string, wanted: string, level = ""): Warning {
-  return {
-    text: level === ""
-      ? `${id} cannot be told how much to think: the effort "${wanted}" is not sent`
-      : `${id} does not have the effort "${wanted}": "${level}" is used instead`,
-    said: [["effortFell", id, wanted, level]],
-  };
+  return textFields(
+    level === ""
+      ? message`${id} has no effort levels: the effort "${wanted}" is not sent`
+      : message`${id} does not have the effort "${wanted}": "${level}" is used instead`,
+  );
 }

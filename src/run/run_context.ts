@@ -1,7 +1,7 @@
 import { RegistryToolbox, type SharedContext, type Toolbox } from "../agent/mod.ts";
-import { type Config, formatProblem, type LoadedConfig, sayProblem } from "../config/mod.ts";
+import { type Config, type LoadedConfig, problemText } from "../config/mod.ts";
 import { Recorder, type TurnCheckpoints } from "../control/mod.ts";
-import type { PreparedCall } from "../core/mod.ts";
+import { message, type PreparedCall, textFields } from "../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permission/mod.ts";
 import type { ModelInfo, Provider } from "../provider/mod.ts";
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
@@ -121,21 +121,19 @@ function recordingAsker(asker: Asker, recorder: Recorder): Asker {
 /** Returns the notices for the user before the first turn. */
 export function runWarnings({ paths, loaded, scope, session, registry, inputs }: RunBase): Warning[] {
   return [
-    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
+    ...loaded.warnings.map((warning) => textFields(problemText(warning))),
     ...scope.notices,
     ...registry.unknown.map((name): Warning => ({
-      text: `Unknown tool "${name}" in [tools] was passed over`,
-      said: [["unknownTool", name]],
+      ...textFields(message`Unknown tool "${name}" in [tools] was passed over`),
     })),
     ...registry.unknownParameters.map(({ alias, parameter }): Warning => ({
-      text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
-      said: [["unknownParameter", parameter, alias]],
+      ...textFields(message`Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`),
     })),
     ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
       .map((name): Warning => ({
-        text: `[agent] plan_mode_allowed_tools names "${name}", which has no effect: ` +
-          "only MCP tools can be named, as mcp__server__tool",
-        said: [["notForPlanMode", name]],
+        ...textFields(
+          message`[agent] plan_mode_allowed_tools names "${name}", which has no effect: only MCP tools can be named, as mcp__server__tool`,
+        ),
       })),
     ...inputs.instructions.notices.map(({ path, problem }): Warning => ({ text: `${path} ${problem}` })),
     ...elsewhere(session.state.cwd, paths.cwd),
@@ -146,8 +144,9 @@ export function runWarnings({ paths, loaded, scope, session, registry, inputs }:
 function elsewhere(began: string | undefined, cwd: string): Warning[] {
   if (!began || began === cwd) return [];
   return [{
-    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
-    said: [["elsewhere", began, cwd]],
+    ...textFields(
+      message`The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    ),
   }];
 }
 
@@ -283,7 +282,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
     sessionDir: session.paths.dir,
     outputDir,
     notify: (text, more) =>
-      void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
+      void recorder.record({ type: "notice", level: "info", code: "sandbox", ...textFields(text), ...more }),
     attended: deps.attended,
     describes: deps.attended && deps.options.parent === undefined,
   });

@@ -19,7 +19,7 @@ export interface ArgumentRules {
 
 /**
  * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items,
- * minimum, maximum, additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for
+ * minimum, maximum, additionalProperties: false) and repairs what has only one meaning: "5" for 5, "true" for
  * true, JSON text for a list, null for an absent option, also 0 where counting begins at 1. Parts of a schema
  * outside the subset are not judged.
  */

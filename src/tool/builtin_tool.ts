@@ -4,7 +4,7 @@ import { errorResult, failure, type Tool, type ToolContext, type ToolResult } fr
 import { lazy } from "../util/lazy.ts";
 
 /**
- * The work of a tool, in a module of its own so that start-up does not pay for it.
+ * The work of a tool, in a separate module that start-up does not load.
  *
  * Contract: what it throws becomes a failure the model reads (a `ReasonixError` word by word); an abort is
  * passed on.

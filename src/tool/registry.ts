@@ -15,7 +15,7 @@ import { suggestNames } from "../util/suggest.ts";
 
 /** `[tools]` of the configuration, as far as it chooses tools. */
 export interface ToolSelection {
-  /** Exactly these built-in tools; `"*"` stands for the usual ones. Absent or empty: the usual ones. */
+  /** Exactly these built-in tools; `"*"` means the usual ones. Absent or empty: the usual ones. */
   readonly enabled?: readonly string[];
   readonly disabled?: readonly string[];
   readonly alias?: Readonly<Record<string, string | ToolAlias>>;

@@ -27,7 +27,7 @@ export interface Question {
   readonly written?: boolean;
 }
 
-/** Puts questions to the user. Absent when nobody is there. */
+/** Puts questions to the user. Absent in headless runs. */
 export interface Asker {
   /** Chosen labels or free text, one list per question; undefined when the user declined. */
   ask(
@@ -90,7 +90,7 @@ export interface AgentReport {
  */
 export interface AgentPort {
   run(task: AgentTask, signal: AbortSignal): Promise<AgentReport | string>;
-  /** Waits at most so long for the end of a task. */
+  /** Waits at most `milliseconds` for the end of a task. */
   output(id: string, milliseconds: number, signal: AbortSignal): Promise<AgentReport | string>;
   stop(id: string): Promise<AgentReport | string>;
 }
@@ -238,7 +238,7 @@ export interface PlanReply {
 export interface PlanPort {
   /**
    * Presents a plan to the user, where there is one, and waits for the decision; a person decides, whatever
-   * approval mode is on. Where nobody is there the turn ends with the plan as its answer. Rejects only when
+   * approval mode is on. In a headless run the turn ends with the plan as its answer. Rejects only when
    * the signal aborts.
    */
   propose(plan: string, signal: AbortSignal): Promise<PlanReply>;

@@ -1,6 +1,6 @@
 import type { Arguments } from "./tool.ts";
 
-/** Calls as models learned to write them for other agents, turned into calls of the tools here. */
+/** Maps calls in the form of other agents to calls of the tools here. */
 
 /** A call under another agent's name. */
 interface ThirdPartyCall {
@@ -48,7 +48,7 @@ export const EDIT_NAMES: Readonly<Record<string, string>> = {
   new_text: "new_string",
 };
 
-/** The call that a name no tool has stands for, or undefined. */
+/** Returns the call that an unknown name means, or undefined. */
 export function thirdPartyCall(name: string, args: Arguments): ThirdPartyCall | undefined {
   const lower = name.toLowerCase();
   if (/^str_replace(?:_based)?_edit(?:or|_tool)$/.test(lower)) return editorCall(args);
@@ -140,7 +140,7 @@ export const CLAUDE_TOOLS: Readonly<Record<string, readonly string[]>> = {
   Write: ["write_file"],
 };
 
-/** Returns the tools that a name stands for: those of another spelling, else the one of that name. */
+/** Returns the tools that a name means: those of Claude Code's name, else the one of that name. */
 export function toolsNamed(name: string): readonly string[] {
   return Object.hasOwn(CLAUDE_TOOLS, name) ? CLAUDE_TOOLS[name] ?? [] : [name];
 }

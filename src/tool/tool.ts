@@ -62,7 +62,7 @@ export interface FileVersion {
   readonly path: string;
   readonly mtimeMs: number;
   readonly size: number;
-  /** Digest of the content, to tell a touched file from a changed one. */
+  /** Digest of the content, to distinguish a touched file from a changed one. */
   readonly hash?: string;
   /** A legacy encoding the file had, which its content may not show any more. */
   readonly encoding?: string;
@@ -73,7 +73,7 @@ export interface FileReadTracker {
   get(path: string): FileVersion | undefined;
   set(stamp: FileVersion): void;
   delete(path: string): void;
-  /** All of them, where they can be told to another process. */
+  /** All of them, where they can be sent to another process. */
   all?(): Iterable<FileVersion>;
 }
 
@@ -188,7 +188,7 @@ export interface Tool {
    * its arguments.
    */
   readonly subjects?: (args: Arguments) => readonly string[];
-  /** False: the model is not told of it, and calls that name it work all the same. */
+  /** False: it is not offered to the model, but calls that name it work. */
   readonly offered?: boolean;
   /** Names the tool that a call is really for, with its arguments. Pure; undefined: the tool itself. */
   readonly redirect?: (args: Arguments) => RedirectedCall | undefined;
@@ -236,7 +236,7 @@ export function errorResult(error: ReasonixError): ToolResult {
   return error.exit === "blocked" ? { ...result, refused: true } : result;
 }
 
-/** The meaning of `[tools] writes` for the model, in the same words wherever it is told. */
+/** The meaning of `[tools] writes` for the model, in the same words everywhere. */
 
 export type WritePolicy = ToolSettings["writes"];
 
@@ -247,7 +247,7 @@ export function insteadOfWriting(writes: Exclude<WritePolicy, "allow">): string 
     : "use the edit tools, which show the diff without writing it";
 }
 
-/** A remark for a command that seems to have failed because it cannot change the workspace. */
+/** Returns a hint for a command that seems to have failed because it cannot change the workspace. */
 export function writesHint(writes: WritePolicy, output: string): string | undefined {
   if (writes === "allow" || !/read-only file system|\bEROFS\b|operation not permitted/i.test(output)) {
     return undefined;

@@ -18,7 +18,7 @@ export interface Cut {
 
 /** The text for the model about the part that is missing. */
 export interface CutOptions {
-  /** The advice how to go on, such as `continue with offset 2001`. */
+  /** The advice how to continue, such as `continue with offset 2001`. */
   readonly next?: string;
   /** File with the full text. */
   readonly fullText?: string;

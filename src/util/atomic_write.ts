@@ -3,7 +3,7 @@
  * kernel are made at once: each takes microseconds, the way to a thread and back a hundred times that.
  */
 
-import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 
 export interface AtomicWriteOptions {
   /** Mode of a file that does not exist yet; otherwise the mode it has is kept. */
@@ -33,10 +33,9 @@ export async function saveFile(path: string, text: string, options: AtomicWriteO
   } catch (error) {
     // The system names the call and a temporary file as well.
     const reason = errorMessage(error).split("\n", 1)[0]?.replace(/ \(os error \d+\).*$/, "");
-    throw new ReasonixError(`Cannot save ${path}: ${reason}`, {
+    throw new ReasonixError(message`Cannot save ${path}: ${reason ?? ""}`, {
       exit: "config",
-      remedy: "make room there or make it writable, and try again; it is as it was",
-      said: [["notSaved", path, reason ?? ""], ["makeRoom"]],
+      remedy: message`make room there or make it writable, and try again; the file is unchanged`,
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type { Confinement, EventOf, WrittenSayings } from "../core/mod.ts";
+import type { Confinement, EventOf, WrittenMessage } from "../core/mod.ts";
 import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 import { diffLines, type DiffMarks } from "./diff.ts";
 import type { Palette } from "./palette.ts";
@@ -49,7 +49,7 @@ export class Refusals {
 /** Translations of findings and notices. */
 interface Reasons {
   readonly confinement: (facts: Confinement | undefined, english: string) => string;
-  readonly said: (sayings: WrittenSayings | undefined, english: string) => string;
+  readonly said: (said: readonly WrittenMessage[] | undefined, english: string) => string;
 }
 
 export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {

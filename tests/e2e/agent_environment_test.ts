@@ -76,7 +76,7 @@ Deno.test("a project cannot take AGENT_API_KEY, and wrong values of AGENT_BASE_U
   assertEquals([own.requests.length, thief.requests.length], [1, 0]);
   const wrong = await world.run(["run", "go"], { env: { AGENT_BASE_URL: "ftp://x" } });
   assertEquals(wrong.code, 6);
-  assertStringIncludes(wrong.stderr, "Cannot use AGENT_BASE_URL: it is no http address");
+  assertStringIncludes(wrong.stderr, "Cannot use AGENT_BASE_URL: it is not an http address");
   const env = { AGENT_BASE_URL: own.url, REASONIX_LANG: "zh" };
   await using empty = await makeWorld();
   const none = await empty.run(["run", "go"], { env });

@@ -19,7 +19,7 @@ async function openBeside({ world }: Chat): Promise<Terminal> {
   });
   await terminal.type("clear; reasonix -c; echo left-with-$?");
   await terminal.press("Enter");
-  await terminal.shows("has this session open. Go on in a copy?");
+  await terminal.shows("has this session open. Continue in a copy?");
   // A panel that comes by itself takes no key at once.
   await new Promise((resolve) => setTimeout(resolve, 500));
   return terminal;

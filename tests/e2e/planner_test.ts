@@ -98,10 +98,10 @@ Deno.test("a planner that fails is told of once, and the executor goes on withou
     await using world = await makeWorld(stage.config(config));
     const { code, stdout, stderr } = await world.run(["run", TASK]);
     assertEquals([code, stdout], [0, "done without\n"], stderr);
-    const lines = stderr.split("\n").filter((line) => line.includes("No plan of deep/deep-1"));
+    const lines = stderr.split("\n").filter((line) => line.includes("No plan from deep/deep-1"));
     assertEquals(lines.length, 1, stderr);
     assertStringIncludes(lines[0] ?? "", why);
-    assertStringIncludes(lines[0] ?? "", "The turn goes on without one");
+    assertStringIncludes(lines[0] ?? "", "The turn continues without one");
     assertEquals(lastText(stage.main.requests[0] ?? { json: { messages: [] } }), TASK);
   }
 });

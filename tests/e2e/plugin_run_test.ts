@@ -42,7 +42,7 @@ async function drive(entry: string): Promise<void> {
     const isFirst = first === 0;
     assertEquals(
       notices,
-      isFirst ? ["Starting example for the first time (at most 5 s are waited for)"] : [],
+      isFirst ? ["Starting example for the first time (waiting at most 5 s)"] : [],
     );
     assert(starting >= 0 && starting < prefix === isFirst, "it did not start when it should");
   }

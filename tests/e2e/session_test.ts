@@ -119,7 +119,7 @@ Deno.test("session rewind undoes what a command did that counts as reading, in t
     env: { PATH: `${bin}:${Deno.env.get("PATH") ?? ""}` },
   });
   assertEquals([run.code, await world.read("tracked.txt")], [0, "x\n"], run.stderr);
-  assertStringIncludes(run.stderr, "taken to only read: new.txt, tracked.txt.");
+  assertStringIncludes(run.stderr, "considered read-only: new.txt, tracked.txt.");
   const preview = await ok(world, "session", "rewind", "--to", "0", "--preview");
   assertMatch(preview, /update {2}env\.local[^]*Not covered, ignored and too many files to keep: build\/\n/);
   await ok(world, "session", "rewind", "--to", "0");

@@ -1,7 +1,8 @@
 /** The steps of `deno task bundle` on small programs; tests/e2e/bundle_test.ts builds the real one. */
+import { existsSync } from "node:fs";
 import { compileEagerly } from "../../scripts/bundle/eager.ts";
 import { chunkOf, pack, packLibrary, packPart } from "../../scripts/bundle/pack.ts";
-import { partFiles, partsOf } from "../../scripts/bundle/parts.ts";
+import { partFiles, partsOf, PROJECT_PATHS } from "../../scripts/bundle/parts.ts";
 import { Tracer } from "../../scripts/bundle/trace.ts";
 import {
   assert,
@@ -111,6 +112,11 @@ Deno.test("a part is loaded when one of its chunks is imported", async () => {
   assertStringIncludes(await run(), "reasonix.chat.js: it is of another build");
   await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "1"));
   assertEquals(await run(), "main 1\n3 late\n");
+});
+
+Deno.test("the paths that put chunks into parts exist", () => {
+  const missing = PROJECT_PATHS.filter((path) => !existsSync(new URL(`../..${path}`, import.meta.url)));
+  assertEquals(missing, []);
 });
 
 Deno.test("chunks get into parts by the paths of their modules, except what a start needs", () => {

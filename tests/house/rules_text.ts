@@ -101,6 +101,8 @@ export function badFileNames(project: Project): Offence[] {
   return [...project.texts.keys()].flatMap((path) => {
     const name = path.split("/").at(-1) ?? path;
     if (!/^(src|cli)\//.test(path) && !/\.tsx?$/.test(path)) return [];
+    // A catalogue is named for its language.
+    if (/^src\/i18n\/[a-z]{2}-[A-Z]{2}\.json$/.test(path)) return [];
     if (!SNAKE.test(name)) return [{ path, what: "file name is not snake_case" }];
     return VAGUE.test(name) ? [{ path, what: "file name does not say what the file does" }] : [];
   });

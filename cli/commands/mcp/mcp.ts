@@ -23,7 +23,14 @@ import {
   type ServerRow,
   userConfigFile,
 } from "../../../src/config/mod.ts";
-import { EXIT, type ExitName, formatLocation, isAbort, ReasonixError } from "../../../src/core/mod.ts";
+import {
+  EXIT,
+  type ExitName,
+  formatLocation,
+  isAbort,
+  ReasonixError,
+  textOf,
+} from "../../../src/core/mod.ts";
 import { LineSplitter } from "../../../src/util/lines.ts";
 import {
   loadSignIn,
@@ -557,7 +564,7 @@ async function login(this: CliContext, flags: { readonly print?: boolean }, name
         stderr.write(`· Waiting for the end of the sign-in.${paste}\n`);
       },
       ...(Deno.stdin.isTerminal() ? { pasted: pastedLines(life.signal) } : {}),
-      refused: (why) => stderr.write(`· Not taken: ${why}\n`),
+      refused: (why) => stderr.write(`· Not taken: ${textOf(why)}\n`),
       signal: life.signal,
     });
     const rights = scope === undefined ? "" : `, rights: ${oneLine(scope, 300)}`;

@@ -1,7 +1,7 @@
 import type { ArgumentValue, CommandBody, CommandHost } from "../command.ts";
 import { rowsText } from "../../reports/mod.ts";
 import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
-import { isAbort, ReasonixError } from "../../core/mod.ts";
+import { isAbort, ReasonixError, writtenText } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import {
   loadSignIn,
@@ -262,7 +262,7 @@ async function signInAt(
         else if (text !== "") pasted.resolve(text);
       },
       pasted: once(pasted.promise),
-      refused: (why) => host.say(texts.notTaken(oneLine(why, 300))),
+      refused: (why) => host.say(oneLine(texts.notTaken(why), 300)),
       signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
     });
     host.say(texts.done(spec.name, oneLine(issuer, 200), scope === undefined ? "" : oneLine(scope, 300)));
@@ -305,7 +305,7 @@ async function* once(text: Promise<string>): AsyncGenerator<string> {
 
 /** One line: the state of a server, what it offers, and what is wrong. */
 function stateText(status: ServerStatus, texts: ServerTexts): string {
-  const { state, detail, lastFailure, tools, prompts, resources, problems, restarts } = status;
+  const { state, detail, lastFailure = "", tools, prompts, resources, problems, restarts } = status;
   const counts = texts.counts;
   const parts = [
     texts.states[state],
@@ -315,7 +315,11 @@ function stateText(status: ServerStatus, texts: ServerTexts): string {
     ...(problems.length > 0 ? [counts.problems(problems.length)] : []),
     ...(restarts > 0 ? [counts.restarts(restarts)] : []),
   ].join(" · ");
-  const why = detail ?? (state === "idle" ? lastFailure && texts.lastTime(lastFailure) : undefined);
+  const why = detail !== undefined
+    ? writtenText(status.said, detail)
+    : state === "idle" && lastFailure !== ""
+    ? texts.lastTime(writtenText(status.lastFailureSaid, lastFailure))
+    : undefined;
   return why === undefined ? parts : oneLine(texts.because(parts, why), 400);
 }
 

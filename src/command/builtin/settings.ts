@@ -28,8 +28,8 @@ import {
   userConfigFile,
   withModelSettings,
 } from "../../config/mod.ts";
-import { formatLocation, ReasonixError } from "../../core/mod.ts";
-import { loadTexts, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
+import { clauses, formatLocation, ReasonixError } from "../../core/mod.ts";
+import { loadTexts, loadTranslator, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
 import { effortsOf } from "../../provider/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import { openGoal } from "../../session/mod.ts";
@@ -262,7 +262,8 @@ async function change(host: CommandHost, changed: Partial<NewRule> & Pick<NewRul
 async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<string> {
   const read = readRule(rule);
   if (isFault(read)) {
-    throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy, said: read.said });
+    const { message, remedy } = read.texts;
+    throw new ReasonixError(message, { exit: "usage", remedy });
   }
   const { paths } = await host.session();
   if (here) {
@@ -421,9 +422,9 @@ export const langCommand: CommandBody = {
     const { env } = paths;
     await setConfigValue(userConfigFile(paths), "language", locale);
     await host.settingSaved?.("language", locale);
-    const said = await loadTexts("setting_commands", locale);
+    const inNew = await loadTexts("setting_commands", locale);
     const stronger = ["REASONIX_LANG", "AGENT_LANG"].find((name) => (env(name) ?? "") !== "");
-    host.say(stronger === undefined ? said.languageIs(NAMES[locale]) : said.languageLater(stronger));
+    host.say(stronger === undefined ? inNew.languageIs(NAMES[locale]) : inNew.languageLater(stronger));
   },
   complete: () => LOCALES.map((value) => ({ value, detail: NAMES[value] })),
 };
@@ -503,7 +504,7 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
     { label: texts.deny, value: "deny" },
   ]);
   if (list === undefined) return;
-  const { said } = await loadTexts("reasons", host.locale);
+  const translator = await loadTranslator(host.locale);
   let [written, problem] = ["", texts.example];
   while (true) {
     const rule = await host.prompt(`${texts.write}\n${problem}`, written);
@@ -515,7 +516,7 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
       else await edits.add({ list, rule, here: false });
       return;
     }
-    [written, problem] = [rule, said(read.said, read.message)];
+    [written, problem] = [rule, translator.text(clauses(read.texts))];
   }
 }
 

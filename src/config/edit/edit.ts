@@ -104,7 +104,7 @@ function checkNewValue(path: KeyPath, value: unknown): void {
   const errors = findings.filter((finding) => finding.level === "error");
   if (errors.length > 0) {
     throw new ConfigError(
-      errors.map(({ level, message, remedy, said }) => ({ level, message, remedy, said })),
+      errors.map(({ path: _path, at: _at, ...problem }) => problem),
     );
   }
 }

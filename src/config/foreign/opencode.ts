@@ -273,8 +273,8 @@ function planAnswers(plan: ImportPlan, families: readonly Family[], general: Lin
   const strictest = laxer.toSorted((a, b) => rank(b.base) - rank(a.base))[0];
   const wanted = [strictest?.base, general?.answer].filter((answer) => answer !== undefined);
   const mode = wanted.toSorted((a, b) => rank(b) - rank(a))[0] ?? "ask";
-  const said = strictest?.line ?? general;
-  if (said) plan.take(said.origin, { kind: "set", key: "permissions.mode", value: mode });
+  const modeLine = strictest?.line ?? general;
+  if (modeLine) plan.take(modeLine.origin, { kind: "set", key: "permissions.mode", value: mode });
   for (const family of families) {
     const { subject, base, line } = family;
     const hides = family.exceptions.some(({ answer }) => rank(answer) < rank(base));
@@ -286,7 +286,7 @@ function planAnswers(plan: ImportPlan, families: readonly Family[], general: Lin
         subject,
         hides ? "stricter: it goes before the allowances for single ones" : undefined,
       );
-    } else if (line && byMode && line !== said) {
+    } else if (line && byMode && line !== modeLine) {
       plan.take(line.origin, { kind: "set", key: "permissions.mode", value: mode });
     }
     family.exceptions.forEach((exception, index) => {
@@ -296,20 +296,20 @@ function planAnswers(plan: ImportPlan, families: readonly Family[], general: Lin
       takeException(plan, subject, exception, later);
     });
   }
-  if (said) keepSilent(plan, families, { said, mode, base: general?.answer ?? "ask" });
+  if (modeLine) keepSilent(plan, families, { modeLine, mode, base: general?.answer ?? "ask" });
 }
 
 /** Keeps the answer of families without a line, where the mode would give another one. */
 function keepSilent(
   plan: ImportPlan,
   families: readonly Family[],
-  { said, mode, base }: { readonly said: Line; readonly mode: Answer; readonly base: Answer },
+  { modeLine, mode, base }: { readonly modeLine: Line; readonly mode: Answer; readonly base: Answer },
 ): void {
   if (base === mode) return;
   for (const subject of ["Bash", "Edit"]) {
     if (families.some((family) => family.subject === subject && family.line)) continue;
     const note = `nothing else is said of it, and the mode would ${mode} it`;
-    plan.take(said.origin, { kind: "item", key: `permissions.${base}`, item: subject }, note);
+    plan.take(modeLine.origin, { kind: "item", key: `permissions.${base}`, item: subject }, note);
   }
 }
 

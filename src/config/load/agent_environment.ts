@@ -6,7 +6,7 @@ import { ConfigError } from "../problem.ts";
 import { resolveModel } from "../query/models.ts";
 import type { ProviderEntry } from "../schema/config_types.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
-import type { Sayings } from "../../core/mod.ts";
+import { type LocalizedMessage, message, withRemedy } from "../../core/mod.ts";
 
 /** Addresses of Alibaba Cloud's Model Studio, which take `DASHSCOPE_API_KEY`. */
 const DASHSCOPE = /^https:\/\/dashscope(?:-[a-z]+)?\.aliyuncs\.com(?:[/:]|$)/;
@@ -24,16 +24,15 @@ export function environmentLayer(env: EnvLookup, below: TomlTable, hasKey: (name
   if (address === "") return { source, table: { default_model: model, agent_model: model } };
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
     const example = "http://10.0.0.5:8000/v1";
-    throw unusable("Cannot use AGENT_BASE_URL: it is no http address", `write for example ${example}`, [
-      ["noAgentAddress"],
-      ["writeLike", example],
-    ]);
+    throw unusable(
+      message`Cannot use AGENT_BASE_URL: it is not an http address`,
+      message`write for example ${example}`,
+    );
   }
   const replaced = replacedModel(below);
   const id = model || replaced?.model;
   if (id === undefined) {
-    const said: Sayings = [["noAgentModel"], ["setVariable", "AGENT_MODEL"]];
-    throw unusable("Cannot use AGENT_BASE_URL without a model", "set AGENT_MODEL", said);
+    throw unusable(message`Cannot use AGENT_BASE_URL without a model`, message`set ${"AGENT_MODEL"}`);
   }
   const name = freeName(providersOf({ table: below }));
   const key = hasKey("AGENT_API_KEY") ? "AGENT_API_KEY" : DASHSCOPE.test(address) ? "DASHSCOPE_API_KEY" : "";
@@ -78,6 +77,6 @@ function freeName(providers: readonly TomlTable[]): string {
   return name;
 }
 
-function unusable(message: string, remedy: string, said: Sayings): ConfigError {
-  return new ConfigError([{ level: "error", message, remedy, said }]);
+function unusable(text: LocalizedMessage, remedy: LocalizedMessage): ConfigError {
+  return new ConfigError([{ level: "error", ...withRemedy(text, remedy) }]);
 }

@@ -1,7 +1,14 @@
 import { formatKey, type KeyPath } from "../problem.ts";
 import { effortLevels } from "../query/models.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
-import type { Expected, Phrase, Sayings } from "../../core/mod.ts";
+import {
+  clausesOf,
+  type LocalizedMessage,
+  message,
+  type MessageTexts,
+  type Text,
+  withRemedy,
+} from "../../core/mod.ts";
 import { isFault, lintRule, MAX_WEIGHT, readRule, ruleWeight } from "../../rule/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
@@ -12,7 +19,7 @@ export interface Finding {
   readonly at: "key" | "value";
   readonly message: string;
   readonly remedy: string;
-  readonly said?: Sayings | undefined;
+  readonly texts: MessageTexts;
 }
 
 /** Compares a parsed file with the schema: wrong types are errors, unknown keys are warnings. */
@@ -53,9 +60,7 @@ function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, finding
       level: "error",
       path,
       at: "key",
-      message: `${formatKey(path)} lacks the key "${name}"`,
-      remedy: `add a line such as ${line}`,
-      said: [["lacksKey", formatKey(path), name], ["addLine", line]],
+      ...withRemedy(message`${formatKey(path)} lacks the key "${name}"`, message`add a line such as ${line}`),
     });
   }
 }
@@ -85,97 +90,62 @@ function inRange(value: number, schema: JsonSchema): boolean {
 
 function wrongType(value: unknown, schema: JsonSchema, path: KeyPath): Finding {
   const found = schema.secret ? kindOf(value) : describeValue(value);
-  const { kind, detail } = expectation(schema);
-  const key = formatKey(path);
-  const { text: remedy, said } = remedyFor(value, schema, path);
-  const shown = schema.secret || typeof value === "object"
-    ? typeof value
-    : shorten(JSON.stringify(value) ?? "");
+  const text = message`Cannot use ${found} for ${formatKey(path)}: ${expectation(schema)} is expected`;
   return {
     level: "error",
     path,
     at: "value",
-    message: `Cannot use ${found} for ${key}: ${EXPECTED[kind]}${detail.text} is expected`,
-    remedy,
-    said: [["wrongValue", shown, key, kind, detail.said], said],
+    ...withRemedy(text, remedyFor(value, schema, path)),
   };
 }
 
-const EXPECTED: Readonly<Record<Expected, string>> = {
-  "one of": "one of ",
-  "text": "a text in quotes",
-  "some text": "a text that is not empty",
-  "true or false": "true or false",
-  "array": "an array",
-  "array of tables": "an array of tables",
-  "table": "a table",
-  "whole number": "a whole number",
-  "number": "a number",
-};
-
-/** The expected kind of a value, with its detail in English and as signs. */
-interface Expectation {
-  readonly kind: Expected;
-  readonly detail: { readonly text: string; readonly said: string };
-}
-
-function expectation(schema: JsonSchema): Expectation {
-  const plain = (kind: Expected): Expectation => ({ kind, detail: { text: "", said: "" } });
-  if (schema.enum) {
-    const text = schema.enum.map((item) => `"${item}"`).join(", ");
-    return { kind: "one of", detail: { text, said: text } };
-  }
+function expectation(schema: JsonSchema): LocalizedMessage {
+  if (schema.enum) return message`one of ${schema.enum.map((item) => `"${item}"`)}`;
   switch (schema.type) {
     case "string":
-      return plain(schema.minLength ? "some text" : "text");
+      return schema.minLength ? message`a text that is not empty` : message`a text in quotes`;
     case "boolean":
-      return plain("true or false");
+      return message`true or false`;
     case "array":
-      return plain(schema.items?.type === "object" ? "array of tables" : "array");
+      return schema.items?.type === "object" ? message`an array of tables` : message`an array`;
     case "object":
-      return plain("table");
+      return message`a table`;
     default:
-      return { kind: schema.type === "integer" ? "whole number" : "number", detail: range(schema) };
+      return range(schema, schema.type === "integer" ? message`a whole number` : message`a number`);
   }
 }
 
-function range({ exclusiveMinimum, minimum, maximum }: JsonSchema): Expectation["detail"] {
-  if (exclusiveMinimum !== undefined) {
-    return { text: ` above ${exclusiveMinimum}`, said: `（> ${exclusiveMinimum}）` };
-  }
-  if (minimum === undefined) return { text: "", said: "" };
+function range({ exclusiveMinimum, minimum, maximum }: JsonSchema, what: LocalizedMessage): LocalizedMessage {
+  if (exclusiveMinimum !== undefined) return message`${what} above ${exclusiveMinimum}`;
+  if (minimum === undefined) return what;
   return maximum === undefined
-    ? { text: ` of ${minimum} or more`, said: `（≥ ${minimum}）` }
-    : { text: ` from ${minimum} to ${maximum}`, said: `（${minimum}–${maximum}）` };
+    ? message`${what} of ${minimum} or more`
+    : message`${what} from ${minimum} to ${maximum}`;
 }
 
-function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): Phrase {
+function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): LocalizedMessage {
   const last = path.at(-1);
   const left = typeof last === "string" ? `${formatKey([last])} = ` : "";
-  const like = (line: string): Phrase => ({ text: `write for example ${line}`, said: ["writeLike", line] });
+  const like = (line: string) => message`write for example ${line}`;
   if (schema.enum && typeof value === "string") {
     const near = suggestNames(value, schema.enum, 1)[0];
-    return near
-      ? { text: `did you mean "${near}"?`, said: ["didYouMean", `"${near}"`] }
-      : like(`${left}"${schema.default ?? schema.enum[0]}"`);
+    return near ? message`did you mean "${near}"?` : like(`${left}"${schema.default ?? schema.enum[0]}"`);
   }
   if (
     schema.type === "array" && typeof value === "string" && schema.items?.type === "string" && !schema.secret
   ) {
     const line = `${left}[${JSON.stringify(value)}]`;
-    return { text: `put it in brackets: ${line}`, said: ["putInBrackets", line] };
+    return message`put it in brackets: ${line}`;
   }
   const unquoted = typeof value === "string" && !schema.secret ? fromText(value, schema) : undefined;
-  if (unquoted !== undefined) {
-    return { text: `remove the quotes: ${left}${unquoted}`, said: ["removeQuotes", `${left}${unquoted}`] };
-  }
+  if (unquoted !== undefined) return message`remove the quotes: ${`${left}${unquoted}`}`;
   if (schema.type === "object") {
     const line = `[${formatKey(path)}]`;
-    return { text: `write it as a table: ${line}`, said: ["writeLike", line] };
+    return message`write it as a table: ${line}`;
   }
   if (schema.type === "array" && schema.items?.type === "object") {
     const line = `[[${left.slice(0, -3)}]]`;
-    return { text: `start each entry with ${line}`, said: ["writeLike", line] };
+    return message`start each entry with ${line}`;
   }
   return like(`${left}${example(schema)}`);
 }
@@ -200,18 +170,19 @@ function example(schema: JsonSchema): string {
   }
 }
 
-function describeValue(value: unknown): string {
-  if (typeof value === "string") return `the text ${JSON.stringify(shorten(value))}`;
-  if (typeof value === "number" || typeof value === "bigint") return `the number ${value}`;
+/** A value as people read it in a message: typed and short. */
+function describeValue(value: unknown): Text {
+  if (typeof value === "string") return message`the text ${JSON.stringify(shorten(value))}`;
+  if (typeof value === "number" || typeof value === "bigint") return message`the number ${String(value)}`;
   if (typeof value === "boolean") return String(value);
   return kindOf(value);
 }
 
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  if (value instanceof Date) return "a date";
-  if (isTable(value)) return "a table";
-  return typeof value === "string" ? "a text" : `a ${typeof value}`;
+function kindOf(value: unknown): Text {
+  if (Array.isArray(value)) return message`an array`;
+  if (value instanceof Date) return message`a date`;
+  if (isTable(value)) return message`a table`;
+  return typeof value === "string" ? message`a text` : message`a value of the type ${typeof value}`;
 }
 
 function shorten(value: string): string {
@@ -226,16 +197,14 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
     level: "warning",
     path: here,
     at: "key",
-    message: `Unknown key ${formatKey(here)} has no effect`,
-    said: [
-      ["unknownKey", formatKey(here)],
-      near ? ["didYouMean", `"${near}"`] : home ? ["didYouMean", formatKey(home)] : ["removeKey"],
-    ],
-    remedy: near
-      ? `did you mean "${near}"?`
-      : home
-      ? `did you mean ${formatKey(home)}?`
-      : "remove it, or look it up with: reasonix docs config",
+    ...withRemedy(
+      message`Unknown key ${formatKey(here)} has no effect`,
+      near
+        ? message`did you mean "${near}"?`
+        : home
+        ? message`did you mean ${formatKey(home)}?`
+        : message`remove it, or look it up with: reasonix docs config`,
+    ),
   };
 }
 
@@ -280,9 +249,10 @@ function tooManyRules(path: KeyPath): Finding {
     level: "error",
     path,
     at: "value",
-    message: "Cannot hold the permission rules of this file: their wildcards and braces stand for too much",
-    remedy: "write fewer rules, or wildcards in place of braces",
-    said: [["wideRules"], ["writeFewerRules"]],
+    ...withRemedy(
+      message`Cannot hold the permission rules of this file: their wildcards and braces stand for too much`,
+      message`write fewer rules, or wildcards in place of braces`,
+    ),
   };
 }
 
@@ -294,7 +264,7 @@ function checkDangerous(safety: unknown): Finding[] {
     if (!read) return [];
     const path = ["safety", "dangerous", index];
     if (isFault(read)) {
-      return [{ level: "error", path, at: "value", message: read.message, remedy: read.remedy }];
+      return [{ level: "error", path, at: "value", ...read }];
     }
     if ("family" in read.target && read.target.family === "Bash") return [];
     const example = 'dangerous = ["Bash(kubectl delete:*)"]';
@@ -302,9 +272,10 @@ function checkDangerous(safety: unknown): Finding[] {
       level: "error",
       path,
       at: "value",
-      message: `Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
-      remedy: `write for example ${example}`,
-      said: [["noCommandRule", JSON.stringify(rule), formatKey(path)], ["writeLike", example]],
+      ...withRemedy(
+        message`Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
+        message`write for example ${example}`,
+      ),
     }];
   });
 }
@@ -317,10 +288,9 @@ function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number)
     const warning = lintRule(read);
     return warning ? [{ level: "warning", path, at: "value", ...warning }] : [];
   }
-  const { message, remedy, isTooWide } = read;
-  return list === "allow" && !isTooWide
-    ? [{ level: "warning", path, at: "value", message: `${message}; it allows nothing`, remedy }]
-    : [{ level: "error", path, at: "value", message, remedy }];
+  if (list !== "allow" || read.isTooWide) return [{ level: "error", path, at: "value", ...read }];
+  const text = clausesOf([read.texts.message, message`it allows nothing`]);
+  return [{ level: "warning", path, at: "value", ...withRemedy(text, read.texts.remedy) }];
 }
 
 type EntryCheck = (entry: TomlTable, path: KeyPath) => Finding[];
@@ -344,9 +314,10 @@ function duplicate(path: KeyPath, name: unknown): Finding {
     level: "error",
     path: [...path, "name"],
     at: "value",
-    message: `Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
-    remedy: "rename one of the entries, or remove it",
-    said: [["usedTwice", JSON.stringify(name), formatKey(path.slice(0, 1))], ["renameEntry"]],
+    ...withRemedy(
+      message`Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
+      message`rename one of the entries, or remove it`,
+    ),
   };
 }
 
@@ -366,9 +337,10 @@ function checkTextCalls({ compat }: TomlTable, path: KeyPath): Finding[] {
     level: "warning",
     path: here,
     at: "key",
-    message: `${formatKey(here)} is deprecated; it only reads calls that the model writes by itself`,
-    remedy: 'set tool_mode = "pseudo" of this entry, which also tells the model how to write them',
-    said: [["textCallsOld", formatKey(here)], ["usePseudo"]],
+    ...withRemedy(
+      message`${formatKey(here)} is deprecated; it only reads calls that the model writes by itself`,
+      message`set tool_mode = "pseudo" of this entry, which also tells the model how to write them`,
+    ),
   }];
 }
 
@@ -383,20 +355,12 @@ function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
     level: "error",
     path: here,
     at: "value",
-    message:
-      `Cannot use this value for ${formatKey(here)}: a line of the shell, or a program with arguments ` +
-      "as an array of texts, is expected",
-    remedy: `write for example ${line}`,
-    said: [[
-      "wrongValue",
-      Array.isArray(command) ? "[…]" : isTable(command) ? "{…}" : String(command),
-      formatKey(here),
-      "text",
-      "",
-    ], [
-      "writeLike",
-      line,
-    ]],
+    ...withRemedy(
+      message`Cannot use this value for ${
+        formatKey(here)
+      }: a line of the shell, or a program with arguments as an array of texts, is expected`,
+      message`write for example ${line}`,
+    ),
   }];
 }
 
@@ -416,19 +380,16 @@ function checkEffort({ effort, efforts }: TomlTable, path: KeyPath): Finding[] {
   const levels = effortLevels(words);
   if (typeof effort !== "string" || effort === "" || levels.includes(effort)) return [];
   const near = suggestNames(effort, levels, 1)[0];
-  const list = levels.join(", ");
   return [{
     level: "error",
     path: [...path, "effort"],
     at: "value",
-    message: `Cannot use ${JSON.stringify(effort)} as effort: the levels are ${list}`,
-    remedy: near
-      ? `did you mean "${near}"?`
-      : `use one of them, or name the vendor's own words: efforts = ["${effort}"]`,
-    said: [
-      ["noSuchEffort", effort, list],
-      near ? ["didYouMean", `"${near}"`] : ["nameEfforts", `efforts = ["${effort}"]`],
-    ],
+    ...withRemedy(
+      message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`,
+      near
+        ? message`did you mean "${near}"?`
+        : message`use one of them, or name the vendor's own levels: efforts = ["${effort}"]`,
+    ),
   }];
 }
 
@@ -442,8 +403,10 @@ function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
     level: "error",
     path: [...path, "default"],
     at: "value",
-    message: `Cannot use ${JSON.stringify(chosen)} as default: it is not among the models of this entry`,
-    remedy: `add it to models, or write default = ${JSON.stringify(near)}`,
+    ...withRemedy(
+      message`Cannot use ${JSON.stringify(chosen)} as default: it is not among the models of this entry`,
+      message`add it to models, or write default = ${JSON.stringify(near)}`,
+    ),
   }];
 }
 
@@ -460,16 +423,20 @@ function checkTransport(entry: TomlTable, path: KeyPath): Finding[] {
       level: "error",
       path: [...path, "transport"],
       at: "value",
-      message: `Cannot use transport = "provider" for the plugin ${name}: it is a program on this machine`,
-      remedy: 'give it type = "http" and url = "https://…", or take the line out',
+      ...withRemedy(
+        message`Cannot use transport = "provider" for the plugin ${name}: it is a program on this machine`,
+        message`give it type = "http" and url = "https://…", or remove the line`,
+      ),
     }];
   }
   return ONLY_DIRECT.filter((key) => entry[key] !== undefined && entry[key] !== "").map((key) => ({
     level: "error",
     path: [...path, key],
     at: "key",
-    message: `Cannot use ${key} for the plugin ${name}: with transport = "provider" nothing runs here`,
-    remedy: "put what the server wants into headers, or take the transport line out",
+    ...withRemedy(
+      message`Cannot use ${key} for the plugin ${name}: with transport = "provider" nothing runs here`,
+      message`put what the server requires into headers, or remove the transport line`,
+    ),
   }));
 }
 
@@ -485,15 +452,12 @@ function checkNeeds(entry: TomlTable, path: KeyPath): Finding[] {
   if (entry[needed]) return [];
   // An address without a type is the usual mistake, so it gets a separate remedy.
   const remedy = !remote && entry.url
-    ? 'add type = "http" for a server with an address'
-    : remote
-    ? 'add a line such as url = "https://…"'
-    : 'add a line such as command = "npx"';
+    ? message`add type = "http" for a server with an address`
+    : message`add a line such as ${remote ? 'url = "https://…"' : 'command = "npx"'}`;
   return [{
     level: "error",
     path,
     at: "key",
-    message: `The plugin ${JSON.stringify(entry.name)} has no ${needed}`,
-    remedy,
+    ...withRemedy(message`The plugin ${JSON.stringify(entry.name)} has no ${needed}`, remedy),
   }];
 }

@@ -8,7 +8,13 @@ import {
   type JsonSchema,
   type TomlTable,
 } from "../schema/json_schema.ts";
-import { errorMessage, type SourceLocation } from "../../core/mod.ts";
+import {
+  errorMessage,
+  type LocalizedMessage,
+  message,
+  type SourceLocation,
+  withRemedy,
+} from "../../core/mod.ts";
 
 export type SourceName = "flag" | "environment" | "project" | "user" | "preset" | "default";
 
@@ -60,9 +66,9 @@ function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
 }
 
 export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
-  const { level, message, remedy, said, path, at } = finding;
+  const { path, at, ...problem } = finding;
   const place = locationOf(layer, path, at);
-  return { level, message, remedy, said, ...(place ? { place } : {}) };
+  return { ...problem, ...(place ? { place } : {}) };
 }
 
 const positions = new WeakMap<Layer, Positions>();
@@ -90,9 +96,12 @@ export function parseToml(text: string, file: string, problems: ConfigProblem[])
     const at = quoteLine(text, error.line);
     problems.push({
       level: "error",
-      message: `Cannot read the TOML here: ${reason}${at && ` (at ${at})`}`,
-      said: [["badToml", reason, at], ["correctLine"]],
-      remedy: syntaxRemedy(reason),
+      ...withRemedy(
+        at === ""
+          ? message`Cannot read the TOML here: ${reason}`
+          : message`Cannot read the TOML here: ${reason} (at ${at})`,
+        syntaxRemedy(reason),
+      ),
       place: { file, line: error.line, column: error.column },
     });
     return undefined;
@@ -106,19 +115,21 @@ function quoteLine(text: string, line: number): string {
   return name ? JSON.stringify(name) : "";
 }
 
-function syntaxRemedy(reason: string): string {
-  if (reason.includes("redefine")) return "merge the two places into one, or use [[…]] for a list of tables";
+function syntaxRemedy(reason: string): LocalizedMessage {
+  if (reason.includes("redefine")) {
+    return message`merge the two places into one, or use [[…]] for a list of tables`;
+  }
   if (reason.includes("illegal character in key")) {
-    return "put the key in quotes, or close the bracket before it";
+    return message`put the key in quotes, or close the bracket before it`;
   }
   if (reason.includes("invalid value")) {
-    return 'write texts in quotes ("…"), and true, false or numbers without';
+    return message`write texts in quotes ("…"), and true, false or numbers without`;
   }
-  if (reason.includes("unfinished")) return "close the quote or bracket that begins here";
+  if (reason.includes("unfinished")) return message`close the quote or bracket that begins here`;
   if (reason.includes("control character")) {
-    return 'close the quote on its line, or write """ around several lines';
+    return message`close the quote on its line, or write """ around several lines`;
   }
-  return "correct this line; https://toml.io shows the syntax";
+  return message`correct this line; https://toml.io shows the syntax`;
 }
 
 /**
@@ -205,9 +216,10 @@ function isUtf8(file: string): boolean {
 function reject(file: string, reason: string, problems: ConfigProblem[]): undefined {
   problems.push({
     level: "error",
-    message: `Cannot read the configuration file: ${reason}`,
-    said: [["unreadableConfig", reason], ["readableConfig"]],
-    remedy: "put a readable text file in UTF-8 there, or remove it",
+    ...withRemedy(
+      message`Cannot read the configuration file: ${reason}`,
+      message`put a readable text file in UTF-8 there, or remove it`,
+    ),
     place: { file },
   });
 }

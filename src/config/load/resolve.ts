@@ -19,7 +19,7 @@ import {
   type TomlTable,
 } from "../schema/json_schema.ts";
 import { isReservedVariable } from "../vendors.ts";
-import type { SourceLocation } from "../../core/mod.ts";
+import { message, type SourceLocation, withRemedy } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import type { TrustItem } from "../../trust/mod.ts";
 import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
@@ -220,23 +220,23 @@ export class LayerResolver {
         CONFIG_SCHEMA.properties?.[String(list)]?.items?.properties;
       const entry = isEntry ? entries[index] : undefined;
       if (isEntry && (!isTable(entry) || entry.enabled === false)) continue;
-      const remedy = `set ${name}, or write \${${name}:-…} with a default`;
-      const at = { path, at: "value", remedy } as const;
+      const remedy = message`set ${name}, or write ${`\${${name}:-…}`} with a default`;
+      const at = { path, at: "value" } as const;
       if (list !== "plugins" || !isTable(entry)) {
-        const message = `\${${name}} in ${formatKey(path)} is not set`;
-        this.#problems.push(locateFinding(layer, { ...at, level: "error", message }));
+        const text = message`${`\${${name}}`} in ${formatKey(path)} is not set`;
+        this.#problems.push(locateFinding(layer, { ...at, level: "error", ...withRemedy(text, remedy) }));
         continue;
       }
       const server = String(entry.name);
-      const message = `\${${name}} in its ${formatKey(rest)} is not set`;
+      const why = message`${`\${${name}}`} in its ${formatKey(rest)} is not set`;
       const problem = locateFinding(layer, {
         ...at,
         level: "warning",
-        message: `The MCP server ${JSON.stringify(server)} is not started: ${message}`,
+        ...withRemedy(message`The MCP server ${JSON.stringify(server)} is not started: ${why}`, remedy),
       });
       this.#problems.push(problem);
       const place = problem.place ?? { file: layer.file ?? "" };
-      this.leftOut.push({ name: server, why: "variable", message, remedy, place });
+      this.leftOut.push({ name: server, why: "variable", message: why.text, remedy: remedy.text, place });
       if (isEntry) entries[index] = undefined;
     }
   }

@@ -1,3 +1,4 @@
+import { message, withRemedy } from "../../core/mod.ts";
 import { rewriteConfig, writeConfig } from "../edit/edit.ts";
 import { checkLayer, type Layer, parseToml, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
@@ -45,10 +46,10 @@ export function readSavedRules(place: SavedRulesLocation, problems: ConfigProble
   if (whose === "another directory" && Array.isArray(allow) && allow.length > 0) {
     problems.push({
       level: "warning",
-      message:
-        `What ${file} allows does not count: it was saved for a directory that another one has replaced`,
-      remedy: "allow it again at the next prompt, which removes the old rules, or remove the file",
-      said: [["replacedDirectory", file], ["allowAnew"]],
+      ...withRemedy(
+        message`The allow rules of ${file} are ignored: they were saved for a directory that another one has replaced`,
+        message`allow it again when you are asked, which removes the old rules, or remove the file`,
+      ),
       place: { file },
     });
   }

@@ -1,7 +1,7 @@
 import type { EnvLookup } from "../config_paths.ts";
 import type { Config, ProviderEntry } from "../schema/config_types.ts";
 import { isLoopback } from "../vendors.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
 export interface ModelChoice {
@@ -86,42 +86,37 @@ function defaultModel(entry: ProviderEntry): string {
   const [model] = modelsOf(entry);
   // A cassette knows its model.
   if (model !== undefined || entry.kind === "replay") return model ?? "replay";
-  throw new ReasonixError(`Provider "${entry.name}" names no model`, {
+  throw new ReasonixError(message`Provider "${entry.name}" names no model`, {
     exit: "config",
-    said: [["noModelNamed", entry.name], ["addModel"]],
-    remedy: 'add model = "…" or models = ["…"] to its entry',
+    remedy: message`add model = "…" or models = ["…"] to its entry`,
   });
 }
 
 function ambiguous(wanted: string, names: readonly string[]): ReasonixError {
   const references = names.map((name) => `"${name}/${wanted}"`);
-  return new ReasonixError(`Model "${wanted}" is offered by ${names.join(" and ")}`, {
+  return new ReasonixError(message`Model "${wanted}" is offered by ${names}`, {
     exit: "config",
-    remedy: `write ${references.join(" or ")}`,
-    said: [["modelOfSeveral", wanted, names.join("、")], ["writeOneOf", references.join("、")]],
+    remedy: message`write ${references}`,
   });
 }
 
 function unknown(config: Config, wanted: string, untrusted: readonly string[]): ReasonixError {
   const provider = untrusted.find((name) => wanted === name || wanted.startsWith(`${name}/`));
   if (provider !== undefined) {
-    return new ReasonixError(`Provider "${provider}" of this project is not trusted yet`, {
+    return new ReasonixError(message`Provider "${provider}" of this project is not trusted yet`, {
       exit: "blocked",
-      said: [["untrustedProvider", provider], ["trustProvider"]],
-      remedy: "look at its entry in reasonix.toml; if you agree, run again with --trust-project",
+      remedy: message`look at its entry in reasonix.toml; if you agree, run again with --trust-project`,
     });
   }
   const references = modelReferences(config);
   const bare = config.providers.flatMap(modelsOf);
   const near = suggestNames(wanted, [...references, ...bare], 1)[0];
-  const list = references.length === 0 ? "none" : references.join(", ");
-  return new ReasonixError(`Unknown model "${wanted}" (configured: ${list})`, {
+  const list = references.length === 0 ? message`none` : references;
+  return new ReasonixError(message`Unknown model "${wanted}" (configured: ${list})`, {
     exit: "config",
-    said: [
-      ["unknownModel", wanted, references.join("、")],
-      near ? ["didYouMean", `"${near}"`] : ["chooseModel"],
-    ],
-    remedy: near ? `did you mean "${near}"?` : "choose one of these, or add a [[providers]] entry",
+    remedy: near
+      ? message`did you mean "${near}"?`
+      : message`choose one of these, or add a [[providers]] entry`,
   });
 }
 
@@ -148,13 +143,14 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   const value = lookUpSecret(name, sources);
   if (value !== undefined || isLoopback(entry.base_url)) return value;
   const hidden = !sources.useEnv && sources.env(name);
-  const remedy = hidden ? "writeHiddenKey" : sources.useEnv ? "writeOrExportKey" : "writeKey";
-  throw new ReasonixError(`No API key for provider "${entry.name}": ${name} is not set`, {
+  const { file } = sources;
+  throw new ReasonixError(message`No API key for provider "${entry.name}": ${name} is not set`, {
     exit: "config",
-    said: [["noKey", entry.name, name], [remedy, name, sources.file]],
     remedy: hidden
-      ? `write ${name}=… into ${sources.file}; the environment is not used while security.env_keys is false`
-      : `write ${name}=… into ${sources.file}${sources.useEnv ? `, or export ${name}` : ""}`,
+      ? message`write ${name}=… into ${file}; the environment is not used while security.env_keys is false`
+      : sources.useEnv
+      ? message`write ${name}=… into ${file}, or export ${name}`
+      : message`write ${name}=… into ${file}`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { formatKey, type KeyPath } from "../problem.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import schemaData from "./schema.json" with { type: "json" };
 
@@ -91,10 +91,9 @@ export function parseKeyPath(text: string): KeyPath {
   while (PART.lastIndex < text.length || path.length === 0) {
     const match = PART.exec(text);
     if (!match) {
-      throw new ReasonixError(`Cannot read the key "${text}"`, {
+      throw new ReasonixError(message`Cannot read the key "${text}"`, {
         exit: "usage",
-        remedy: "write it with dots, such as sandbox.bash or providers.deepseek.effort",
-        said: [["badKey", text], ["writeDots"]],
+        remedy: message`write it with dots, such as sandbox.bash or providers.deepseek.effort`,
       });
     }
     const [, double, single, bare, index] = match;
@@ -146,9 +145,10 @@ export function valueAt(table: TomlTable, path: KeyPath): unknown {
 function unknownKey(path: KeyPath, schema: JsonSchema): ReasonixError {
   const near = suggestNames(String(path.at(-1)), Object.keys(schema.properties ?? {}), 1)[0];
   const suggestion = near && formatKey([...path.slice(0, -1), near]);
-  return new ReasonixError(`Unknown key ${formatKey(path)}`, {
+  return new ReasonixError(message`Unknown key ${formatKey(path)}`, {
     exit: "usage",
-    said: [["unknownKey", formatKey(path)], suggestion ? ["didYouMean", suggestion] : ["showKeys"]],
-    remedy: suggestion ? `did you mean ${suggestion}?` : "run `reasonix config show` to see every key",
+    remedy: suggestion
+      ? message`did you mean ${suggestion}?`
+      : message`run \`reasonix config show\` to see every key`,
   });
 }

@@ -1,4 +1,4 @@
-import { type Message, ReasonixError } from "../../core/mod.ts";
+import { type Message, message, ReasonixError } from "../../core/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
 
@@ -28,10 +28,7 @@ export class Compaction {
     const refused = await this.#hooked("auto", { signal }, () => compactor.betweenSteps(signal));
     if (refused === undefined) return;
     compactor.wait();
-    await compactor.accountant.notice("warning", {
-      text: `Compaction waits: ${refused.why}`,
-      said: [["waits", refused.why]],
-    });
+    await compactor.accountant.notice("warning", message`Compaction waits: ${refused.why}`);
   }
 
   /** For `AgentDeps.onContextOverflow`: false when nothing is left to shorten. */

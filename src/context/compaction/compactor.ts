@@ -1,4 +1,13 @@
-import { errorMessage, type Message, type NewEventOf, type Sayings } from "../../core/mod.ts";
+import {
+  clausesOf,
+  errorMessage,
+  type LocalizedMessage,
+  type Message,
+  message,
+  type NewEventOf,
+  type Text,
+  textFields,
+} from "../../core/mod.ts";
 import { type MessageSource, prunedOutput, type SessionState } from "../../session/mod.ts";
 import { TokenCounter } from "../tokens.ts";
 import {
@@ -206,12 +215,6 @@ interface CompactionResult {
   readonly archive?: string;
 }
 
-/** A notice, and the same for other languages. */
-interface Told {
-  readonly text: string;
-  readonly said: Sayings;
-}
-
 /** The conversation with its token count, and the events that shorten it. */
 class TokenAccountant {
   readonly counter: TokenCounter;
@@ -285,10 +288,10 @@ class TokenAccountant {
       return { archive: await archive(messages) };
     } catch (error) {
       const problem = errorMessage(error);
-      await this.notice("warning", {
-        text: `The compacted messages could not be archived: ${problem}; the session file still has them`,
-        said: [["notArchived", problem]],
-      });
+      await this.notice(
+        "warning",
+        message`The compacted messages could not be archived: ${problem}; the session file still has them`,
+      );
       return {};
     }
   }
@@ -301,20 +304,42 @@ class TokenAccountant {
     const { method, tokensBefore, tokensAfter, problem, archive } = report;
     const before = tokensBefore.toLocaleString("en");
     const after = tokensAfter.toLocaleString("en");
-    const text = `Context shortened (${method}): ${before} → ${after} tokens` +
-      (problem === undefined ? "" : `; ${problem}`) +
-      (archive === undefined ? "" : "; the session keeps the originals");
-    const said: Sayings = [
-      ["shortened", method, before, after],
-      ...(problem === undefined ? [] : [["because", problem] as const]),
-      ...(archive === undefined ? [] : [["originalsStay"] as const]),
-    ];
+    const text = clausesOf([
+      message`Context compacted (${methodText(method)}): ${before} → ${after} tokens`,
+      ...(problem === undefined ? [] : [problem]),
+      ...(archive === undefined ? [] : [message`the session keeps the originals`]),
+    ]);
     const level = method === "extract" || problem !== undefined ? "warning" : "info";
-    await this.notice(level, { text, said });
+    await this.notice(level, text);
   }
 
-  async notice(level: "info" | "warning", { text, said }: Told): Promise<void> {
-    await this.#options.conversation.record({ type: "notice", level, code: "compaction", text, said });
+  async notice(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
+    await this.#options.conversation.record({
+      type: "notice",
+      level,
+      code: "compaction",
+      ...textFields(text),
+    });
+  }
+}
+
+/** Names a method for people. */
+function methodText(method: CompactionMethod): Text {
+  switch (method) {
+    case "prune":
+      return message`prune`;
+    case "summary":
+      return message`summary`;
+    case "summary of shortened outputs":
+      return message`summary of shortened outputs`;
+    case "summary in parts":
+      return message`summary in parts`;
+    case "extract":
+      return message`extract`;
+    case "drop":
+      return message`drop`;
+    default:
+      return method;
   }
 }
 
@@ -472,7 +497,7 @@ export class Compactor {
     if (signal.aborted) return this.accountant.report("none", before);
     if (outcome.text === undefined && this.#mayWait(outcome, before)) {
       const why = outcome.problem ?? "no summary could be had";
-      await this.accountant.notice("warning", { text: `Compaction waits: ${why}`, said: [["waits", why]] });
+      await this.accountant.notice("warning", message`Compaction waits: ${why}`);
       return this.accountant.report("none", before);
     }
     this.#outages = 0;

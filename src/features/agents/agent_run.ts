@@ -11,6 +11,7 @@ import {
   type PreparedCall,
   ReasonixError,
   type Spending,
+  textOf,
   totalCost,
 } from "../../core/mod.ts";
 import type { Approver, Gate } from "../../permission/mod.ts";
@@ -344,7 +345,7 @@ export class AgentRun {
 }
 
 function problemOf(error: unknown): string {
-  if (isAbort(error)) return error instanceof StopReason ? error.detail : "stopped";
+  if (isAbort(error)) return error instanceof StopReason ? textOf(error.detail) : "stopped";
   if (error instanceof ReasonixError && error.remedy) return `${error.message}; ${error.remedy}`;
   return errorMessage(error);
 }

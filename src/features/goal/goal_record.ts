@@ -1,57 +1,37 @@
-import type { Event, EventOf, Saying, Sayings } from "../../core/mod.ts";
+import {
+  clausesOf,
+  type Event,
+  type EventOf,
+  type LocalizedMessage,
+  message,
+  type Text,
+} from "../../core/mod.ts";
 import type { GoalRecord } from "../../run/mod.ts";
 
-/** A notice about a goal, in English and as codes for other languages. */
-export interface GoalUpdate {
-  readonly text: string;
-  readonly said: Sayings;
-}
+export const goalTexts = {
+  complete: (turns: number) =>
+    turns === 1 ? message`Goal reached after 1 turn` : message`Goal reached after ${turns} turns`,
+  blocked: (why: Text) => resumable(message`Goal blocked, needs you: ${why}`),
+  turns: (turns: number) => resumable(message`Goal not reached: limit of ${turns} turns`),
+  cost: (cost: number) => resumable(message`Goal not reached: cost limit of ${cost}`),
+  time: (seconds: number) => resumable(message`Goal not reached: time limit of ${seconds} s`),
+  idle: (turns: number) => resumable(message`Goal not reached: ${turns} turns in a row had no effect`),
+  turnLimit: (detail: Text) => resumable(message`Goal not reached: ${detail}`),
+  paused: () => resumable(message`Goal paused`),
+  failed: (detail: Text) => resumable(message`Goal paused: ${detail}`),
+  cleared: () => message`Goal cleared`,
+  next: (turn: number) => message`Goal not reached yet: turn ${turn} begins`,
+  waits: (turn: number, seconds: number) => message`No progress; turn ${turn} begins in ${seconds} s`,
+  check: (command: string) => message`Check failed: ${command}`,
+  research: (directory: string) => message`Research record: ${directory}`,
+  upgraded: (directory: string) =>
+    message`Handled as long research (--simple turns that off); research record: ${directory}`,
+  report: (file: string) => message`Research report: ${file}`,
+};
 
-export type GoalSaying = Exclude<
-  Extract<Saying, readonly [`goal${string}`, ...string[]]>,
-  readonly ["goalCleared"]
->;
-
-/** Says some things in a row. */
-export function goalUpdate(...said: readonly GoalSaying[]): GoalUpdate {
-  return { text: said.map(english).join("; "), said };
-}
-
-function english(saying: GoalSaying): string {
-  switch (saying[0]) {
-    case "goalComplete":
-      return `Goal reached after ${saying[1]} ${saying[1] === "1" ? "turn" : "turns"}`;
-    case "goalBlocked":
-      return `Goal blocked, needs you: ${saying[1]}`;
-    case "goalTurns":
-      return `Goal not reached: limit of ${saying[1]} turns`;
-    case "goalCost":
-      return `Goal not reached: cost limit of ${saying[1]}`;
-    case "goalTime":
-      return `Goal not reached: time limit of ${saying[1]} s`;
-    case "goalIdle":
-      return `Goal not reached: ${saying[1]} turns in a row had no effect`;
-    case "goalTurnLimit":
-      return `Goal not reached: ${saying[1]}`;
-    case "goalPaused":
-      return "Goal paused";
-    case "goalFailed":
-      return `Goal paused: ${saying[1]}`;
-    case "goalGoesOn":
-      return "continue with /goal resume or reasonix run -c";
-    case "goalNext":
-      return `Goal not reached yet: turn ${saying[1]} begins`;
-    case "goalWaits":
-      return `No progress; turn ${saying[1]} begins in ${saying[2]} s`;
-    case "goalCheck":
-      return `Check failed: ${saying[1]}`;
-    case "goalResearch":
-      return `Research record: ${saying[1]}`;
-    case "goalUpgraded":
-      return `Worked on as long research (--simple switches that off); research record: ${saying[1]}`;
-    case "goalReport":
-      return `Research report: ${saying[1]}`;
-  }
+/** A goal that was not reached can be resumed. */
+function resumable(what: LocalizedMessage): LocalizedMessage {
+  return clausesOf([what, message`continue with /goal resume or reasonix run -c`]);
 }
 
 /** Words of a command line that only change with time and chance. */
@@ -172,12 +152,10 @@ type Continuation =
 
 type GoalDecision =
   | { readonly record: GoalRecord; readonly next: Continuation; readonly waitMs: number }
-  | { readonly record: GoalRecord; readonly next?: undefined; readonly update: GoalUpdate };
+  | { readonly record: GoalRecord; readonly next?: undefined; readonly update: LocalizedMessage };
 
 /** The same state this often in a row ends a goal as blocked. */
 const MOST_BLOCKED = 3;
-
-const RESUME_HINT = ["goalGoesOn"] as const;
 
 const FIRST_WAIT_MS = 1000;
 const MOST_WAIT_MS = 60_000;
@@ -217,12 +195,11 @@ export function afterTurn(given: GoalRecord, facts: TurnFacts, limits: GoalLimit
   if (report?.status === "complete" && failed.length === 0) {
     return {
       record: { ...record, state: "complete" },
-      update: goalUpdate(["goalComplete", String(record.turns)]),
+      update: goalTexts.complete(record.turns),
     };
   }
   if (record.blocked && record.blocked.times >= MOST_BLOCKED) {
-    const update = goalUpdate(["goalBlocked", report?.note ?? ""], RESUME_HINT);
-    return { record: { ...record, state: "blocked" }, update };
+    return { record: { ...record, state: "blocked" }, update: goalTexts.blocked(report?.note ?? "") };
   }
   const reached = limitOf(record, limits);
   if (reached) return { record: { ...record, state: "limit", limit: reached.limit }, update: reached.update };
@@ -252,42 +229,42 @@ function cutShort(record: GoalRecord, { reason, limit, detail = reason }: TurnFa
       const what = limit === "time" || limit === "cost" ? limit : "turn";
       return {
         record: { ...record, state: "limit", limit: what, note: detail },
-        update: goalUpdate(["goalTurnLimit", detail], RESUME_HINT),
+        update: goalTexts.turnLimit(detail),
       };
     }
     case "blocked":
       return {
         record: { ...record, state: "blocked", note: detail },
-        update: goalUpdate(["goalBlocked", detail], RESUME_HINT),
+        update: goalTexts.blocked(detail),
       };
     case "interrupted":
     case "terminated":
-      return { record: { ...record, state: "stopped" }, update: goalUpdate(["goalPaused"], RESUME_HINT) };
+      return { record: { ...record, state: "stopped" }, update: goalTexts.paused() };
     default:
       return {
         record: { ...record, state: "stopped", note: detail },
-        update: goalUpdate(["goalFailed", detail], RESUME_HINT),
+        update: goalTexts.failed(detail),
       };
   }
 }
 
 interface Reached {
   readonly limit: NonNullable<GoalRecord["limit"]>;
-  readonly update: GoalUpdate;
+  readonly update: LocalizedMessage;
 }
 
 function limitOf({ leg, idle }: GoalRecord, limits: GoalLimits): Reached | undefined {
   if (limits.turns > 0 && leg.turns >= limits.turns) {
-    return { limit: "turns", update: goalUpdate(["goalTurns", String(limits.turns)], RESUME_HINT) };
+    return { limit: "turns", update: goalTexts.turns(limits.turns) };
   }
   if (limits.cost > 0 && leg.cost >= limits.cost) {
-    return { limit: "cost", update: goalUpdate(["goalCost", String(limits.cost)], RESUME_HINT) };
+    return { limit: "cost", update: goalTexts.cost(limits.cost) };
   }
   if (limits.durationMs > 0 && leg.durationMs >= limits.durationMs) {
-    return { limit: "time", update: goalUpdate(["goalTime", String(limits.durationMs / 1000)], RESUME_HINT) };
+    return { limit: "time", update: goalTexts.time(limits.durationMs / 1000) };
   }
   if (limits.idle > 0 && idle >= limits.idle) {
-    return { limit: "progress", update: goalUpdate(["goalIdle", String(Math.ceil(idle))], RESUME_HINT) };
+    return { limit: "progress", update: goalTexts.idle(Math.ceil(idle)) };
   }
 }
 

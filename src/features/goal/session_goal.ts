@@ -5,8 +5,11 @@ import {
   type Event,
   type EventOf,
   isAbort,
+  type LocalizedMessage,
+  message,
   type NewEvent,
   ReasonixError,
+  textFields,
 } from "../../core/mod.ts";
 import {
   type GoalClock,
@@ -28,8 +31,7 @@ import {
   EffectTracker,
   goalBlock,
   type GoalLimits,
-  type GoalUpdate,
-  goalUpdate,
+  goalTexts,
   RESUME_TEXT,
   resumed,
 } from "./goal_record.ts";
@@ -158,8 +160,7 @@ const CLEARED: NewEvent = {
   type: "notice",
   level: "info",
   code: "goal",
-  text: "Goal cleared",
-  said: [["goalCleared"]],
+  ...textFields(message`Goal cleared`),
 };
 
 /**
@@ -208,7 +209,7 @@ export class SessionGoal implements GoalController {
    */
   async begin(
     request: GoalRequest,
-    message: "goalResearch" | "goalUpgraded" = "goalResearch",
+    reason: "research" | "upgraded" = "research",
   ): Promise<TurnInput> {
     const { recorder, registry, modes } = this.#deps;
     const objective = request.objective.trim();
@@ -231,7 +232,7 @@ export class SessionGoal implements GoalController {
     });
     this.#effects = new EffectTracker();
     await modes.setCollaboration("goal");
-    if (research !== undefined) await this.#notify("info", goalUpdate([message, research]));
+    if (research !== undefined) await this.#notify("info", goalTexts[reason](research));
     return { text: objective };
   }
 
@@ -262,7 +263,7 @@ export class SessionGoal implements GoalController {
     const isUsers = (input.origin ?? "user") === "user";
     const hasTool = registry.get("update_goal") !== undefined;
     if (!isFree || !canWrite || !isUsers || !hasTool || !demandsResearch(input.text)) return input;
-    await this.begin({ objective: input.text, strategy: "research" }, "goalUpgraded");
+    await this.begin({ objective: input.text, strategy: "research" }, "upgraded");
     return await this.#before(input);
   }
 
@@ -337,13 +338,13 @@ export class SessionGoal implements GoalController {
     { record, next, waitMs }: Extract<ReturnType<typeof afterTurn>, { readonly waitMs: number }>,
     signal: AbortSignal,
   ): Promise<TurnInput | undefined> {
-    const turn = String(record.turns + 1);
+    const turn = record.turns + 1;
     for (const { command } of next.why === "checks" ? next.failed : []) {
-      await this.#notify("warning", goalUpdate(["goalCheck", command]));
+      await this.#notify("warning", goalTexts.check(command));
     }
     await this.#notify(
       "info",
-      goalUpdate(waitMs > 0 ? ["goalWaits", turn, String(waitMs / 1000)] : ["goalNext", turn]),
+      waitMs > 0 ? goalTexts.waits(turn, waitMs / 1000) : goalTexts.next(turn),
     );
     if (waitMs > 0) await this.#clock.wait(waitMs, signal);
     signal.throwIfAborted();
@@ -352,7 +353,7 @@ export class SessionGoal implements GoalController {
   }
 
   /** Records how the goal ended or was left, loudly, and with the report of its research. */
-  async #end(record: GoalRecord, update: GoalUpdate | undefined, answer: string): Promise<void> {
+  async #end(record: GoalRecord, update: LocalizedMessage | undefined, answer: string): Promise<void> {
     const report = await this.#research.report(record, answer);
     this.#counted = undefined;
     await this.#save({ ...record, ...(report === undefined ? {} : { report }) });
@@ -360,14 +361,14 @@ export class SessionGoal implements GoalController {
       if (this.#deps.modes.collaboration === "goal") await this.#deps.modes.setCollaboration("normal");
     }
     if (update) await this.#notify(record.state === "complete" ? "info" : "warning", update);
-    if (report !== undefined) await this.#notify("info", goalUpdate(["goalReport", report]));
+    if (report !== undefined) await this.#notify("info", goalTexts.report(report));
   }
 
   async #pause(why?: string): Promise<void> {
     const { open } = this;
     this.#inTurn = false;
     if (open?.state !== "active") return;
-    const update = goalUpdate(why === undefined ? ["goalPaused"] : ["goalFailed", why], ["goalGoesOn"]);
+    const update = why === undefined ? goalTexts.paused() : goalTexts.failed(why);
     await this.#end({ ...open, state: "stopped", ...(why === undefined ? {} : { note: why }) }, update, "");
   }
 
@@ -392,8 +393,8 @@ export class SessionGoal implements GoalController {
     await this.#deps.recorder.record({ type: "goal.change", ...record });
   }
 
-  async #notify(level: "info" | "warning", update: GoalUpdate): Promise<void> {
-    await this.#deps.recorder.record({ type: "notice", level, code: "goal", ...update });
+  async #notify(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
+    await this.#deps.recorder.record({ type: "notice", level, code: "goal", ...textFields(text) });
   }
 }
 

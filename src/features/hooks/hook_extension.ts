@@ -1,7 +1,14 @@
 import type { CallOpinion, Stop } from "../../agent/mod.ts";
 import { type ConfiguredHook, loadHookConfig } from "../../config/mod.ts";
 import type { CompactionHooks } from "../../context/mod.ts";
-import { type ApprovalAnswer, type NewEvent, type PreparedCall, ReasonixError } from "../../core/mod.ts";
+import {
+  type ApprovalAnswer,
+  message,
+  type NewEvent,
+  type PreparedCall,
+  ReasonixError,
+  textFields,
+} from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
 import type {
   AssemblyOptions,
@@ -211,8 +218,8 @@ class HookExtension implements TurnExtension {
   /** A person can see that the agent waits. */
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
-  /** The model has received the output of the start hooks. */
-  #said = false;
+  /** What the hooks of the start said has reached the model. */
+  #hasStarted = false;
   /** Ends that hooks did not let pass since the last prompt. */
   #kept = 0;
   #stopIdling = () => {};
@@ -257,10 +264,10 @@ class HookExtension implements TurnExtension {
       notes.push(...await this.#submit(input.text, signal));
     }
     // Said once: it is part of the conversation then.
-    if (!this.#said) {
+    if (!this.#hasStarted) {
       notes.unshift(...(started?.contexts ?? []).map((text) => hookNote(this.#startEvent, text)));
     }
-    this.#said = true;
+    this.#hasStarted = true;
     return notes.length === 0 ? input : { ...input, references: [...input.references ?? [], ...notes] };
   };
 
@@ -285,17 +292,16 @@ class HookExtension implements TurnExtension {
       return { reason: "blocked", detail: `Stopped by a hook: ${outcome.stop}` };
     }
     if (outcome.decision !== "deny") return undefined;
-    const said = [outcome.reason ?? "", ...outcome.contexts];
+    const notes = [outcome.reason ?? "", ...outcome.contexts];
     this.#kept += 1;
-    if (this.#kept <= MOST_ENDS) return said.map((text) => hookNote(event, text)).join("\n\n");
-    const times = String(MOST_ENDS);
-    const text = `${event} hooks have kept this turn from ending ${times} times; it ends now`;
+    if (this.#kept <= MOST_ENDS) return notes.map((text) => hookNote(event, text)).join("\n\n");
     await this.#hooks.record({
       type: "notice",
       level: "warning",
       code: "hook",
-      text,
-      said: [["hookKeptGoing", times]],
+      ...textFields(
+        message`${event} hooks have prevented the end of this turn ${MOST_ENDS} times; it ends now`,
+      ),
     });
     return undefined;
   };
@@ -330,9 +336,9 @@ class HookExtension implements TurnExtension {
     });
     if (!outcome) return undefined;
     const { decision, reason = "", contexts, stop } = outcome;
-    const said = [...(decision === "deny" ? [reason] : []), ...contexts];
+    const texts = [...(decision === "deny" ? [reason] : []), ...contexts];
     return {
-      notes: said.map((text) => hookNote(event, text)),
+      notes: texts.map((text) => hookNote(event, text)),
       ...(stop === undefined ? {} : { stop: `Stopped by a hook: ${stop}` }),
     };
   };
@@ -367,9 +373,8 @@ function refusalOf(outcome: HookOutcome | undefined): string | undefined {
 }
 
 function refusal(why: string): ReasonixError {
-  return new ReasonixError(`A hook refused the prompt, and it was not sent to the model: ${why}`, {
+  return new ReasonixError(message`A hook refused the prompt, and it was not sent to the model: ${why}`, {
     exit: "blocked",
-    said: [["hookRefusedPrompt", why]],
   });
 }
 

@@ -1,5 +1,5 @@
 import type { ConfiguredHook, LoadedConfig } from "../../config/mod.ts";
-import { errorMessage, type NewEventOf, type Saying } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message, type NewEventOf, textFields } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
@@ -282,20 +282,20 @@ export class Hooks<S extends HookSource> {
     }));
     const ran: Ran[] = [];
     for (const { source, effect, durationMs } of runs) {
-      await this.#notify(event, source, { effect, durationMs, callId: firing.callId });
+      await this.#report(event, source, { effect, durationMs, callId: firing.callId });
       ran.push({ title: hookTitle(source), effect });
     }
     return await this.#combine(ran);
   }
 
-  async #notify(
+  async #report(
     event: HookEvent,
     source: S,
     { effect, durationMs, callId }: { effect: HookEffect; durationMs: number; callId: string | undefined },
   ): Promise<void> {
     const { record } = this.#options;
-    const { outcome, decision, reason, stop, message, problem } = effect;
-    const shown = problem ?? stop ?? reason ?? message;
+    const { outcome, decision, reason, stop, message: report, problem } = effect;
+    const shown = problem ?? stop ?? reason ?? report;
     await record({
       type: "hook",
       event,
@@ -307,8 +307,8 @@ export class Hooks<S extends HookSource> {
       ...(effect.updatedInput === undefined ? {} : { updatedInput: JSON.stringify(effect.updatedInput) }),
       ...(callId === undefined ? {} : { callId }),
     });
-    if (message !== undefined) {
-      await this.#notice("info", `${event} hook: ${message}`, ["hookSays", event, message]);
+    if (report !== undefined) {
+      await this.#notice("info", message`${event} hook: ${report}`);
     }
     if (problem === undefined) return;
     const title = hookTitle(source);
@@ -316,20 +316,16 @@ export class Hooks<S extends HookSource> {
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
     const refuses = decision === "deny";
-    const words = refuses ? "so it refuses" : "it had no effect";
-    const text = `The ${event} hook ${title} failed: ${problem}; ${words}`;
-    const saying: Saying = refuses
-      ? ["hookFailedClosed", event, title, problem]
-      : ["hookFailed", event, title, problem];
-    await this.#notice("warning", text, saying);
+    await this.#notice(
+      "warning",
+      refuses
+        ? message`The ${event} hook ${title} failed: ${problem}; so it refuses`
+        : message`The ${event} hook ${title} failed: ${problem}; it had no effect`,
+    );
   }
 
-  async #notice(
-    level: "info" | "warning",
-    text: string,
-    saying: Saying,
-  ): Promise<void> {
-    await this.#options.record({ type: "notice", level, code: "hook", text, said: [saying] });
+  async #notice(level: "info" | "warning", text: LocalizedMessage): Promise<void> {
+    await this.#options.record({ type: "notice", level, code: "hook", ...textFields(text) });
   }
 
   async #combine(ran: readonly Ran[]): Promise<HookOutcome> {
@@ -339,11 +335,11 @@ export class Hooks<S extends HookSource> {
     const changed = ran.filter(({ effect }) => effect.updatedInput !== undefined);
     const last = changed.at(-1);
     if (last && changed.length > 1) {
-      const others = changed.slice(0, -1).map(({ title }) => title).join(", ");
-      const text =
-        `${changed.length} hooks changed the arguments of one call: those of ${last.title} count, ` +
-        `not those of ${others}`;
-      await this.#notice("warning", text, ["hookInputs", String(changed.length), last.title, others]);
+      const others = changed.slice(0, -1).map(({ title }) => title);
+      await this.#notice(
+        "warning",
+        message`${changed.length} hooks changed the arguments of one call: those of ${last.title} are used, not those of ${others}`,
+      );
     }
     const stop = effects.map((effect) => effect.stop).filter((each) => each !== undefined);
     const guides = effects.flatMap(({ guide }) => guide ?? []);

@@ -1,6 +1,14 @@
 import { type LoadedConfig, resolveModel } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { costOf, errorMessage, type ImagePart, type Sayings, type Usage } from "../../core/mod.ts";
+import {
+  costOf,
+  errorMessage,
+  type ImagePart,
+  type LocalizedMessage,
+  message,
+  textFields,
+  type Usage,
+} from "../../core/mod.ts";
 import type { ModelInfo, Provider } from "../../provider/mod.ts";
 import { descriptionKey } from "../../session/mod.ts";
 import { COMMON_IMAGES, fitImage, type ImageLimits, SAFE_IMAGES } from "../../util/image/fit_image.ts";
@@ -60,10 +68,10 @@ class ImageIntake {
     const blind = !model.vision && deps.loaded.config.vision_model !== "";
     this.#limits = model.vision ? model.images ?? COMMON_IMAGES : SAFE_IMAGES;
     this.#describer = blind ? new ImageDescriber(deps) : undefined;
-    const said = deps.recorder.messages.flatMap((message) =>
+    const sent = deps.recorder.messages.flatMap((message) =>
       message.role === "assistant" ? [] : message.images ?? []
     );
-    const earlier = [...said, ...waiting];
+    const earlier = [...sent, ...waiting];
     this.#count = earlier.length;
     this.#total = earlier.reduce((sum, { data }) => sum + data.length, 0);
   }
@@ -115,10 +123,14 @@ class ImageIntake {
   }
 
   async #leftOut(number: string, problem: string): Promise<Outcome> {
-    const said: Sayings = [["imageLeftOut", number, problem]];
-    const text = `${named(number)} was not attached: ${problem}`;
-    await this.#deps.recorder.record({ type: "notice", level: "warning", code: "image", text, said });
-    return { note: `[${text}]` };
+    const text = message`${named(number)} was not attached: ${problem}`;
+    await this.#deps.recorder.record({
+      type: "notice",
+      level: "warning",
+      code: "image",
+      ...textFields(text),
+    });
+    return { note: `[${text.text}]` };
   }
 }
 
@@ -163,9 +175,13 @@ class ImageDescriber {
     } catch (error) {
       if (signal.aborted) return " was not described: the turn was stopped";
       const problem = errorMessage(error);
-      const said: Sayings = [["imageUndescribed", number, this.#reference, problem]];
-      const text = `${named(number)} could not be described by ${this.#reference}: ${problem}`;
-      await this.#deps.recorder.record({ type: "notice", level: "warning", code: "image", text, said });
+      const text = message`${named(number)} could not be described by ${this.#reference}: ${problem}`;
+      await this.#deps.recorder.record({
+        type: "notice",
+        level: "warning",
+        code: "image",
+        ...textFields(text),
+      });
       return ` could not be described by ${this.#reference}: ${problem}`;
     }
   }
@@ -204,8 +220,11 @@ class ImageDescriber {
       type: "notice",
       level: "info",
       code: "image",
-      text: `${named(number)} was described by ${name} (${tokens} tokens${money && `, ${money}`})`,
-      said: [["imageDescribed", number, name, tokens, money]],
+      ...textFields(
+        money === ""
+          ? message`${named(number)} was described by ${name} (${tokens} tokens)`
+          : message`${named(number)} was described by ${name} (${tokens} tokens, ${money})`,
+      ),
     });
     return `, described by ${name}:\n${text}`;
   }
@@ -233,6 +252,6 @@ async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 }
 
 /** An image in a sentence; the only one has no number. */
-function named(number: string): string {
-  return number === "" ? "The image" : `Image ${number}`;
+function named(number: string): LocalizedMessage {
+  return number === "" ? message`The image` : message`Image ${number}`;
 }

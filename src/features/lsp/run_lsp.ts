@@ -1,5 +1,5 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
-import { errorMessage, type PreparedCall, ReasonixError, type Saying } from "../../core/mod.ts";
+import { errorMessage, message, type PreparedCall, ReasonixError, textFields } from "../../core/mod.ts";
 import { type EditChecks, type LanguageServers, loadLsp, loadNameTools, type Names } from "../../lsp/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import {
@@ -128,9 +128,8 @@ async function openLanguageServers(deps: LanguageDeps): Promise<LanguageServers>
     find: programFinder(paths, scope.rooted.roots),
     spawn: (server, argv, env) => startJailed(deps, server, { argv, env }),
     givenUp(server, why) {
-      const said: Saying = ["languageServerGone", server, why];
-      const text = `The language server ${server} is not started again: ${why}`;
-      void recorder.record({ type: "notice", level: "warning", code: "lsp", text, said: [said] });
+      const text = message`The language server ${server} is not started again: ${why}`;
+      void recorder.record({ type: "notice", level: "warning", code: "lsp", ...textFields(text) });
     },
   });
 }

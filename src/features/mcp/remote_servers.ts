@@ -1,5 +1,5 @@
 import { type Config, type LoadedConfig, type PluginEntry, sourceOf } from "../../config/mod.ts";
-import { argumentsLine, type PreparedCall } from "../../core/mod.ts";
+import { argumentsLine, message, type PreparedCall, textFields } from "../../core/mod.ts";
 import { namePrefix, toolName } from "../../mcp/mod.ts";
 import type { Gate, PermissionGate } from "../../permission/mod.ts";
 import { APPROVED, type Provider, type RemoteServer, type RemoteServers } from "../../provider/mod.ts";
@@ -187,9 +187,9 @@ function offers({ enabledTools, disabledTools }: RemoteServer, tool: string): bo
 
 function unavailable({ name }: RemoteServer, model: string): Warning {
   return {
-    text: `The MCP server ${name} is not available: the model's provider is to speak to it, which ` +
-      `${model} cannot; use a model of kind anthropic or responses, or take transport = "provider" out`,
-    said: [["remoteUnavailable", name, model]],
+    ...textFields(
+      message`The MCP server ${name} is not available: the model's provider is to speak to it, which ${model} cannot; use a model of kind anthropic or responses, or take transport = "provider" out`,
+    ),
   };
 }
 
@@ -203,9 +203,9 @@ function withheld({ name }: RemoteServer, provider: string): Warning {
 function unasked({ name }: RemoteServer, model: string): Warning {
   const rule = `${namePrefix(name)}*`;
   return {
-    text: `The MCP server ${name} is not offered to ${model}, which asks nobody before it calls a tool, ` +
-      `and no rule allows these tools: [permissions] allow = ["${rule}"], or name single ones`,
-    said: [["remoteUnasked", name, model, rule]],
+    ...textFields(
+      message`The MCP server ${name} is not offered to ${model}, which asks nobody before it calls a tool, and no rule allows these tools: [permissions] allow = ["${rule}"], or name single ones`,
+    ),
   };
 }
 
@@ -214,7 +214,8 @@ function unsentHeaders({ name, headers }: RemoteServer): readonly Warning[] {
   if (others.length === 0) return [];
   const list = others.join(", ");
   return [{
-    text: `${list} of the MCP server ${name} is not sent: the provider passes on authorization alone`,
-    said: [["remoteHeaders", name, list]],
+    ...textFields(
+      message`${list} of the MCP server ${name} is not sent: the provider passes on authorization alone`,
+    ),
   }];
 }

@@ -7,7 +7,7 @@ import {
   userConfigFile,
 } from "../../config/mod.ts";
 import { appendIfChanged, changeTools } from "../../control/mod.ts";
-import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
+import { errorMessage, message, type NewEvent, textFields } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import {
   type AttachedContent,
@@ -177,14 +177,12 @@ export class RunPlugins implements RunPluginsPort {
 
   async #await(met: ReturnType<McpServers["unknown"]>, seconds: number): Promise<void> {
     const { recorder } = this.#deps;
-    const names = met.map(({ spec }) => spec.name).join(", ");
-    const starts: Sayings = [["serversStart", names, String(seconds)]];
+    const names = met.map(({ spec }) => spec.name);
     await recorder.record({
       type: "notice",
       level: "info",
       code: "mcp",
-      text: `Starting ${names} for the first time (at most ${seconds} s are waited for)`,
-      said: starts,
+      ...textFields(message`Starting ${names} for the first time (waiting at most ${seconds} s)`),
     });
     const late = Promise.withResolvers<void>();
     const clear = after(seconds * 1000, late.resolve);
@@ -193,10 +191,8 @@ export class RunPlugins implements RunPluginsPort {
     await Promise.all(met.map((server) => server.overdue(seconds)));
     const slow = met.filter(({ status }) => status.state === "starting").map(({ spec }) => spec.name);
     if (slow.length === 0) return;
-    const waiting = slow.join(", ");
-    const text = `MCP: ${waiting} not ready after ${seconds} s: the tools join when they are`;
-    const said: Sayings = [["serversLate", waiting, String(seconds)]];
-    await recorder.record({ type: "notice", level: "warning", code: "mcp", text, said });
+    const text = message`MCP: ${slow} not ready after ${seconds} s: their tools are added once they are`;
+    await recorder.record({ type: "notice", level: "warning", code: "mcp", ...textFields(text) });
   }
 
   /** Starts all that are configured, while the model is thinking. */

@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage } from "../../core/mod.ts";
+import { errorMessage, message, textFields } from "../../core/mod.ts";
 import {
   type Features,
   type RunContext,
@@ -76,8 +76,7 @@ class Coordinator implements TurnExtension {
       type: "notice",
       level: "info",
       code: "planner",
-      text: `Plan of ${this.#model}:\n${plan}`,
-      said: [["plannerPlan", this.#model, plan]],
+      ...textFields(message`Plan of ${this.#model}:\n${plan}`),
     });
     const block = handOff(plan, this.#model, modes.collaboration === "plan");
     return { ...input, references: [...input.references ?? [], block] };
@@ -114,13 +113,15 @@ class Coordinator implements TurnExtension {
   async #failed(why: string): Promise<void> {
     this.#failures += 1;
     const rests = this.#failures >= MOST_FAILURES;
-    const last = rests ? "; it is not asked again in this run" : "";
     await this.#run.recorder.record({
       type: "notice",
       level: "warning",
       code: "planner",
-      text: `No plan of ${this.#model}: ${why}. The turn goes on without one${last}`,
-      said: [[rests ? "plannerRests" : "plannerFailed", this.#model, why]],
+      ...textFields(
+        rests
+          ? message`No plan from ${this.#model}: ${why}. The turn continues without one; it is not asked again in this run`
+          : message`No plan from ${this.#model}: ${why}. The turn continues without one`,
+      ),
     });
   }
 }

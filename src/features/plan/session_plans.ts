@@ -1,5 +1,12 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
-import { errorMessage, type Event, type NewEvent, type NewEventOf } from "../../core/mod.ts";
+import {
+  errorMessage,
+  type Event,
+  message,
+  type NewEvent,
+  type NewEventOf,
+  textFields,
+} from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type {
   Features,
@@ -426,9 +433,9 @@ export async function attachPlans(
         type: "notice",
         level: "info",
         code: "plan",
-        text: "This task is complex, so it begins in plan mode: nothing changes before you approve a plan; " +
-          "/plan off leaves it",
-        said: [["autoPlan"]],
+        ...textFields(
+          message`This task is complex, so it begins in plan mode: nothing changes before you approve a plan; /plan off leaves it`,
+        ),
       });
       await modes.announce();
       return input;

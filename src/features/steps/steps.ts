@@ -1,3 +1,4 @@
+import { message, textFields } from "../../core/mod.ts";
 import type { TurnOutcome } from "../../agent/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import type { RunContext, TurnExtension, TurnInput } from "../../run/mod.ts";
@@ -73,8 +74,9 @@ class Turns implements TurnExtension {
         type: "notice",
         level: "warning",
         code: "turns",
-        text: `All ${most} turns are used up, and the model has not said that it has finished`,
-        said: [["turnsUsedUp", most]],
+        ...textFields(
+          message`All ${most} turns are used up, and the model has not said that it has finished`,
+        ),
       });
       return undefined;
     }

@@ -1,7 +1,16 @@
 import type { Stop } from "../../agent/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { type NewEventOf, ReasonixError, type Saying, type Sayings } from "../../core/mod.ts";
+import {
+  clausesOf,
+  detailFields,
+  type LocalizedMessage,
+  message,
+  type NewEventOf,
+  ReasonixError,
+  textFields,
+  textOf,
+} from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import type { Gate } from "../../permission/mod.ts";
 import {
@@ -229,11 +238,13 @@ export class Verifier implements Verification {
   async byHand(signal: AbortSignal): Promise<readonly VerifyResult[]> {
     const commands = await verifyCommands(this.#workflow, this.#cwd);
     if (commands.length === 0) {
-      throw new ReasonixError("There is nothing to verify with: no command is configured or was found", {
-        exit: "usage",
-        said: [["verifyNothing"], ["verifyConfigure"]],
-        remedy: "set [workflow] verify_commands; see docs/verification.md",
-      });
+      throw new ReasonixError(
+        message`There is nothing to verify with: no command is configured or was found`,
+        {
+          exit: "usage",
+          remedy: message`set [workflow] verify_commands; see docs/verification.md`,
+        },
+      );
     }
     this.#round += 1;
     return await this.#run(commands, { changed: [], narrow: false }, signal);
@@ -257,13 +268,11 @@ export class Verifier implements Verification {
     if (first) return await this.#failed(first, failed, changed);
     const skipped = results.filter(({ outcome }) => outcome === "skipped");
     if (skipped.length > 0) {
-      const why = skipped.map(({ text }) => text).join("; ");
-      const reasons = skipped.flatMap(({ said }) => said ? [said] : []);
-      await this.#notify("warning", `Not verified: ${why}`, [["notVerified"], ...reasons]);
+      const why = clausesOf(skipped.map(({ text, why }) => why ?? text));
+      await this.#notify("warning", message`Not verified: ${why}`);
       return undefined;
     }
-    const names = results.map(({ line }) => line).join(", ");
-    await this.#notify("info", `Verified: ${names}`, [["verified", names]]);
+    await this.#notify("info", message`Verified: ${results.map(({ line }) => line)}`);
     return undefined;
   }
 
@@ -275,27 +284,26 @@ export class Verifier implements Verification {
     const { max_rounds: most } = this.#workflow;
     const how = howEnded(first, this.#workflow.test_timeout_ms);
     if (this.#round <= most) {
-      const [round, rounds] = [String(this.#round), String(most)];
-      const text =
-        `Verification ${round} of ${rounds}: \`${first.line}\` failed (${how}); the model is notified`;
-      await this.#notify("info", text, [["verifyFailed", first.line, how, round, rounds]]);
+      await this.#notify(
+        "info",
+        message`Verification ${this.#round} of ${most}: \`${first.line}\` failed (${how}); the model is notified`,
+      );
       return this.#report(failed, changed);
     }
-    const detail = `Not verified: \`${first.line}\` still fails (${how})`;
-    const said: Sayings = [["verifyGaveUp", first.line, how]];
-    // A goal continues with the failures in its next turn.
+    const text = message`Not verified: \`${first.line}\` still fails (${how})`;
+    // A goal continues with the failure in its next turn.
     if (this.#modes.collaboration === "goal") {
-      await this.#notify("warning", detail, said);
+      await this.#notify("warning", text);
       return undefined;
     }
-    return { reason: "failed", detail, said };
+    return { reason: "failed", ...detailFields(text) };
   }
 
   /** The message to the model. */
   #report(failed: readonly VerifyResult[], changed: readonly string[]): string {
     const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : "";
     const deps = failed.map((result) =>
-      `$ ${result.line}\n[${howEnded(result, this.#workflow.test_timeout_ms)}]\n${result.text}`
+      `$ ${result.line}\n[${textOf(howEnded(result, this.#workflow.test_timeout_ms))}]\n${result.text}`
     );
     return [
       "<verification>",
@@ -307,13 +315,15 @@ export class Verifier implements Verification {
     ].join("\n\n");
   }
 
-  async #notify(level: NewEventOf<"notice">["level"], text: string, said: Sayings): Promise<void> {
-    await this.#recorder.record({ type: "notice", level, code: "verification", text, said });
+  async #notify(level: NewEventOf<"notice">["level"], text: LocalizedMessage): Promise<void> {
+    await this.#recorder.record({ type: "notice", level, code: "verification", ...textFields(text) });
   }
 }
 
-function howEnded({ outcome, exitCode }: VerifyResult, timeoutMs: number): string {
-  return outcome === "timeout" ? `no end after ${timeoutMs / 1000} s` : `exit code ${exitCode ?? "unknown"}`;
+function howEnded({ outcome, exitCode }: VerifyResult, timeoutMs: number): LocalizedMessage {
+  return outcome === "timeout"
+    ? message`no end after ${timeoutMs / 1000} s`
+    : message`exit code ${exitCode ?? "unknown"}`;
 }
 
 interface VerifyRoundDeps {
@@ -373,9 +383,15 @@ class VerifyRunner {
   }
 
   /** Records a command that is not run. */
-  async skip({ command, why, said }: SkippedCommand, round: VerifyRound): Promise<VerifyResult> {
+  async skip({ command, why }: SkippedCommand, round: VerifyRound): Promise<VerifyResult> {
     const files = filesFor(command, round.changed);
-    const result: VerifyResult = { line: command.line, outcome: "skipped", text: why, said, durationMs: 0 };
+    const result: VerifyResult = {
+      line: command.line,
+      outcome: "skipped",
+      text: why.text,
+      why,
+      durationMs: 0,
+    };
     await this.#record(result, { ...round, changed: files });
     return result;
   }
@@ -392,8 +408,8 @@ class VerifyRunner {
     const { refusalOf } = await loadUserCommand();
     const refusal = await refusalOf(line, this.#deps, signal);
     if (refusal !== undefined) {
-      const said: Saying = ["verifyRefused", line, refusal];
-      return { line, outcome: "skipped", text: `\`${line}\` may not run: ${refusal}`, said, durationMs: 0 };
+      const why = message`\`${line}\` may not run: ${refusal}`;
+      return { line, outcome: "skipped", text: why.text, why, durationMs: 0 };
     }
     return resultOf(line, await runCommand({ line, timeoutSeconds: timeoutMs / 1000 }, signal));
   }
@@ -415,10 +431,10 @@ class VerifyRunner {
 function resultOf(line: string, { outcome, exitCode, text, durationMs }: UserCommandResult): VerifyResult {
   const tail = tailOf(text);
   if (outcome === "failed" && (exitCode === undefined || exitCode === NOT_FOUND)) {
-    const isMissing = exitCode === NOT_FOUND;
-    const why = isMissing ? `\`${line}\` found no program of that name` : `\`${line}\` could not run`;
-    const said: Saying = isMissing ? ["verifyMissing", line] : ["verifyUnrun", line, tail];
-    return { line, outcome: "skipped", text: `${why}: ${tail}`, said, durationMs };
+    const why = exitCode === NOT_FOUND
+      ? message`\`${line}\` found no program of that name: ${tail}`
+      : message`\`${line}\` could not run: ${tail}`;
+    return { line, outcome: "skipped", text: why.text, why, durationMs };
   }
   return { line, outcome, ...(exitCode === undefined ? {} : { exitCode }), text: tail, durationMs };
 }

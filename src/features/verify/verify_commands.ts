@@ -1,5 +1,5 @@
 import type { Config } from "../../config/mod.ts";
-import type { EventOf, Saying } from "../../core/mod.ts";
+import { type EventOf, type LocalizedMessage, message } from "../../core/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import { compileGlobs } from "../../path/glob.ts";
 import { isFile, readSmallText } from "../../path/probe.ts";
@@ -32,8 +32,8 @@ export interface VerifyResult extends Pick<EventOf<"verification">, "outcome" | 
   readonly line: string;
   /** The end of what it printed, or why it was not run. */
   readonly text: string;
-  /** The same for people, where it was not run. */
-  readonly said?: Saying;
+  /** The reason for people, where it was not run. */
+  readonly why?: LocalizedMessage;
   readonly durationMs: number;
 }
 
@@ -203,8 +203,7 @@ function makeCommands(cwd: string): VerifyCommand[] {
 /** A command that is not run, and why. */
 export interface SkippedCommand {
   readonly command: VerifyCommand;
-  readonly why: string;
-  readonly said: Saying;
+  readonly why: LocalizedMessage;
 }
 
 interface SortedCommands {
@@ -344,12 +343,13 @@ function keyOf({ line, defined }: VerifyCommand, cwd: string): string {
 
 function changedNow(command: VerifyCommand, file: string): SkippedCommand {
   const { line } = command;
-  const why = `what \`${line}\` runs was changed in this turn (${file}), so it is not trusted any more`;
-  return { command, why, said: ["verifyChanged", line, file] };
+  const why = message`what \`${line}\` runs was changed in this turn (${file}), so it is no longer trusted`;
+  return { command, why };
 }
 
 function untrusted(command: VerifyCommand): SkippedCommand {
   const { line } = command;
-  const why = `\`${line}\` is not trusted yet: \`reasonix trust\`, or [workflow] verify_commands of your own`;
-  return { command, why, said: ["verifyUntrusted", line] };
+  const why =
+    message`\`${line}\` is not trusted yet: run \`reasonix trust\`, or name it in your own [workflow] verify_commands`;
+  return { command, why };
 }

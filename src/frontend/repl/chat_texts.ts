@@ -1,5 +1,12 @@
 import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";
-import { loadTexts, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
+import {
+  loadTexts,
+  loadTranslator,
+  type Locale,
+  LOCALES,
+  type Texts,
+  type Translator,
+} from "../../i18n/mod.ts";
 
 /** Texts of the transcript: those of every run, and those of the chat. */
 export type TranscriptTexts = Texts["run"] & Texts["turn_view"] & Texts["reasons"];
@@ -16,6 +23,7 @@ interface Areas {
   readonly chat: Texts["chat"];
   readonly composer: Texts["composer"];
   readonly transcript: TranscriptTexts;
+  readonly translator: Translator;
 }
 
 /** The texts of the chat; the configuration may change the language. */
@@ -55,10 +63,10 @@ export class ChatTexts {
   /** Formats an error for the user: location, message, remedy. */
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
-    const { said } = this.transcript;
+    const { translator } = this.#areas;
+    const { message, remedy } = error.texts;
     const place = error.place ? `${formatLocation(error.place)}: ` : "";
-    const remedy = error.remedy ? `\n  ${said(error.said?.slice(1), error.remedy)}` : "";
-    return `${place}${said(error.said?.slice(0, 1), error.message)}${remedy}`;
+    return `${place}${translator.text(message)}${remedy ? `\n  ${translator.text(remedy)}` : ""}`;
   }
 
   async change(key: string, value: unknown): Promise<void> {
@@ -74,12 +82,13 @@ export class ChatTexts {
 }
 
 async function loadAreas(locale: Locale): Promise<Areas> {
-  const [chat, composer, run, turns, reasons] = await Promise.all([
+  const [chat, composer, run, turns, reasons, translator] = await Promise.all([
     loadTexts("chat", locale),
     loadTexts("composer", locale),
     loadTexts("run", locale),
     loadTexts("turn_view", locale),
     loadTexts("reasons", locale),
+    loadTranslator(locale),
   ]);
-  return { chat, composer, transcript: { ...run, ...turns, ...reasons } };
+  return { chat, composer, transcript: { ...run, ...turns, ...reasons }, translator };
 }

@@ -1,5 +1,5 @@
 /** The chat: the interactive front end in the terminal. */
-import { loadTexts, type Locale } from "../../i18n/mod.ts";
+import { loadTexts, loadTranslator, type Locale } from "../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
 import { palette } from "../../view/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
@@ -23,8 +23,12 @@ export async function approvalLines(
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
 ): Promise<ApprovalLines> {
   const { approvalInLines } = await import("./overlay/questions.ts");
-  const [texts, reasons] = await Promise.all([loadTexts("overlay", locale), loadTexts("reasons", locale)]);
-  const style = { palette: palette(false), texts, reasons, changed() {} };
+  const [texts, reasons, translator] = await Promise.all([
+    loadTexts("overlay", locale),
+    loadTexts("reasons", locale),
+    loadTranslator(locale),
+  ]);
+  const style = { palette: palette(false), texts, reasons, translator, changed() {} };
   return await approvalInLines(request, style, columns);
 }
 

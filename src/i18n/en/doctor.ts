@@ -1,94 +1,100 @@
+import type { Text } from "../../core/mod.ts";
+import type { Translate } from "../translate.ts";
+
 /** The report of `reasonix doctor`. */
-export const texts = {
-  versions: "Versions",
-  permissions: "Permissions of this program",
-  allowed: "allowed",
-  limited: "limited",
-  denied: "denied",
+export const texts = (t: Translate) => ({
+  versions: t`Versions`,
+  permissions: t`Permissions of this program`,
+  allowed: t`allowed`,
+  limited: t`limited`,
+  denied: t`denied`,
   needless: (kind: string, name: string) =>
-    `This program was started with permission to load ${kind} (${name}), which it never needs; ` +
-    "install it again with a line of docs/start.md",
-  nativeCode: "native code",
-  remoteModules: "remote modules",
+    t`This program was started with permission to load ${kind} (${name}), which it never needs; install it again with a line of docs/start.md`,
+  nativeCode: t`native code`,
+  remoteModules: t`remote modules`,
 
-  paths: "Paths",
-  configuration: "Configuration",
-  found: "found  ",
-  absent: "absent ",
+  paths: t`Paths`,
+  configuration: t`Configuration`,
+  found: t`found  `,
+  absent: t`absent `,
 
-  rules: "Permission rules",
-  providers: "Providers",
-  noModel: "(no model)",
-  keyIs: (state: string) => `key: ${state}`,
-  keyFromCommand: "from api_key_command",
-  keyInHome: "set in the home",
-  keyInEnvironment: "set in the environment",
-  keyMissing: "MISSING",
-  keyNotNeeded: "not needed",
-  notAsked: "not asked",
-  refused: "reached, but refused",
-  notReachable: "NOT reachable",
-  answersWithoutList: (model: string) => `${model} answers; no list of models`,
-  itAnswersWithoutList: "it answers; no list of models",
-  reachable: (count: number) => `reachable, ${count === 1 ? "1 model" : `${count} models`}`,
+  rules: t`Permission rules`,
+  providers: t`Providers`,
+  noModel: t`(no model)`,
+  keyIs: (state: string) => t`key: ${state}`,
+  keyFromCommand: t`from api_key_command`,
+  keyInHome: t`set in the home`,
+  keyInEnvironment: t`set in the environment`,
+  keyMissing: t`MISSING`,
+  keyNotNeeded: t`not needed`,
+  notAsked: t`not asked`,
+  refused: t`reached, but refused`,
+  notReachable: t`NOT reachable`,
+  answersWithoutList: (model: string) => t`${model} answers; no list of models`,
+  itAnswersWithoutList: t`it answers; no list of models`,
+  reachable: (count: number) => count === 1 ? t`reachable, 1 model` : t`reachable, ${count} models`,
   notListed: (provider: string, missing: string, listed: string, more: number) =>
-    `${provider}: the server does not list ${missing}; choose one of ${listed}` +
-    (more > 0 ? ` and ${more} more` : ""),
+    more > 0
+      ? t`${provider}: the server does not list ${missing}; choose one of ${listed} and ${more} more`
+      : t`${provider}: the server does not list ${missing}; choose one of ${listed}`,
   smallWindow: (provider: string, model: string, tokens: number, configured: number) =>
-    `${provider}: the server gives ${model} a window of ${tokens} tokens, but context_window is ${configured}; ` +
-    `set context_window = ${tokens}, or have the server give it more`,
+    t`${provider}: the server gives ${model} a window of ${tokens} tokens, but context_window is ${configured}; set context_window = ${tokens}, or have the server give it more`,
 
-  serverStopped: "server not running",
-  serverUnusable: "server cannot be started",
+  serverStopped: t`server not running`,
+  serverUnusable: t`server cannot be started`,
   serverRuns: (pid: number, port: number, users: number) =>
-    `server runs: process ${pid}, port ${port}, used by ${users === 1 ? "1 process" : `${users} processes`}`,
-  localServers: "Model servers on this machine",
-  usedBy: (provider: string) => `used by provider ${provider}`,
-  notSetUp: "not set up",
-  windowOf: (tokens: number) => `window ${tokens}`,
-  seesImages: "sees images",
-  noToolCalls: "no tool calls",
-  moreModels: (count: number) => `and ${count} more`,
-  addEntry: "`reasonix setup` writes an entry such as this one:",
+    users === 1
+      ? t`server runs: process ${pid}, port ${port}, used by 1 process`
+      : t`server runs: process ${pid}, port ${port}, used by ${users} processes`,
+  localServers: t`Model servers on this machine`,
+  usedBy: (provider: string) => t`used by provider ${provider}`,
+  notSetUp: t`not set up`,
+  windowOf: (tokens: number) => t`window ${tokens}`,
+  seesImages: t`sees images`,
+  noToolCalls: t`no tool calls`,
+  moreModels: (count: number) => t`and ${count} more`,
+  addEntry: t`\`reasonix setup\` writes an entry such as this one:`,
 
-  servers: "MCP servers",
-  languageServers: "Language servers",
-  notInstalled: "not installed",
-  serverOff: "switched off",
-  serverUnknown: "never started; `reasonix doctor --online` tries it",
+  servers: t`MCP servers`,
+  languageServers: t`Language servers`,
+  notInstalled: t`not installed`,
+  serverOff: t`switched off`,
+  serverUnknown: t`never started; \`reasonix doctor --online\` tries it`,
   serverOffers: (tools: number, prompts: number, resources: number) =>
-    [`${tools} tool`, `${prompts} prompt`, `${resources} resource`]
-      .map((text) => text.startsWith("1 ") ? text : `${text}s`).join(", "),
-  serverReady: (offers: string, ms: number) => `${offers}, ready in ${ms} ms`,
-  serverSlow: "slow; what it installs at each start can be installed once",
-  serverBroken: (why: string) => why,
-  serverFailed: (why: string) => `its last start failed: ${why}`,
-  tryServer: (name: string) => `try \`reasonix mcp test ${name}\``,
+    t`${[
+      tools === 1 ? t`1 tool` : t`${tools} tools`,
+      prompts === 1 ? t`1 prompt` : t`${prompts} prompts`,
+      resources === 1 ? t`1 resource` : t`${resources} resources`,
+    ]}`,
+  serverReady: (offers: string, ms: number) => t`${offers}, ready in ${ms} ms`,
+  serverSlow: t`slow; what it installs at each start can be installed once`,
+  serverBroken: (why: Text) => t`${why}`,
+  serverFailed: (why: Text) => t`its last start failed: ${why}`,
+  tryServer: (name: string) => t`try \`reasonix mcp test ${name}\``,
 
-  sandbox: "Sandbox",
-  notExamined: "not examined",
-  withoutJail: "Still in force without a jail:",
-  withFullAccess: "In force with --permission-mode danger-full-access:",
-  noBubblewrap: "bubblewrap is not installed, so commands cannot be confined: " +
-    "apt install bubblewrap (or the package of that name in your distribution)",
+  sandbox: t`Sandbox`,
+  notExamined: t`not examined`,
+  withoutJail: t`Still in force without a jail:`,
+  withFullAccess: t`In force with --permission-mode danger-full-access:`,
+  noBubblewrap:
+    t`bubblewrap is not installed, so commands cannot be confined: apt install bubblewrap (or the package of that name in your distribution)`,
 
-  worktrees: "Work trees of agents",
-  worktreeUsed: (tree: string) => `${tree}  in use`,
-  worktreeWaits: (tree: string) => `${tree}  waits for the next run of its tasks`,
-  worktreesRemoved: (count: number) => `${count} left behind and removed now`,
-  worktreeStays: (id: string, why: string) => `the work tree ${id} was left behind and stays: ${why}`,
+  worktrees: t`Work trees of agents`,
+  worktreeUsed: (tree: string) => t`${tree}  in use`,
+  worktreeWaits: (tree: string) => t`${tree}  waits for the next run of its tasks`,
+  worktreesRemoved: (count: number) => t`${count} left behind and removed now`,
+  worktreeStays: (id: string, why: string) => t`the work tree ${id} was left behind and stays: ${why}`,
 
-  sessions: "Sessions",
+  sessions: t`Sessions`,
   sessionCount: (count: number, size: string, homeSize: string) =>
-    `${count} of this folder, ${size}; ${homeSize} in the home`,
-  bytes: (count: number) => `${count} bytes`,
+    t`${count} of this folder, ${size}; ${homeSize} in the home`,
+  bytes: (count: number) => t`${count} bytes`,
 
-  noProblems: "No problems found",
-  problems: "Problems",
-  remarks: "Warnings",
-  verbose: "Everything, also what is in order: `reasonix doctor --verbose` (`/doctor verbose`)",
+  noProblems: t`No problems found`,
+  problems: t`Problems`,
+  remarks: t`Warnings`,
+  verbose: t`Everything, also what is in order: \`reasonix doctor --verbose\` (\`/doctor verbose\`)`,
   unknownWindow: (provider: string, model: string) =>
-    `${provider}: the context window of ${model} is unknown. Unless its server reports one, long sessions are ` +
-    "not compacted; set context_window of the provider, such as 131072",
-  withRemedy: (problem: string, remedy: string) => `${problem}; ${remedy}`,
-};
+    t`${provider}: the context window of ${model} is unknown. Unless its server reports one, long sessions are not compacted; set context_window of the provider, such as 131072`,
+  withRemedy: (problem: string, remedy: string) => t`${problem}; ${remedy}`,
+});

@@ -1,3 +1,4 @@
+import { writtenText } from "../../core/mod.ts";
 import type {
   AlwaysOnProtection,
   AskReason,
@@ -8,9 +9,9 @@ import type {
   HitLocation,
   KnownLocation,
   ProtectedKind,
+  WrittenMessage,
 } from "../../core/mod.ts";
-import type { texts as en } from "../en/reasons.ts";
-import { sayAll } from "./sayings/sayings.ts";
+import { translator } from "../zh_cn.ts";
 import { phraseTeller } from "./sayings/sentences.ts";
 
 /** The log has titles and results of calls in English; what a person reads most often is told by these. */
@@ -83,17 +84,25 @@ const callResult = phraseTeller({
 });
 
 /** What the shell parser found of a line, and why there is no jail, stay in English. */
-export const texts: typeof en = {
-  asked: (why, english) => why ? askReason(why) : english,
-  refused: ({ source, rule }, english) => refusals(rule)[source] ?? english,
-  destructive: ({ deed, place, targets: [target] }) =>
-    deedText(deed, place && target ? hitText(place, target) : ""),
-  confinement: (facts, english) =>
+interface Found {
+  readonly deed: Deed;
+  readonly place?: HitLocation;
+  readonly targets: readonly Target[];
+}
+
+export const texts = {
+  asked: (why: AskReason | undefined, english: string) => why ? askReason(why) : english,
+  refused: ({ source, rule }: Pick<EventOf<"approval.decision">, "source" | "rule">, english: string) =>
+    refusals(rule)[source] ?? english,
+  destructive: ({ deed: action, place, targets: [target] }: Found) =>
+    actionText(action, place && target ? hitText(place, target) : ""),
+  confinement: (facts: Confinement | undefined, english: string) =>
     !facts ? english : facts.backend === undefined ? unconfined(facts) : jail(facts),
-  said: (sayings, english) => sayings ? sayAll(sayings, english) : callResult(english) ?? english,
-  callTitle: (english) => callTitle(english) ?? english,
-  callResult: (english) => english.split(" · ").map((part) => callResult(part) ?? part).join(" · "),
-  standing: (layer) => `${STANDING[layer]}：${MEANINGS[layer]}`,
+  said: (said: readonly WrittenMessage[] | undefined, english: string) =>
+    said ? translator.text(writtenText(said, english)) : callResult(english) ?? english,
+  callTitle: (english: string) => callTitle(english) ?? english,
+  callResult: (english: string) => english.split(" · ").map((part) => callResult(part) ?? part).join(" · "),
+  standing: (layer: AlwaysOnProtection) => `${STANDING[layer]}：${MEANINGS[layer]}`,
 };
 
 function askReason(why: AskReason): string {
@@ -132,7 +141,7 @@ const PROTECTED: Readonly<Record<ProtectedKind, string>> = {
   holder: "其中的文件会被程序运行或遵从的目录",
 };
 
-const DEEDS: Readonly<Record<DeedCode, (hit: string, ...words: string[]) => string>> = {
+const ACTIONS: Readonly<Record<DeedCode, (hit: string, ...words: string[]) => string>> = {
   deletes: (hit) => `会删除 ${hit}`,
   deletesFound: (hit) => `会删除在此找到的内容：${hit}`,
   deletesRemote: (_, name, found) => `${name} 会删除另一台机器上的内容（${found}）`,
@@ -163,8 +172,8 @@ const DEEDS: Readonly<Record<DeedCode, (hit: string, ...words: string[]) => stri
 };
 
 /** What a destructive command does, to what `hit` names. */
-function deedText([code, ...words]: Deed, hit: string): string {
-  return DEEDS[code](hit, ...words);
+function actionText([code, ...words]: Deed, hit: string): string {
+  return ACTIONS[code](hit, ...words);
 }
 
 const PLACES: Readonly<Record<KnownLocation, string>> = {

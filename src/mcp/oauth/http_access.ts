@@ -1,6 +1,6 @@
 import type { AuthorizationServerMetadata, AuthProvider, FetchLike } from "@modelcontextprotocol/client";
 import { isLoopback } from "../../config/mod.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { serverSpawner, type SpawnContext } from "../transport/stdio.ts";
@@ -222,34 +222,34 @@ async function printedHeaders(spec: McpServerSpec, context: SpawnContext): Promi
     limitMs: HELPER_MS,
     end: () => process.end(0),
   });
-  if (late) throw helperFailure(`did not end within ${HELPER_MS / 1000} s`);
+  if (late) throw helperFailure(message`headers_helper did not end within ${HELPER_MS / 1000} s`);
   if (code !== 0) {
     const last = oneLine(errors.trim().split("\n").at(-1) ?? "").slice(0, 200);
-    throw helperFailure(`ended with exit code ${code}${last === "" ? "" : `: ${last}`}`);
+    const how = message`headers_helper ended with exit code ${code}`;
+    throw helperFailure(last === "" ? how : message`${how}: ${last}`);
   }
-  if (output === "") throw helperFailure("printed nothing");
+  if (output === "") throw helperFailure(message`headers_helper printed nothing`);
   const data = parseJson(output);
-  if (!isRecord(data)) throw helperFailure("did not print a JSON object of headers");
+  if (!isRecord(data)) throw helperFailure(message`headers_helper did not print a JSON object of headers`);
   const headers = new Headers();
   for (const [name, value] of Object.entries(data)) {
     if (typeof value !== "string") {
-      throw helperFailure(`printed a value of the header "${name}" that is no text`);
+      throw helperFailure(message`headers_helper printed a value of the header "${name}" that is not a text`);
     }
     try {
       headers.set(name, value);
     } catch {
-      throw helperFailure(`printed a header that cannot be sent, "${oneLine(name).slice(0, 60)}"`);
+      throw helperFailure(
+        message`headers_helper printed a header that cannot be sent, "${oneLine(name).slice(0, 60)}"`,
+      );
     }
     learnHeader(name, value);
   }
   return Object.fromEntries(headers);
 }
 
-function helperFailure(what: string): ReasonixError {
-  return obstacle(
-    `headers_helper ${what}`,
-    'it has to print a JSON object such as {"Authorization": "Bearer …"}',
-  );
+function helperFailure(what: LocalizedMessage): ReasonixError {
+  return obstacle(what, message`it has to print a JSON object such as {"Authorization": "Bearer …"}`);
 }
 
 const SECRET_NAME = /auth|api[-_]?key|token|secret|cookie|password|credential/i;
@@ -343,12 +343,13 @@ class SignedInAccess implements HttpAccess {
         this.#signIn = await this.#store.save({ ...signIn, tokens: undefined });
         throw new UnauthorizedError();
       }
-      throw obstacle(`its sign-in cannot be renewed: ${errorMessage(error)}`, undefined, error);
+      throw obstacle(message`its sign-in cannot be renewed: ${errorMessage(error)}`, undefined, error);
     }
   }
 }
 
-export function obstacle(why: string, remedy?: string, cause?: unknown): ReasonixError {
+/** The error of a sign-in that cannot be made or renewed. */
+export function obstacle(why: Text, remedy?: Text, cause?: unknown): ReasonixError {
   return new ReasonixError(why, { ...(remedy === undefined ? {} : { remedy }), cause });
 }
 
@@ -392,8 +393,8 @@ export async function findAuthorizationServer(
     !checkResourceAllowed({ requestedResource: server, configuredResource: resource })
   ) {
     throw obstacle(
-      `it says that it is another server, ${resource}`,
-      "correct the url of the server, or report it to its operator",
+      message`it declares itself another server, ${resource}`,
+      message`correct the url of the server, or report it to its operator`,
     );
   }
   return {
@@ -422,8 +423,8 @@ export function configuredClient(
   const client_secret = secret(client_secret_env);
   if (client_secret !== undefined) return { client_id, client_secret };
   throw obstacle(
-    `the secret of the client ${client_id} is missing: ${client_secret_env} is not set`,
-    `write ${client_secret_env}=… into .env of the Reasonix home`,
+    message`the secret of the client ${client_id} is missing: ${client_secret_env} is not set`,
+    message`write ${client_secret_env}=… into .env of the Reasonix home`,
   );
 }
 

@@ -1,5 +1,12 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
+import {
+  errorMessage,
+  isAbort,
+  type LocalizedMessage,
+  message,
+  ReasonixError,
+  type Text,
+} from "../../core/mod.ts";
 import { explain } from "../failures.ts";
 import {
   type AuthorizationServer,
@@ -29,7 +36,8 @@ export interface SignInOptions {
   /** Addresses that a user pastes whose browser runs on another machine. */
   readonly pasted?: AsyncIterable<string>;
   /** Receives the reason why a pasted text is of no use. */
-  readonly refused?: (why: string) => void;
+  readonly refused?: (why: Text) => void;
+  /** Ends the sign-in. */
   readonly signal: AbortSignal;
   /** Time limit of the user; five minutes when absent. */
   readonly limitMs?: number;
@@ -60,31 +68,33 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
   options.signal.throwIfAborted();
   const without = knowsNoSignIn(spec);
   if (without !== undefined) {
-    throw new ReasonixError(`MCP server ${spec.name} needs no sign-in: ${without}`, {
+    throw new ReasonixError(message`MCP server ${spec.name} needs no sign-in: ${without}`, {
       exit: "usage",
-      said: [["noSignIn", spec.name, without]],
     });
   }
   try {
     return await authorize(spec, options);
   } catch (error) {
     if (isAbort(error) && options.signal.aborted) throw error;
-    const silent = isAbort(error) ? obstacle(`no answer within ${REQUEST_MS / 1000} s`) : undefined;
+    const silent = isAbort(error) ? obstacle(message`no answer within ${REQUEST_MS / 1000} s`) : undefined;
     const explained = silent ?? explain(error, { spec });
-    const remedy = explained instanceof ReasonixError ? explained.remedy : undefined;
-    throw new ReasonixError(`Cannot sign in at ${spec.name}: ${errorMessage(explained)}`, {
+    const { message: why, remedy } = explained instanceof ReasonixError
+      ? explained.texts
+      : { message: errorMessage(explained) };
+    throw new ReasonixError(message`Cannot sign in at ${spec.name}: ${why}`, {
       ...(remedy === undefined ? {} : { remedy }),
-      said: [["signInFailed", spec.name, [errorMessage(explained), remedy ?? ""].filter(Boolean).join("；")]],
       cause: error,
     });
   }
 }
 
-function knowsNoSignIn({ type, headers, headers_helper: helper }: McpServerSpec): string | undefined {
-  if (type === "stdio") return "it is a program on this machine";
-  if (helper !== "") return "its headers_helper authorizes it";
+function knowsNoSignIn(
+  { type, headers, headers_helper: helper }: McpServerSpec,
+): LocalizedMessage | undefined {
+  if (type === "stdio") return message`it is a program on this machine`;
+  if (helper !== "") return message`its headers_helper authenticates`;
   return hasOwnAuthorization(headers)
-    ? "the Authorization header of its configuration authorizes it"
+    ? message`the Authorization header of its configuration authenticates`
     : undefined;
 }
 
@@ -105,7 +115,9 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
   const known = await store.of(keyOf(spec));
   const challenge = await challengeOf(url, request);
   const server = await findAuthorizationServer(url, challenge.metadataUrl, request);
-  if (server.guessed && !challenge.refused) throw obstacle("it does not ask for a sign-in", "just use it");
+  if (server.guessed && !challenge.refused) {
+    throw obstacle(message`it does not require a sign-in`, message`use it without one`);
+  }
   const { issuer, metadata, resource } = server;
   const before = known.find((one) => one.issuer === issuer);
   await using callback = listen(spec, before);
@@ -143,7 +155,7 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
     state,
   });
   if (!isSafeEndpoint(authorizationUrl.href)) {
-    throw obstacle(`it sends people to ${authorizationUrl.origin}, which is not encrypted`);
+    throw obstacle(message`it sends users to ${authorizationUrl.origin}, which is not encrypted`);
   }
   await options.visit(authorizationUrl);
   const answer = await comeBack(callback, spec, options);
@@ -157,8 +169,12 @@ async function authorize(spec: McpServerSpec, options: SignInOptions): Promise<S
   const authorizationCode = answer.get("code");
   if (authorizationCode === null) {
     callback.finish("The sign-in was not completed.");
-    const said = [answer.get("error"), answer.get("error_description")].filter(Boolean).join(": ");
-    throw obstacle(`the authorization server refused${said === "" ? "" : ` (${oneLine(said, 200)})`}`);
+    const detail = [answer.get("error"), answer.get("error_description")].filter(Boolean).join(": ");
+    throw obstacle(
+      detail === ""
+        ? message`the authorization server refused`
+        : message`the authorization server refused (${oneLine(detail, 200)})`,
+    );
   }
   try {
     const tokens = await exchangeAuthorization(server.url, {
@@ -221,15 +237,16 @@ async function register({ spec, server, redirectUrl, scope }: {
 }, request: FetchLike): Promise<ClientIdentity> {
   const { registerClient } = await loadSdk();
   const { metadata, issuer } = server;
-  const unregistered = (why: string): ReasonixError =>
+  const unregistered = (why: LocalizedMessage): ReasonixError =>
     obstacle(
-      `${issuer} does not know this program, and ${why}`,
-      `make a client there whose redirect address is ${redirectUrl}, and name it: ` +
-        `oauth = { client_id = "…", callback_port = ${new URL(redirectUrl).port} }`,
+      message`${issuer} does not know this program, and ${why}`,
+      message`create a client there whose redirect address is ${redirectUrl}, and name it: oauth = { client_id = "…", callback_port = ${
+        new URL(redirectUrl).port
+      } }`,
     );
-  if (metadata && !metadata.registration_endpoint) throw unregistered("it takes no registrations");
+  if (metadata && !metadata.registration_endpoint) throw unregistered(message`it accepts no registrations`);
   const endpoint = metadata?.registration_endpoint ?? new URL("/register", server.url).href;
-  if (!isSafeEndpoint(endpoint)) throw unregistered("its registration is not encrypted");
+  if (!isSafeEndpoint(endpoint)) throw unregistered(message`its registration is not encrypted`);
   // A program on the user's machine keeps no secret, so it gets one only where that is required.
   const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
   const method = methods.length === 0 || methods.includes("none")
@@ -262,11 +279,15 @@ async function register({ spec, server, redirectUrl, scope }: {
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "RegistrationRejectedError") throw error;
     if (server.guessed) {
-      const why = "it asks for a sign-in, but nothing there says how to sign in";
-      throw obstacle(why, `put a token into headers of ${spec.name}, as its makers describe`, error);
+      const why = message`it requires a sign-in, but does not describe how to sign in`;
+      throw obstacle(
+        why,
+        message`put a token into headers of ${spec.name}, as its documentation describes`,
+        error,
+      );
     }
     const { status = 0, body = "" } = error as { status?: number; body?: string };
-    throw unregistered(`it refused the registration (${status}: ${oneLine(body, 200)})`);
+    throw unregistered(message`it refused the registration (${`${status}: ${oneLine(body, 200)}`})`);
   }
 }
 
@@ -290,9 +311,11 @@ async function comeBack(
 ): Promise<URLSearchParams> {
   const over = Promise.withResolvers<never>();
   const clear = after(limitMs, () => {
-    const late = `the browser did not return within ${Math.round(limitMs / 1000)} s`;
+    const late = message`the browser did not return within ${Math.round(limitMs / 1000)} s`;
     const forget = `reasonix mcp logout ${name}`;
-    over.reject(obstacle(late, `try again; where the page does not know the program, first \`${forget}\``));
+    over.reject(
+      obstacle(late, message`try again; if the page does not know the program, run \`${forget}\` first`),
+    );
   });
   const takePasted = async (texts: AsyncIterable<string>) => {
     for await (const text of texts) {
@@ -335,11 +358,11 @@ class Callback implements AsyncDisposable {
     return this.#answer.promise;
   }
 
-  /** Accepts the final address of a browser on another machine. Returns the problem with it. */
-  accept(address: string): string | undefined {
+  /** Takes the address at which a browser on another machine ended. Returns the problem with it. */
+  accept(address: string): LocalizedMessage | undefined {
     const query = URL.parse(address.trim())?.searchParams;
-    if (!query?.has("state")) return `that is not an address that begins with ${this.redirect}?…`;
-    if (query.get("state") !== this.state) return "that address belongs to another sign-in";
+    if (!query?.has("state")) return message`that address does not begin with ${this.redirect}?…`;
+    if (query.get("state") !== this.state) return message`that address belongs to another sign-in`;
     this.#answer.resolve(query);
     return undefined;
   }
@@ -431,10 +454,12 @@ async function revoke(
 ): Promise<void> {
   const { selectClientAuthMethod } = await loadSdk();
   const now = await findAuthorizationServer(server, metadataUrl, request);
-  if (now.issuer !== issuer) throw obstacle(`the server now signs people in at ${now.issuer}`);
+  if (now.issuer !== issuer) throw obstacle(message`the server now signs users in at ${now.issuer}`);
   const { metadata } = now;
   const endpoint = metadata && "revocation_endpoint" in metadata ? metadata.revocation_endpoint : undefined;
-  if (typeof endpoint !== "string" || !isSafeEndpoint(endpoint)) throw obstacle("it takes no tokens back");
+  if (typeof endpoint !== "string" || !isSafeEndpoint(endpoint)) {
+    throw obstacle(message`it does not revoke tokens`);
+  }
   // The token that makes others first; most servers end those with it.
   const kinds = [["refresh_token", tokens?.refresh_token], ["access_token", tokens?.access_token]] as const;
   for (const [kind, token] of kinds) {
@@ -453,6 +478,6 @@ async function revoke(
     }
     const response = await request(endpoint, { method: "POST", headers, body });
     await response.body?.cancel();
-    if (!response.ok) throw obstacle(`it answered with ${response.status}`);
+    if (!response.ok) throw obstacle(message`it answered with ${response.status}`);
   }
 }

@@ -4,7 +4,7 @@ import type {
   JSONRPCMessage,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError, type Text, textOf } from "../../core/mod.ts";
 import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { MAX_MESSAGE_BYTES } from "./stdio.ts";
@@ -48,7 +48,7 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
       const response = await send(input, init);
       return bounded(response, (why) => {
         if (id === undefined || !waiting.delete(id)) return;
-        transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message: why } });
+        transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message: textOf(why) } });
       });
     },
     // The program's own fetch decides.
@@ -71,8 +71,8 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
 export function addressOf({ url: text }: Pick<McpServerSpec, "url">): URL {
   const url = URL.parse(text);
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
-  throw new ReasonixError(`"${text}" is no address of a server`, {
-    remedy: "give an http:// or https:// address as its url",
+  throw new ReasonixError(message`"${text}" is not the address of a server`, {
+    remedy: message`give an http:// or https:// address as its url`,
   });
 }
 
@@ -86,7 +86,7 @@ function requestId(body: unknown): string | number | undefined {
  * Ends a body when one message is too large; event streams have no limit as a whole. Calls `ended` for a
  * stream that cannot be resumed: the SDK would wait for its answer.
  */
-function bounded(response: Response, ended: (why: string) => void): Response {
+function bounded(response: Response, ended: (why: Text) => void): Response {
   if (!response.body) return response;
   const streams = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
   const numbered = new NumberedEvents();
@@ -102,7 +102,9 @@ function bounded(response: Response, ended: (why: string) => void): Response {
         controller.error(new ReasonixError(TOO_LARGE));
       },
       flush() {
-        if (streams && !numbered.found) after(SETTLE_MS, () => ended("the stream ended before its answer"));
+        if (streams && !numbered.found) {
+          after(SETTLE_MS, () => ended(message`the stream ended before its answer`));
+        }
       },
     }),
   );

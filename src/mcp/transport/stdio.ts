@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { MissingProgramError, UndeliveredError } from "../failures.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
@@ -205,20 +205,20 @@ export class StdioTransport implements Transport {
   }
 
   #line(text: string): void {
-    const message = parseJson(text);
-    if (!isRecord(message) || message.jsonrpc !== "2.0") {
+    const parsed = parseJson(text);
+    if (!isRecord(parsed) || parsed.jsonrpc !== "2.0") {
       if (this.#noise++ < 100) this.#options.log.note(`no message on standard output: ${text.slice(0, 500)}`);
       return;
     }
     this.#heard = true;
-    if (!("method" in message)) {
-      const isExpected = this.#pending.delete(message.id as string | number);
-      if (isExpected && this.#probeIsOver && message.id === this.#probe) {
-        this.answeredLate = "result" in message;
+    if (!("method" in parsed)) {
+      const isExpected = this.#pending.delete(parsed.id as string | number);
+      if (isExpected && this.#probeIsOver && parsed.id === this.#probe) {
+        this.answeredLate = "result" in parsed;
         return;
       }
     }
-    this.#arrived.push(this.#options.accept(message as JSONRPCMessage));
+    this.#arrived.push(this.#options.accept(parsed as JSONRPCMessage));
   }
 
   /**
@@ -275,9 +275,9 @@ export async function serverSpawner(
       return new ServerProcess(plan, { cwd: spec.cwd, guard: context.guard });
     } catch (error) {
       throw new ReasonixError(
-        `Cannot start ${spec.command}: ${error instanceof Error ? error.message : error}`,
+        message`Cannot start ${spec.command}: ${error instanceof Error ? error.message : String(error)}`,
         {
-          remedy: "look at command, args and cwd of the server",
+          remedy: message`check command, args and cwd of the server`,
         },
       );
     }
@@ -289,14 +289,14 @@ function programOf({ command, cwd }: McpServerSpec, searchPath: string): string 
   if (command.includes("/") || WINDOWS) {
     const path = command.startsWith("/") || WINDOWS ? command : `${cwd}/${command}`;
     if (WINDOWS || isFile(path)) return path;
-    throw new MissingProgramError(`There is no program ${path}`, {
-      remedy: "correct the command of the server",
+    throw new MissingProgramError(message`There is no program ${path}`, {
+      remedy: message`correct the command of the server`,
     });
   }
   const found = searchPath.split(":").filter((directory) => directory.startsWith("/"))
     .map((directory) => `${directory}/${command}`).find(isFile);
   if (found !== undefined) return found;
-  throw new MissingProgramError(`There is no program "${command}" on PATH`, {
-    remedy: `install ${command}, or give its full path as the command of the server`,
+  throw new MissingProgramError(message`There is no program "${command}" on PATH`, {
+    remedy: message`install ${command}, or give its full path as the command of the server`,
   });
 }

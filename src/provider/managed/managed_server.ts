@@ -1,6 +1,6 @@
-import { errorMessage, type ProviderErrorKind } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message, type ProviderErrorKind } from "../../core/mod.ts";
 import { baseName } from "../../path/lexical.ts";
-import { ProviderFailure } from "../errors.ts";
+import { providerError, ProviderFailure } from "../errors.ts";
 import { sleep } from "../kind.ts";
 import { endGroup, endOrphan, holdPipe, makePipe, startSupervisor } from "./server_process.ts";
 import {
@@ -124,7 +124,9 @@ export class ManagedServer {
       if (isOurs !== undefined) return isOurs ? "ready" : "port taken";
       if (startupMs > 0 && performance.now() - began > startupMs) {
         const limit = `startup_timeout_seconds = ${startupMs / 1000}`;
-        throw failed("timeout", this.#plan, `did not load ${this.#plan.modelName} within ${limit}`, lease);
+        const { binary, modelName } = this.#plan;
+        const how = message`${binary} did not load ${modelName} within ${limit}`;
+        throw failed("timeout", this.#plan, how, lease);
       }
       boundLog(lease.log);
       await sleep(wait);
@@ -208,7 +210,11 @@ function freePort(plan: ServerPlan, lost: ReadonlySet<number>): number {
     const port = first + (offset + step) % count;
     if (!lost.has(port) && isFree(plan, port)) return port;
   }
-  throw failed("connection", plan, `has no port: ${first} to ${last} are all taken; set another port_range`);
+  throw failed(
+    "connection",
+    plan,
+    message`${plan.binary} has no port: ${first} to ${last} are all taken; set another port_range`,
+  );
 }
 
 function isFree(plan: ServerPlan, port: number): boolean {
@@ -297,28 +303,35 @@ function endedFailure(
   lease: ServerLease,
   code: number | undefined,
 ): ProviderFailure {
+  const { binary } = plan;
   const how = code === undefined
-    ? "was killed"
+    ? message`${binary} was killed`
+    : code === 137
+    ? message`${binary} was ended by signal 9, which happens when memory runs out`
     : code > 128
-    ? `was ended by signal ${code - 128}${code === 137 ? ", as it happens when memory runs out" : ""}`
-    : `ended with exit code ${code}`;
+    ? message`${binary} was ended by signal ${code - 128}`
+    : message`${binary} ended with exit code ${code}`;
   return failed("server", plan, how, lease);
 }
 
 function notStartedFailure(plan: ServerPlan, address: string, error: unknown): ProviderFailure {
-  return failed("connection", plan, `could not be started for ${address}: ${errorMessage(error)}`);
+  return failed(
+    "connection",
+    plan,
+    message`${plan.binary} could not be started for ${address}: ${errorMessage(error)}`,
+  );
 }
 
 /** A failure in one line: the event, the end of the log, and its path. */
 function failed(
   kind: ProviderErrorKind,
-  { provider, binary }: ServerPlan,
-  how: string,
+  { provider }: ServerPlan,
+  how: LocalizedMessage,
   lease?: ServerLease,
 ): ProviderFailure {
   const lines = lease === undefined ? "" : lastLines(lease.log, lease.logStart);
   const log = lease === undefined ? "" : lease.log;
-  const message = `Provider "${provider}": ${binary} ${how}${lines === "" ? "" : `: ${lines}`}` +
-    `${log === "" ? "" : `; its log is ${log}`}`;
-  return new ProviderFailure({ kind, message, said: [["serverFailed", provider, how, lines, log]] }, false);
+  const what = message`Provider "${provider}": ${lines === "" ? how : message`${how}: ${lines}`}`;
+  const text = log === "" ? what : message`${what}; its log is ${log}`;
+  return new ProviderFailure(providerError(kind, text), false);
 }

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { join } from "../../path/lexical.ts";
 import { exists, readSmallText, sortedEntries } from "../../path/probe.ts";
 import { groupRuns } from "./server_process.ts";
@@ -58,9 +58,9 @@ export class ServerFiles {
       throw unusable(this.directory, errorMessage(error));
     }
     const found = Deno.lstatSync(this.directory);
-    if (!found.isDirectory) throw unusable(this.directory, "it is a link, or no directory");
+    if (!found.isDirectory) throw unusable(this.directory, message`it is a link, or not a directory`);
     if (found.uid !== null && found.uid !== Deno.uid()) {
-      throw unusable(this.directory, "it belongs to another user");
+      throw unusable(this.directory, message`it belongs to another user`);
     }
     if (((found.mode ?? 0) & 0o077) !== 0) Deno.chmodSync(this.directory, 0o700);
   }
@@ -151,10 +151,10 @@ function isName(value: unknown): value is ProcessName {
   return isRecord(value) && Number.isInteger(value.pid) && typeof value.start === "string";
 }
 
-function unusable(directory: string, why: string): ReasonixError {
-  return new ReasonixError(`Cannot keep a server in ${directory}: ${why}`, {
+function unusable(directory: string, why: Text): ReasonixError {
+  return new ReasonixError(message`Cannot keep a server in ${directory}: ${why}`, {
     exit: "config",
-    remedy: "move it out of the way, or set REASONIX_HOME to a directory of your own",
+    remedy: message`move it away, or set REASONIX_HOME to a directory of your own`,
   });
 }
 

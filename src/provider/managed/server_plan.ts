@@ -1,5 +1,5 @@
 import { type ProviderEntry, reasonixHome, withModelSettings } from "../../config/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { baseName, isAbsolute, join, parentOf } from "../../path/lexical.ts";
 import { isFile } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
@@ -120,7 +120,7 @@ function checkFlags(entry: Entry, flags: readonly string[]): void {
     const name = nameOfFlag(flag);
     const instead = Object.hasOwn(OWN_FLAGS, name) ? OWN_FLAGS[name] : undefined;
     if (instead === undefined) continue;
-    throw wrong(entry, "server.extra_flags", `may not hold ${name}`, `use ${instead}`);
+    throw wrong(entry, "server.extra_flags", message`may not contain ${name}`, message`use ${instead}`);
   }
 }
 
@@ -131,32 +131,34 @@ function portsOf(entry: Entry, range: readonly number[]): [number, number] {
   throw wrong(
     entry,
     "server.port_range",
-    `is ${shown}`,
-    "write its first and last port, such as [18400, 18499]",
+    message`is ${shown}`,
+    message`write its first and last port, such as [18400, 18499]`,
   );
 }
 
 function programOf(entry: Entry, binary: string): string {
-  const advice = "install llama.cpp, or give the full path of its llama-server as binary";
+  const advice = message`install llama.cpp, or give the full path of its llama-server as binary`;
   if (!binary.includes("/")) {
     const found = findProgram(binary, readEnv("PATH") ?? "", [Deno.cwd()]);
     if (found !== undefined) return found;
-    throw wrong(entry, "server.binary", `names "${binary}", which is not on PATH`, advice);
+    throw wrong(entry, "server.binary", message`names "${binary}", which is not on PATH`, advice);
   }
   const path = binary.startsWith("~/") ? `${readEnv("HOME") ?? "~"}${binary.slice(1)}` : binary;
-  if (!isAbsolute(path)) throw wrong(entry, "server.binary", `is "${binary}", no full path`, advice);
-  if (!isFile(path)) throw wrong(entry, "server.binary", `names ${path}, which is no file`, advice);
+  if (!isAbsolute(path)) {
+    throw wrong(entry, "server.binary", message`is "${binary}", which is not a full path`, advice);
+  }
+  if (!isFile(path)) throw wrong(entry, "server.binary", message`names ${path}, which is not a file`, advice);
   if (((Deno.statSync(path).mode ?? 0) & 0o111) !== 0) return path;
   throw wrong(
     entry,
     "server.binary",
-    `names ${path}, which is not executable`,
-    `make it so: chmod +x ${path}`,
+    message`names ${path}, which is not executable`,
+    message`make it executable: chmod +x ${path}`,
   );
 }
 
-function wrong({ name }: Entry, setting: string, what: string, remedy: string): ReasonixError {
-  return noStart(name, setting, `${setting.replace(/^server\./, "")} ${what}`, remedy);
+function wrong({ name }: Entry, setting: string, what: Text, remedy: Text): ReasonixError {
+  return noStart(name, setting, message`${setting.replace(/^server\./, "")} ${what}`, remedy);
 }
 
 async function shortHash(text: string): Promise<string> {
@@ -174,24 +176,26 @@ const PART = /-(\d{5})-of-(\d{5})\.gguf$/;
 export function checkModelFile(provider: string, setting: string, path: string): void {
   const problem = problemOf(path);
   if (problem === undefined) return;
-  throw noStart(provider, setting, `${path} ${problem.what}`, problem.remedy);
+  throw noStart(provider, setting, message`${path} ${problem.what}`, problem.remedy);
 }
 
 interface Problem {
-  readonly what: string;
-  readonly remedy: string;
+  readonly what: LocalizedMessage;
+  readonly remedy: LocalizedMessage;
 }
 
 function problemOf(path: string): Problem | undefined {
   let file: Deno.FsFile;
   try {
-    if (!Deno.statSync(path).isFile) return { what: "is no file", remedy: "name the model file itself" };
+    if (!Deno.statSync(path).isFile) {
+      return { what: message`is not a file`, remedy: message`name the model file itself` };
+    }
     file = Deno.openSync(path);
   } catch (error) {
     const missing = error instanceof Deno.errors.NotFound;
     return missing
-      ? { what: "does not exist", remedy: "download the model, or correct the path" }
-      : { what: "cannot be read", remedy: "make it readable for you" };
+      ? { what: message`does not exist`, remedy: message`download the model, or correct the path` }
+      : { what: message`cannot be read`, remedy: message`make it readable for you` };
   }
   using opened = file;
   const bytes = new Uint8Array(MAGIC.length);
@@ -199,14 +203,14 @@ function problemOf(path: string): Problem | undefined {
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, read));
   if (start !== MAGIC) {
     const what = start.startsWith("ver")
-      ? "is a Git LFS pointer, not the model"
-      : `is no model file: it begins with ${JSON.stringify(start)} in place of "GGUF"`;
-    return { what, remedy: "download the model as GGUF file, or convert it" };
+      ? message`is a Git LFS pointer, not the model`
+      : message`is not a model file: it begins with ${JSON.stringify(start)} instead of "GGUF"`;
+    return { what, remedy: message`download the model as a GGUF file, or convert it` };
   }
   const missing = partsOf(path).find((part) => sizeOf(part) === undefined);
   return missing === undefined ? undefined : {
-    what: `is one of several parts, and ${baseName(missing)} is missing`,
-    remedy: "download that part, too",
+    what: message`is one of several parts, and ${baseName(missing)} is missing`,
+    remedy: message`download that part, too`,
   };
 }
 
@@ -238,9 +242,9 @@ export function checkMemory(provider: string, paths: readonly string[], availabl
   const bytes = paths.reduce((sum, path) => sum + modelBytes(path), 0);
   if (available === undefined || bytes <= available) return;
   const [needed, free] = [modelSize(bytes), modelSize(available)];
-  const what = `${baseName(paths[0] ?? "")} has ${needed}, and ${free} of memory are available`;
+  const what = message`${baseName(paths[0] ?? "")} needs ${needed}, and ${free} of memory are available`;
   const remedy =
-    "choose a smaller model or end other programs; where a GPU holds it, set check_memory = false";
+    message`choose a smaller model or end other programs; if a GPU holds it, set check_memory = false`;
   throw noStart(provider, "server.model_path", what, remedy);
 }
 
@@ -269,12 +273,11 @@ function containerMemory(): number {
   return Number.isFinite(left) ? Math.max(left, 0) : Infinity;
 }
 
-function noStart(provider: string, setting: string, what: string, remedy: string): ReasonixError {
-  return new ReasonixError(`Cannot start the server of provider "${provider}": ${what}`, {
+function noStart(provider: string, setting: string, what: Text, remedy: Text): ReasonixError {
+  return new ReasonixError(message`Cannot start the server of provider "${provider}": ${what}`, {
     exit: "config",
     setting,
     remedy,
-    said: [["noServerStart", provider, what]],
   });
 }
 

@@ -1,5 +1,5 @@
 import { EFFORT_LEVELS, type ProviderEntry, vendorAt, VENDORS, withModelSettings } from "../../config/mod.ts";
-import { type Price, type Rates, ReasonixError } from "../../core/mod.ts";
+import { message, type Price, type Rates, ReasonixError } from "../../core/mod.ts";
 import type { ModelInfo, ReasoningFacts, ResolvedEffort } from "../provider.ts";
 import { isRecord } from "../../util/json.ts";
 
@@ -103,11 +103,13 @@ function findIn({ date, source, models }: FactsTable, model: string): FoundFacts
 
 function noTable({ name, facts }: Pick<ProviderEntry, "name" | "facts">): ReasonixError {
   const known = VENDORS.map((vendor) => vendor.name).filter((vendor) => Object.hasOwn(FACT_TABLES, vendor));
-  return new ReasonixError(`Provider "${name}" names facts of "${facts}", of which there is no table`, {
-    exit: "config",
-    said: [["noSuchFacts", name, facts], ["writeOneOf", known.join("、")]],
-    remedy: `set facts to one of ${known.join(", ")}, or to a provider of a list that was fetched`,
-  });
+  return new ReasonixError(
+    message`Provider "${name}" names facts of "${facts}", of which there is no table`,
+    {
+      exit: "config",
+      remedy: message`set facts to one of ${known}, or to a provider of a list that was fetched`,
+    },
+  );
 }
 
 /** Prices of a million tokens. */

@@ -1,12 +1,18 @@
 import type { ProviderEntry } from "../../config/mod.ts";
-import { errorMessage, type ProviderError } from "../../core/mod.ts";
+import {
+  errorMessage,
+  type LocalizedMessage,
+  message,
+  type ProviderError,
+  type Text,
+} from "../../core/mod.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
 import { helperOutput, shellCommand } from "../../util/process.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { unlessAborted } from "../../util/timer.ts";
 import { readEnv } from "../../path/read_env.ts";
-import { ProviderFailure } from "../errors.ts";
+import { providerError, ProviderFailure } from "../errors.ts";
 import type { Connection } from "../kind.ts";
 
 const LIMIT_MS = 30_000;
@@ -58,13 +64,13 @@ function withKey(text: string, key: string): string {
 
 function refusal({ name, base_url }: KeyOwner, status: number): ProviderFailure {
   const host = URL.parse(base_url)?.host ?? "";
-  const message = `Provider "${name}" at ${host} refused the key with status ${status}; ` +
-    "api_key_command printed another one";
-  return failure(message, { status, retryAfterMs: 0, said: [["keyRenewed", name, host, String(status)]] });
+  const text =
+    message`Provider "${name}" at ${host} refused the key with status ${status}; api_key_command printed another one`;
+  return failure(text, { status, retryAfterMs: 0 });
 }
 
-function failure(message: string, facts: Omit<ProviderError, "kind" | "message">): ProviderFailure {
-  return new ProviderFailure({ kind: "auth", message, ...facts }, facts.retryAfterMs !== undefined);
+function failure(text: LocalizedMessage, facts: Pick<ProviderError, "status" | "retryAfterMs"> = {}) {
+  return new ProviderFailure(providerError("auth", text, facts), facts.retryAfterMs !== undefined);
 }
 
 const known = new Map<string, CommandKeys>();
@@ -150,14 +156,14 @@ class SharedRun {
 async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string> {
   const command = owner.api_key_command ?? "";
   const [program, ...args] = typeof command === "string" ? shellCommand(command) : command.map(fromHome);
-  const failed = (what: string, remedy: string) =>
+  const failed = (what: Text, remedy: Text) =>
     failure(
-      `No API key for provider "${owner.name}": api_key_command (${shown(command)}) ${what}; ${remedy}`,
-      {
-        said: [["keyCommand", owner.name, shown(command), what]],
-      },
+      message`No API key for provider "${owner.name}": api_key_command (${
+        shown(command)
+      }) failed: ${what}; ${remedy}`,
     );
-  const see = "run it in a terminal to see what it says";
+  const see = message`run it in a terminal to see its output`;
+  const onlyKey = message`it has to print the key and nothing else`;
   let child: Deno.ChildProcess;
   try {
     child = new Deno.Command(program ?? "", {
@@ -170,18 +176,18 @@ async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string>
     }).spawn();
   } catch (error) {
     const what = error instanceof Deno.errors.NotFound
-      ? "names a program that is not there"
+      ? message`there is no such program`
       : errorMessage(error);
-    throw failed(what, "give the full path of the program");
+    throw failed(what, message`give the full path of the program`);
   }
   const end = () => Promise.resolve(endGroup(child.pid));
   const { code, output, late } = await helperOutput(child, { limitMs: LIMIT_MS, end, signal });
   signal.throwIfAborted();
-  if (late) throw failed(`did not end within ${LIMIT_MS / 1000} s`, see);
-  if (code !== 0) throw failed(`ended with exit code ${code}`, see);
-  if (output === "") throw failed("printed nothing", "it has to print the key and nothing else");
+  if (late) throw failed(message`it did not end within ${LIMIT_MS / 1000} s`, see);
+  if (code !== 0) throw failed(message`it ended with exit code ${code}`, see);
+  if (output === "") throw failed(message`it printed nothing`, onlyKey);
   if (output.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(output)) {
-    throw failed("printed something that is no key", "it has to print the key and nothing else");
+    throw failed(message`its output is not a key`, onlyKey);
   }
   learnSecret(output);
   return output;

@@ -1,5 +1,5 @@
 import { isLoopback, type ProviderEntry } from "../../config/mod.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { type Fetch, proxyVariable } from "../../util/network/fetch.ts";
 
@@ -60,24 +60,24 @@ function tryClient(entry: Network, options: ClientOptions): Deno.HttpClient {
   try {
     return Deno.createHttpClient(options);
   } catch (error) {
-    const said = errorMessage(error);
-    if (/proxy/i.test(said)) throw badProxy(entry);
-    if (/KeyMismatch/.test(said)) {
+    const detail = errorMessage(error);
+    if (/proxy/i.test(detail)) throw badProxy(entry);
+    if (/KeyMismatch/.test(detail)) {
       throw unusable(
         entry,
         "client_key_file",
-        "it is not the key of client_cert_file",
-        "name the two that belong together",
+        message`it is not the key of client_cert_file`,
+        message`name a certificate and its key`,
       );
     }
     const { cert: _, key: __, ...rest } = options;
     const isOwn = options.cert !== undefined && isUsable(rest);
     const setting = !isOwn
       ? "ca_file"
-      : /private key|No keys/i.test(said)
+      : /private key|No keys/i.test(detail)
       ? "client_key_file"
       : "client_cert_file";
-    throw unusable(entry, setting, said, "name a file in PEM format that openssl can read");
+    throw unusable(entry, setting, detail, message`name a file in PEM format that openssl can read`);
   }
 }
 
@@ -109,13 +109,13 @@ function decoded(text: string): string {
   }
 }
 
-/** The message has no value: it may hold a user and a password. */
+/** The message omits the value: a user and a password may be in it. */
 function badProxy(entry: Network): ReasonixError {
   return unusable(
     entry,
     "proxy",
-    "it is no address of a proxy",
-    'write for example proxy = "http://proxy.example.com:3128", or "none"',
+    message`it is not the address of a proxy`,
+    message`write for example proxy = "http://proxy.example.com:3128", or "none"`,
   );
 }
 
@@ -123,13 +123,13 @@ async function authorities(entry: Network): Promise<Pick<ClientOptions, "caCerts
   if (!entry.ca_file) return {};
   const text = await readPem(entry, "ca_file");
   if (CERTIFICATE.test(text)) return { caCerts: [text] };
-  throw unusable(entry, "ca_file", "there is no certificate in it", PEM_REMEDY);
+  throw unusable(entry, "ca_file", message`it contains no certificate`, pemRemedy());
 }
 
 const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----/;
 const PRIVATE_KEY = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----/;
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
-const PEM_REMEDY = "name a file in PEM format, which has a line -----BEGIN CERTIFICATE-----";
+const pemRemedy = () => message`name a file in PEM format, which has a line -----BEGIN CERTIFICATE-----`;
 
 async function ownCertificate(entry: Network): Promise<Pick<ClientOptions, "cert" | "key">> {
   const { client_cert_file: certFile, client_key_file: keyFile } = entry;
@@ -138,38 +138,38 @@ async function ownCertificate(entry: Network): Promise<Pick<ClientOptions, "cert
     const [there, missing] = !certFile
       ? ["client_key_file", "client_cert_file"] as const
       : ["client_cert_file", "client_key_file"] as const;
-    throw unusable(entry, there, `${missing} is missing`, `set ${missing} too`);
+    throw unusable(entry, there, message`${missing} is missing`, message`set ${missing} too`);
   }
   const cert = await readPem(entry, "client_cert_file");
   if (!CERTIFICATE.test(cert)) {
-    throw unusable(entry, "client_cert_file", "there is no certificate in it", PEM_REMEDY);
+    throw unusable(entry, "client_cert_file", message`it contains no certificate`, pemRemedy());
   }
   const key = await readPem(entry, "client_key_file");
   if (ENCRYPTED.test(key)) {
-    const remedy = "write it without: openssl pkey -in … -out …, readable for you alone";
-    throw unusable(entry, "client_key_file", "the key in it is locked with a passphrase", remedy);
+    const remedy = message`write it without one: openssl pkey -in … -out …, readable only by you`;
+    throw unusable(entry, "client_key_file", message`its key is protected by a passphrase`, remedy);
   }
   if (PRIVATE_KEY.test(key)) return { cert, key };
-  const remedy = "name a file in PEM format, which has a line -----BEGIN PRIVATE KEY-----";
-  throw unusable(entry, "client_key_file", "there is no key in it", remedy);
+  const remedy = message`name a file in PEM format, which has a line -----BEGIN PRIVATE KEY-----`;
+  throw unusable(entry, "client_key_file", message`it contains no key`, remedy);
 }
 
 async function readPem(entry: Network, setting: Exclude<Setting, "proxy">): Promise<string> {
   try {
     return await Deno.readTextFile(entry[setting]);
   } catch (error) {
-    const said = error instanceof Deno.errors.NotFound
-      ? "there is no such file"
+    const detail = error instanceof Deno.errors.NotFound
+      ? message`there is no such file`
       : error instanceof Deno.errors.PermissionDenied
-      ? "it may not be read"
+      ? message`it cannot be read`
       : errorMessage(error);
-    throw unusable(entry, setting, said, "correct the path, or remove the setting");
+    throw unusable(entry, setting, detail, message`correct the path, or remove the setting`);
   }
 }
 
-function unusable(entry: Network, setting: Setting, why: string, remedy: string): ReasonixError {
+function unusable(entry: Network, setting: Setting, why: Text, remedy: Text): ReasonixError {
   const value = setting === "proxy" ? "" : ` ${JSON.stringify(entry[setting])}`;
-  return new ReasonixError(`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`, {
+  return new ReasonixError(message`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`, {
     exit: "config",
     setting,
     remedy,

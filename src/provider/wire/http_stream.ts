@@ -1,8 +1,9 @@
-import type { Chunk } from "../../core/mod.ts";
+import { type Chunk, message } from "../../core/mod.ts";
 import {
   connectionFailure,
   type Endpoint,
   nameOf,
+  providerError,
   ProviderFailure,
   type Reported,
   reportedFailure,
@@ -203,14 +204,10 @@ async function statusFailure(
 }
 
 function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {
-  const message = `${nameOf(endpoint)} was silent for ${limit.ms / 1000} s; ` +
-    `raise ${limit.name} of this provider for a slow model`;
-  const { provider, host } = endpoint;
-  return new ProviderFailure({
-    kind: "timeout",
-    message,
-    said: [["silent", provider, host, String(limit.ms / 1000), limit.name]],
-  }, true);
+  const text = message`${nameOf(endpoint)} was silent for ${
+    limit.ms / 1000
+  } s; raise ${limit.name} of this provider for a slow model`;
+  return new ProviderFailure(providerError("timeout", text), true);
 }
 
 interface Limit {

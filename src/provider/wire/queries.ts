@@ -1,3 +1,4 @@
+import { message } from "../../core/mod.ts";
 import {
   type Endpoint,
   errorOf,
@@ -65,7 +66,7 @@ function readPage(body: unknown, endpoint: Endpoint) {
   const last = more === true ? lastId : token;
   const list = data ?? models;
   if (!Array.isArray(list)) {
-    throw protocolFailure("did not answer with a list of models; check base_url", endpoint);
+    throw protocolFailure(message`did not answer with a list of models; check base_url`, endpoint);
   }
   return {
     models: list.filter(isRecord),
@@ -84,7 +85,7 @@ export async function countTokens(query: Query, body: Uint8Array, signal: AbortS
     const counted = Object.fromEntries(Object.entries(request).filter(([name]) => COUNTED.includes(name)));
     const answer = await ask(query, { method: "POST", body: JSON.stringify(counted), signal: limit });
     if (isRecord(answer) && typeof answer.input_tokens === "number") return answer.input_tokens;
-    throw protocolFailure("did not answer with a count of tokens; check base_url", query.endpoint);
+    throw protocolFailure(message`did not answer with a count of tokens; check base_url`, query.endpoint);
   });
 }
 

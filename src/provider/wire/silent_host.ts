@@ -1,4 +1,5 @@
-import { type Endpoint, nameOf, ProviderFailure } from "../errors.ts";
+import { message } from "../../core/mod.ts";
+import { type Endpoint, nameOf, providerError, ProviderFailure } from "../errors.ts";
 import type { Clock } from "../kind.ts";
 
 /** Longest time to make a working connection. */
@@ -21,13 +22,15 @@ export async function connectionSilence(
   const tcp = await settled(Deno.connect(address), clock);
   if (tcp === "failed") return undefined;
   const problem = tcp === "silent"
-    ? "takes no connection; check the network and base_url"
+    ? message`${nameOf(endpoint)} accepts no connection; check the network and base_url`
     : secure && await isMute(tcp, address.hostname, clock)
-    ? "takes connections, but never begins TLS; check base_url, which may have to begin with http://"
+    ? message`${
+      nameOf(endpoint)
+    } accepts connections, but never begins TLS; check base_url, which may have to begin with http://`
     : undefined;
   if (tcp !== "silent") closeQuietly(tcp);
   if (problem === undefined) return undefined;
-  return new ProviderFailure({ kind: "connection", message: `${nameOf(endpoint)} ${problem}` }, true);
+  return new ProviderFailure(providerError("connection", problem), true);
 }
 
 /** Reports whether the other side does not answer the TLS handshake. */

@@ -1,5 +1,18 @@
-import { type Chunk, errorMessage, type Phrase, type ProviderError } from "../../core/mod.ts";
-import { abortedError, type Endpoint, ProviderFailure, type Reported } from "../errors.ts";
+import {
+  type Chunk,
+  errorMessage,
+  type LocalizedMessage,
+  message,
+  type ProviderError,
+} from "../../core/mod.ts";
+import {
+  abortedError,
+  type Endpoint,
+  messageOf,
+  providerError,
+  ProviderFailure,
+  type Reported,
+} from "../errors.ts";
 import type { KindOptions, ProviderDeps } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import { type ReplyReader, streamReply } from "./http_stream.ts";
@@ -63,10 +76,9 @@ async function* adapting(
       if (change === undefined || !(error instanceof ProviderFailure)) throw error;
       const { without } = change;
       if (without === undefined) continue;
-      const { message, said } = error.error;
-      const reason = `${message}; the request goes without ${without} from now on`;
-      const words = said ? { said: [...said, ["goesWithout", without] as const] } : {};
-      yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, ...words, discarded: false };
+      const localized = message`${messageOf(error.error)}; from now on the request omits ${without}`;
+      const reason = localized.text;
+      yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, localized, discarded: false };
     }
   }
 }
@@ -118,7 +130,7 @@ async function* withRetry(
       maxAttempts,
       waitMs,
       reason: failure.error.message,
-      ...(failure.error.said ? { said: failure.error.said } : {}),
+      ...(failure.error.localized ? { localized: failure.error.localized } : {}),
       discarded: shown,
     };
     await deps.clock.sleep(waitMs, signal);
@@ -147,27 +159,18 @@ function reasonToStop(
   number: number,
   totalWaitMs: number,
   policy: RetryPolicy,
-): Phrase | "" | undefined {
+): LocalizedMessage | "" | undefined {
   if (!failure.retryable) return "";
   const attempts = String(number);
-  if (number >= policy.maxAttempts) {
-    return number === 1 ? "" : { text: `gave up after ${attempts} attempts`, said: ["gaveUp", attempts] };
-  }
+  if (number >= policy.maxAttempts) return number === 1 ? "" : message`gave up after ${attempts} attempts`;
   if (totalWaitMs <= policy.maxWaitMs) return undefined;
   const asked = failure.error.retryAfterMs;
   const limit = `max_wait_seconds = ${policy.maxWaitMs / 1000}`;
-  if (asked === undefined) {
-    return { text: `gave up after ${attempts} attempts, ${limit}`, said: ["gaveUpAt", attempts, limit] };
-  }
-  const seconds = String(Math.ceil(asked / 1000));
-  return {
-    text: `it asks to wait ${seconds} s, more than ${limit} leaves`,
-    said: ["asksToWait", seconds, limit],
-  };
+  if (asked === undefined) return message`gave up after ${attempts} attempts, ${limit}`;
+  return message`it asks to wait ${Math.ceil(asked / 1000)} s, more than ${limit} leaves`;
 }
 
-function withNote(error: ProviderError, note: Phrase | ""): ProviderError {
+function withNote(error: ProviderError, note: LocalizedMessage | ""): ProviderError {
   if (note === "") return error;
-  const { message, said } = error;
-  return { ...error, message: `${message} (${note.text})`, ...(said ? { said: [...said, note.said] } : {}) };
+  return { ...error, ...providerError(error.kind, message`${messageOf(error)} (${note})`) };
 }

@@ -1,5 +1,12 @@
 import { createParser } from "eventsource-parser";
-import type { Chunk, FinishReason, ProviderError, ToolCall, Usage } from "../../core/mod.ts";
+import {
+  type Chunk,
+  type FinishReason,
+  message,
+  type ProviderError,
+  type ToolCall,
+  type Usage,
+} from "../../core/mod.ts";
 import { isRecord, safeText } from "../../util/json.ts";
 import { type Endpoint, htmlText, protocolFailure, quote } from "../errors.ts";
 import type { ModelInfo } from "../provider.ts";
@@ -104,7 +111,7 @@ export abstract class WireReply implements ReplyReader {
     if (error) return [...shown, ...counted, { type: "error", error }];
     const whole = this.finish !== "length" && this.finish !== "content_filter";
     const found = await this.calls.finish(callIds, callIdPrefix, whole);
-    if (found.nameless > 0) throw protocolFailure("sent a tool call without a name", endpoint);
+    if (found.nameless > 0) throw protocolFailure(message`sent a tool call without a name`, endpoint);
     const { calls, data } = this.finished(found.calls);
     const part = { kind: this.#kind, provider: model.provider, model: model.id, data };
     return [
@@ -123,18 +130,25 @@ export abstract class WireReply implements ReplyReader {
       this.#events.end();
       if (this.#events.good > 0 || this.#events.done) return;
       const text = quote(this.#raw.replace(/^:.*$/gm, ""), endpoint);
-      throw protocolFailure(text === "" ? "sent an empty reply" : `sent no model reply: ${text}`, endpoint);
+      throw protocolFailure(
+        text === "" ? message`sent an empty reply` : message`sent no model reply: ${text}`,
+        endpoint,
+      );
     }
-    if (this.#raw.trim() === "") throw protocolFailure("sent an empty reply", endpoint);
+    if (this.#raw.trim() === "") throw protocolFailure(message`sent an empty reply`, endpoint);
     if (this.#form === "html") {
       const page = quote(htmlText(this.#raw), endpoint);
-      throw protocolFailure(`sent a web page instead of a reply: ${page}; check base_url`, endpoint, false);
+      throw protocolFailure(
+        message`sent a web page instead of a reply: ${page}; check base_url`,
+        endpoint,
+        false,
+      );
     }
     let value: unknown;
     try {
       value = JSON.parse(this.#raw);
     } catch {
-      throw protocolFailure(`sent broken JSON: ${quote(this.#raw, endpoint)}`, endpoint);
+      throw protocolFailure(message`sent broken JSON: ${quote(this.#raw, endpoint)}`, endpoint);
     }
     for (const each of Array.isArray(value) ? value : [value]) this.add(each);
   }
@@ -145,11 +159,11 @@ export abstract class WireReply implements ReplyReader {
     const empty = this.spoken.isSilent && this.calls.size === 0;
     const { broken, brokenCall } = this.#events;
     if (brokenCall || (broken > 0 && (empty || this.calls.size > 0))) {
-      throw protocolFailure("sent a broken event", endpoint);
+      throw protocolFailure(message`sent a broken event`, endpoint);
     }
     if (this.finish !== undefined || this.over === "done") return;
-    if (empty) throw protocolFailure("ended its reply before saying anything", endpoint);
-    if (this.breaksOff()) throw protocolFailure("broke off inside a tool call", endpoint);
+    if (empty) throw protocolFailure(message`ended its reply before saying anything`, endpoint);
+    if (this.breaksOff()) throw protocolFailure(message`broke off inside a tool call`, endpoint);
   }
 
   #reason(called: boolean): FinishReason {

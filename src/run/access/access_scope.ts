@@ -7,7 +7,7 @@ import {
   type LoadedConfig,
   type LoadOptions,
 } from "../../config/mod.ts";
-import { formatLocation, type NewEventOf, ReasonixError } from "../../core/mod.ts";
+import { formatLocation, message, type NewEventOf, ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { processEnvironment } from "../../path/read_env.ts";
@@ -67,13 +67,12 @@ export async function loadTrustedConfig(
     `${item.kind} ${item.name} (${formatLocation(item.place)}): ${item.reason}`
   );
   throw new ReasonixError(
-    `This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
+    message`This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
     {
       exit: "blocked",
-      said: [["untrusted", names.map((name) => `  ${name}`).join("\n")], ["trustItems"]],
       place: first.place,
       remedy:
-        "look at it, then `reasonix trust`; or add --trust-project for this run, or --ignore-untrusted to leave it out",
+        message`look at it, then \`reasonix trust\`; or add --trust-project for this run, or --ignore-untrusted to leave it out`,
     },
   );
 }

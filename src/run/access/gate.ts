@@ -9,7 +9,14 @@ import {
 } from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { type Event, formatLocation, type Message, ReasonixError } from "../../core/mod.ts";
+import {
+  type Event,
+  formatLocation,
+  type Message,
+  message,
+  ReasonixError,
+  textFields,
+} from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { processEnvironment } from "../../path/read_env.ts";
@@ -64,7 +71,7 @@ const USUAL: PermissionMode = "workspace-write";
 
 const TAG = "<mode>\n";
 
-const message = (mode: string) => `${TAG}${MODE_TEXTS[mode as PermissionMode]}\n</mode>`;
+const modeNote = (mode: string) => `${TAG}${MODE_TEXTS[mode as PermissionMode]}\n</mode>`;
 
 /**
  * The approval mode and the permission mode of a session, which a person may change between calls. The head
@@ -175,11 +182,13 @@ export class Modes {
     if (mode === this.permission) return;
     this.approvedPlan = false;
     if (!["read-only", "plan", this.writing].includes(mode)) {
-      throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
-        exit: "usage",
-        said: [["beganWith", mode, this.#initial], ["leaveForMode", mode]],
-        remedy: `leave, and continue with: reasonix -c --permission-mode ${mode}`,
-      });
+      throw new ReasonixError(
+        message`Cannot switch to ${mode} in a session that began with ${this.#initial}`,
+        {
+          exit: "usage",
+          remedy: message`leave, and continue with: reasonix -c --permission-mode ${mode}`,
+        },
+      );
     }
     const before = this.collaboration;
     this.#gate.permissionMode = mode;
@@ -229,7 +238,7 @@ export class Modes {
   /** Tells the model of the mode, unless it knows. */
   async announce(): Promise<void> {
     this.#unannounced = false;
-    const content = message(this.#suspended ?? this.permission);
+    const content = modeNote(this.#suspended ?? this.permission);
     if (content === this.#announced()) return;
     await this.#recorder.record({ type: "message.user", content, origin: "context" });
   }
@@ -250,7 +259,7 @@ export class Modes {
     const isAboutMode = ({ role, content }: Message) => role === "user" && content.startsWith(TAG);
     return messages.findLast(isAboutMode)?.content ??
       // Full access needs no announcement; every other mode does.
-      message(firstMode === "danger-full-access" ? firstMode : USUAL);
+      modeNote(firstMode === "danger-full-access" ? firstMode : USUAL);
   }
 
   async #record(): Promise<void> {
@@ -437,14 +446,13 @@ export class SkillRules {
     if (approved) {
       return this.add(skill.allowedTools.map((text) => ({ text, origin: skill.file })));
     }
-    const text = `The allowed-tools of skill ${skill.name} do not count: the project brings it, and nobody ` +
-      "trusted it yet with `reasonix trust`";
     void this.#recorder.record({
       type: "notice",
       level: "warning",
       code: "skill",
-      text,
-      said: [["skillRules", skill.name]],
+      ...textFields(
+        message`The allowed-tools of skill ${skill.name} are ignored: the project contains it, and it is not trusted yet with \`reasonix trust\``,
+      ),
     });
   };
 }

@@ -1,6 +1,14 @@
 import { cacheDirectory, type LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
-import { type NewEventOf, type PreparedCall, type Saying, subjectOf } from "../../core/mod.ts";
+import {
+  type LocalizedMessage,
+  message,
+  type NewEventOf,
+  type PreparedCall,
+  subjectOf,
+  type Text,
+  textFields,
+} from "../../core/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { readSmallText } from "../../path/probe.ts";
 import {
@@ -46,8 +54,8 @@ export interface SandboxSessionDeps {
   readonly permissionMode?: PermissionMode | undefined;
   /** Hears what is confined, and which host was refused. */
   readonly notify?: (
-    text: string,
-    more?: Partial<Omit<Warning, "text"> & Pick<NewEventOf<"notice">, "level">>,
+    text: Text,
+    more?: Partial<Pick<NewEventOf<"notice">, "level" | "confinement">>,
   ) => void;
   /** The gate can ask a person. */
   readonly attended?: boolean;
@@ -58,17 +66,24 @@ export interface SandboxSessionDeps {
 /** Names that one notice lists. */
 const MAX_NAMES = 20;
 
-const HINTS = {
-  file:
-    "The sandbox probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a directory",
-  network: "The sandbox probably stopped this command from reaching the network. To allow it, add to " +
-    "~/.reasonix/config.toml:",
-  readOnly: "Commands see the workspace read-only because of [tools] writes; --writes allow opens it",
-  mode: "Commands see the workspace read-only in read-only and plan mode",
-  setup: "The sandbox could not be set up for this command; it is probed again next time",
-};
+type Hint = "file" | "network" | "readOnly" | "mode" | "setup";
 
-type Hint = keyof typeof HINTS;
+function hintText(hint: Hint, hosts: readonly string[]): LocalizedMessage {
+  switch (hint) {
+    case "file":
+      return message`The sandbox probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a directory`;
+    case "network":
+      return message`The sandbox probably stopped this command from reaching the network. To allow it, add to ~/.reasonix/config.toml:\n${
+        networkLines(hosts)
+      }`;
+    case "readOnly":
+      return message`Commands see the workspace read-only because of [tools] writes; --writes allow opens it`;
+    case "mode":
+      return message`Commands see the workspace read-only in read-only and plan mode`;
+    case "setup":
+      return message`The sandbox could not be set up for this command; it is probed again next time`;
+  }
+}
 
 /** The gate as far as the jail asks it: for the mode, a person's answer, and the network it opened. */
 type JailGate = Partial<Pick<PermissionGate, "permissionMode" | "confirm" | "takeNetwork" | "grants">>;
@@ -162,8 +177,8 @@ export class SandboxSession {
           queueMicrotask(() => running === 0 && void once?.[Symbol.asyncDispose]());
           return this.#madeNotes(made());
         },
-        again: (said) =>
-          repeats > 0 && jail.failedToBegin(said) ? attempt(repeats - 1)(argv, options) : undefined,
+        again: (output) =>
+          repeats > 0 && jail.failedToBegin(output) ? attempt(repeats - 1)(argv, options) : undefined,
       };
     };
     const common = { wrap: attempt(MOST_REPEATS) };
@@ -265,8 +280,7 @@ export class SandboxSession {
       listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
       onRefused: ({ host, port }, reason) => {
         refused.push(port === 443 || port === 80 ? host : `${host}:${port}`);
-        const said: Saying = ["refusedHost", `${host}:${port}`, reason];
-        this.#sources.notify?.(`Refused a connection to ${host}:${port}: ${reason}`, { said: [said] });
+        this.#sources.notify?.(message`Refused a connection to ${`${host}:${port}`}: ${reason}`);
       },
     });
     let closing: Promise<void> | undefined;
@@ -297,14 +311,15 @@ export class SandboxSession {
    */
   #madeNotes({ protectedPaths, denied }: MadeFiles): string[] {
     const notes = [
-      { kind: "protected", what: "made files that other programs run or obey", paths: protectedPaths },
-      { kind: "denied", what: "made files that an Edit rule denies", paths: denied },
-    ] as const;
-    return notes.filter(({ paths }) => paths.length > 0).map(({ kind, what, paths }) => {
+      { isDenied: false, what: "made files that other programs run or obey", paths: protectedPaths },
+      { isDenied: true, what: "made files that an Edit rule denies", paths: denied },
+    ];
+    return notes.filter(({ paths }) => paths.length > 0).map(({ isDenied, what, paths }) => {
       const names = listed(paths);
-      const said: Saying = ["madeFiles", kind, names];
-      const text = `A command ${what}: ${names}; look at them before you trust them`;
-      this.#sources.notify?.(text, { level: "warning", said: [said] });
+      const text = isDenied
+        ? message`A command made files that an Edit rule denies: ${names}; look at them before you trust them`
+        : message`A command made files that other programs run or obey: ${names}; look at them before you trust them`;
+      this.#sources.notify?.(text, { level: "warning" });
       return `this command ${what}: ${names}; the user was told`;
     });
   }
@@ -312,10 +327,9 @@ export class SandboxSession {
   #notifyHeldBack(): void {
     if (this.#heldBack.length === 0) return;
     const names = listed(this.#heldBack);
-    const text = `Held back from commands, since they look secret: ${names}; ` +
-      "[tools.shell] pass_env lets them through";
-    const said: Saying = ["heldBack", names];
-    this.#sources.notify?.(text, { said: [said] });
+    this.#sources.notify?.(
+      message`Held back from commands, since they look secret: ${names}; [tools.shell] pass_env lets them through`,
+    );
   }
 
   /**
@@ -328,10 +342,8 @@ export class SandboxSession {
       const { hint, hosts = [] } = found ?? {};
       if (hint === undefined || this.#explained.has(hint)) return undefined;
       this.#explained.add(hint);
-      const lines = hint === "network" ? `\n${networkLines(hosts)}` : "";
-      const said: Saying = ["deniedByJail", hint, lines];
-      const text = `${HINTS[hint]}${lines}`;
-      return { type: "notice", level: "warning", code: "sandbox.denied", text, said: [said] };
+      const text = hintText(hint, hosts);
+      return { type: "notice", level: "warning", code: "sandbox.denied", ...textFields(text) };
     });
   };
 

@@ -9,7 +9,7 @@ import {
   type TodoReminder,
 } from "../../context/mod.ts";
 import { appendIfChanged, changeTools, type ControlledDeps, type Recorder } from "../../control/mod.ts";
-import { type Message, type Prefix, ReasonixError, type Sayings } from "../../core/mod.ts";
+import { type Message, message, type Prefix, ReasonixError, textFields } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
 import {
@@ -160,9 +160,8 @@ class ContextWindow {
     const found = await askServerWindow(loaded, choice, provider);
     if (!found) return;
     this.#found = found.tokens;
-    const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
-    const said: Sayings = [["serverWindow", grouped(found.tokens), found.source]];
-    await recorder.record({ type: "notice", level: "info", code: "window", text, said });
+    const text = message`The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
+    await recorder.record({ type: "notice", level: "info", code: "window", ...textFields(text) });
   }
 }
 
@@ -251,11 +250,13 @@ async function exactCount(
   const provider = await providerOf(loaded, `${entry.name}/${model}`);
   const counted = await provider.count?.({ prefix, messages }, new AbortController().signal);
   if (counted !== undefined) return counted;
-  throw new ReasonixError(`Provider "${entry.name}" of kind "${entry.kind}" counts no tokens beforehand`, {
-    exit: "config",
-    said: [["noCount", entry.name, entry.kind], ["withoutExact"]],
-    remedy: "leave --exact out: the count is then made here, or taken from the last reply",
-  });
+  throw new ReasonixError(
+    message`Provider "${entry.name}" of kind "${entry.kind}" counts no tokens beforehand`,
+    {
+      exit: "config",
+      remedy: message`leave --exact out: the count is then made here, or taken from the last reply`,
+    },
+  );
 }
 
 /** The report for people. */

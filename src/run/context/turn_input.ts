@@ -5,7 +5,7 @@ import {
   type ResourceText,
 } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "../../core/mod.ts";
+import { message, type PreparedCall, ReasonixError, textFields, type UserInput } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
@@ -56,9 +56,9 @@ export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promi
   }
   if (images.length > 0 && !takesImages(model, deps.loaded)) {
     const { id } = model;
-    const text = `${id} takes no images: it is only told that there was one`;
-    const said: Sayings = [["noImages", id]];
-    await recorder.record({ type: "notice", level: "warning", code: "reference", text, said });
+    const text =
+      message`${id} takes no images: it only learns that there was one (set \`vision = true\` of the provider if it takes images)`;
+    await recorder.record({ type: "notice", level: "warning", code: "reference", ...textFields(text) });
   }
   const admitted = await deps.admit([...images, ...found.images], model, deps.signal);
   const blocks = [...references, ...found.blocks, ...admitted.notes];
@@ -128,11 +128,12 @@ async function requireRoom(texts: readonly string[], deps: TurnInputDeps): Promi
   }
   if (!window || tokens < window) return;
   throw new ReasonixError(
-    `The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${grouped(window)}`,
+    message`The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${
+      grouped(window)
+    }`,
     {
       exit: "usage",
-      said: [["inputTooLong", provider.model.id, grouped(tokens), grouped(window)], ["shortenInput"]],
-      remedy: "write it to a file and name the file in the task, so that parts of it can be read",
+      remedy: message`write it to a file and name the file in the task, so that parts of it can be read`,
     },
   );
 }
@@ -152,11 +153,10 @@ async function confirmLarge(
     if (answers?.[0]?.[0] === send) return;
   }
   throw new ReasonixError(
-    `The input is large and was not sent: about ${tokens} tokens, more than agent.large_input_tokens (${limit})`,
+    message`The input is large and was not sent: about ${tokens} tokens, more than agent.large_input_tokens (${limit})`,
     {
       exit: "usage",
-      said: [["largeInput", tokens, limit], ["shortenOrRaise"]],
-      remedy: "write it to a file and name the file in the task, or raise agent.large_input_tokens",
+      remedy: message`write it to a file and name the file in the task, or raise agent.large_input_tokens`,
     },
   );
 }

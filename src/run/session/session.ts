@@ -8,7 +8,7 @@ import {
   TurnCheckpoints,
   type WantedPrefix,
 } from "../../control/mod.ts";
-import { type NewEvent, ReasonixError } from "../../core/mod.ts";
+import { message, type NewEvent, ReasonixError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { realPath } from "../../path/real_path.ts";
@@ -123,10 +123,9 @@ function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | u
   if (!options.continue) return undefined;
   const last = lastSession(projectDir(home, cwd));
   if (last) return last.path;
-  throw new ReasonixError(`Cannot continue: there is no session for ${cwd} yet`, {
+  throw new ReasonixError(message`Cannot continue: there is no session for ${cwd} yet`, {
     exit: "usage",
-    remedy: "run without --continue to begin one",
-    said: [["noSessionHere", cwd], ["beginOne"]],
+    remedy: message`run without --continue to begin one`,
   });
 }
 

@@ -96,10 +96,10 @@ export class Jail {
 
   /**
    * Whether a command did not begin since the jail could not be set up, which `wrap` may mend: what the jail
-   * hides may have gone away in between. `said` was written before the command began.
+   * hides may have gone away in between. `output` was written before the command began.
    */
-  failedToBegin(said: string): boolean {
-    return this.confined && looksLikeFailedSetUp(said, this.data.backend);
+  failedToBegin(output: string): boolean {
+    return this.confined && looksLikeFailedSetUp(output, this.data.backend);
   }
 
   /** The same jail with another network. */
@@ -346,8 +346,8 @@ const CONTAINER_SETUP = /^(?:Error: |docker: |reasonix: \S+ did not start the co
  * Whether this is a jail that says why it could not be set up. Only of what was written before the command
  * began: a command can print the same.
  */
-function looksLikeFailedSetUp(said: string, backend: BackendName): boolean {
-  return (isContainer(backend) ? CONTAINER_SETUP : SETUP).test(said);
+function looksLikeFailedSetUp(output: string, backend: BackendName): boolean {
+  return (isContainer(backend) ? CONTAINER_SETUP : SETUP).test(output);
 }
 
 function isContainer(backend: BackendName): boolean {

@@ -1,5 +1,5 @@
 import { projectDir } from "../../path/project_dir.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
   parentDir,
@@ -188,10 +188,9 @@ export function findSession(
       if (hits.length > 1) throw ambiguous(ref, hits);
     }
   }
-  throw new ReasonixError(`Cannot find a session "${ref}"`, {
+  throw new ReasonixError(message`Cannot find a session "${ref}"`, {
     exit: "usage",
-    remedy: "see the sessions there are with `reasonix session list --all`",
-    said: [["noSession", ref], ["listSessions"]],
+    remedy: message`see the sessions there are with \`reasonix session list --all\``,
   });
 }
 
@@ -202,10 +201,9 @@ interface Hit {
 
 function findPath(ref: string): SessionPaths {
   if (isFile(ref)) return pathsOfFile(ref);
-  throw new ReasonixError(`Cannot find the session file ${ref}`, {
+  throw new ReasonixError(message`Cannot find the session file ${ref}`, {
     exit: "usage",
-    remedy: "give the path of a .jsonl session file, or a session id",
-    said: [["noSessionFile", ref], ["giveSession"]],
+    remedy: message`give the path of a .jsonl session file, or a session id`,
   });
 }
 
@@ -230,13 +228,10 @@ function byText(project: string, ref: string): Hit[] {
 
 function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
   const shown = hits.slice(0, 5).map(({ paths, title }) => title ? `${paths.id} (${title})` : paths.id);
-  const more = hits.length > 5 ? ", …" : "";
-  return new ReasonixError(`"${ref}" fits ${hits.length} sessions: ${shown.join(", ")}${more}`, {
+  const list = hits.length > 5 ? [...shown, "…"] : shown;
+  return new ReasonixError(message`"${ref}" matches ${hits.length} sessions: ${list}`, {
     exit: "usage",
-    remedy: "give the whole id, or more of the title",
-    said: [["severalSessions", ref, String(hits.length), `${shown.join("、")}${more && "…"}`], [
-      "giveWholeId",
-    ]],
+    remedy: message`give the whole id, or more of the title`,
   });
 }
 

@@ -1,5 +1,5 @@
 import { Marked } from "marked";
-import { errorMessage, type Event, type EventOf, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type Event, type EventOf, message, ReasonixError } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { moneyFigure, tokenFigures } from "../../view/mod.ts";
 import { loadEvents } from "../log/log.ts";
@@ -377,13 +377,12 @@ export function exportToFile(path: string, file: string, { format, force, taken 
   } catch (error) {
     const exists = error instanceof Deno.errors.AlreadyExists;
     throw new ReasonixError(
-      `Cannot write ${file}: ${exists ? "it exists already" : errorMessage(error)}`,
+      exists
+        ? message`Cannot write ${file}: it exists already`
+        : message`Cannot write ${file}: ${errorMessage(error)}`,
       {
         exit: "usage",
-        remedy: exists ? taken : "name a file in a writable directory",
-        said: exists
-          ? [["fileExists", file], ["chooseName"]]
-          : [["fileUnwritable", file, errorMessage(error)], ["chooseDirectory"]],
+        remedy: exists ? taken : message`name a file in a writable directory`,
       },
     );
   }

@@ -3,10 +3,11 @@ import {
   type Event,
   EVENT_VERSION,
   LIVE_ONLY,
+  message,
   type NewEvent,
   type NewEventOf,
   ReasonixError,
-  type Sayings,
+  textFields,
 } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import { jsonLine, mapTexts, parseJson, scanJsonl } from "../../util/json.ts";
@@ -37,12 +38,13 @@ export class SessionBusyError extends ReasonixError {
   readonly pid: number | undefined;
 
   constructor(session: string, owner: LockOwner) {
-    const who = owner.pid === undefined ? "another process" : `process ${owner.pid}`;
-    const since = owner.since === undefined ? "" : ` since ${owner.since}`;
-    super(`Cannot write session ${session}: ${who} has it open${since}`, {
-      remedy: "end that process, or continue in a copy with --copy",
-      said: [["busy", session, String(owner.pid ?? ""), String(owner.since ?? "")], ["endOrCopy"]],
-    });
+    const who = owner.pid === undefined ? message`another process` : message`process ${owner.pid}`;
+    super(
+      owner.since === undefined
+        ? message`Cannot write session ${session}: ${who} has it open`
+        : message`Cannot write session ${session}: ${who} has it open since ${String(owner.since)}`,
+      { remedy: message`end that process, or continue in a copy with --copy` },
+    );
     this.session = session;
     this.pid = owner.pid;
   }
@@ -449,17 +451,16 @@ export class SessionLog {
       type: "notice",
       level: "warning",
       code: "session.torn",
-      text:
-        `The last line of session ${this.id} was cut off (${lost} bytes): the program ended while writing it`,
-      said: [["tornLine", this.id, String(lost)]],
+      ...textFields(
+        message`The last line of session ${this.id} was cut off (${lost} bytes): the program ended while writing it`,
+      ),
     });
   }
 
   #recovered(): void {
     this.#warned = false;
-    const text = `Session ${this.id} is on disk again; nothing is missing`;
-    const said: Sayings = [["onDiskAgain", this.id]];
-    this.#notices.push({ type: "notice", level: "info", code: "session.saved", text, said });
+    const text = message`Session ${this.id} is on disk again; nothing is missing`;
+    this.#notices.push({ type: "notice", level: "info", code: "session.saved", ...textFields(text) });
   }
 
   #warn(problem: string): void {
@@ -468,9 +469,9 @@ export class SessionLog {
       type: "notice",
       level: "warning",
       code: "session.unsaved",
-      text: `Cannot write ${this.paths.path}: ${problem}. The session goes on in memory and is ` +
-        `saved at the end of a turn once writing works again`,
-      said: [["notWritten", this.paths.path, problem]],
+      ...textFields(
+        message`Cannot write ${this.paths.path}: ${problem}. The session goes on in memory and is saved at the end of a turn once writing works again`,
+      ),
     });
   }
 }
@@ -536,8 +537,7 @@ export function loadEvents(
     type: "notice",
     level: "warning",
     code: "session.damaged",
-    text: `${bad.length} damaged line(s) of ${path} were passed over: ${shown}`,
-    said: [["damagedLines", String(bad.length), path, shown]],
+    ...textFields(message`${bad.length} damaged line(s) of ${path} were passed over: ${shown}`),
   }];
   return { state, notices, end: report.end, tail };
 }

@@ -68,7 +68,7 @@ function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | un
   const votes = new Map<number, number>();
   for (const [offset, key] of wanted.entries()) {
     const found = places.get(key) ?? [];
-    // A line that stands in many places says little about the right one.
+    // A line that occurs often says little about the right position.
     for (const index of found) votes.set(index - offset, (votes.get(index - offset) ?? 0) + 1 / found.length);
   }
   let best: number | undefined;
@@ -108,7 +108,7 @@ const BUCKETS = 1 << 16;
 const ABSENT = -1;
 
 /**
- * Compares lines with one line by the pairs of neighbouring characters they share; pairs are told apart by a
+ * Compares lines with one line by the pairs of neighbouring characters they share; pairs are compared by a
  * hash.
  */
 class PairCounter {

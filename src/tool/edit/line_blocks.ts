@@ -263,7 +263,7 @@ function mergeTokens(
 
 /**
  * Words, blanks and signs. Signs that stand together are one token, since `-` and `--` or `->` have nothing
- * in common; quotes and brackets are not part of it, since their other half stands elsewhere.
+ * in common; quotes and brackets are not part of it, since their other half is elsewhere.
  */
 function tokensOf(text: string): string[] {
   return text.match(TOKEN) ?? [];

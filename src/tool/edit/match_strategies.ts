@@ -243,7 +243,7 @@ function atBlocks(source: Source, parts: EditParts, matches: readonly LineMatch[
     const adapt = adaptTo(match, texts, replaced);
     if (!adapt) return [];
     const last = match.line + parts.old.length - 1;
-    // Without a line end in old_string, the one in the file lies outside the match.
+    // Without a line end in old_string, the one in the file is outside the match.
     const open = parts.old.at(-1)?.eol === "";
     const span = {
       first: match.line,
@@ -294,7 +294,7 @@ function adaptToSpan(
   span: NormalizedSpan,
   normalization: Normalization,
 ): Adapt {
-  // What stands before a column is no indentation of the quoted line.
+  // Text before a column is not indentation of the quoted line.
   const [first, skipped] = span.start === 0 ? [span.first, 0] : [span.first + 1, 1];
   const texts = (lines: readonly Line[]) => lines.slice(skipped).map((line) => line.text);
   const raw = file.lines.slice(first, span.last + 1).map((line) => line.text);

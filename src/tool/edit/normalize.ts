@@ -173,7 +173,7 @@ export function hasTwin(cluster: string): boolean {
   return normalizeCluster(cluster) !== cluster;
 }
 
-/** The clusters of a text: what a reader takes for one character. A blank is always one of its own. */
+/** The clusters of a text: what a reader takes for one character. A blank is always a separate one. */
 export function clustersOf(text: string): string[] {
   const clusters: string[] = [];
   for (let at = 0, end = 0; at < text.length; at = end) {

@@ -17,7 +17,7 @@ const MAX_PATHS = 3;
 const SEARCH_MS = 300;
 
 /**
- * Existing paths somebody may have meant by one that does not exist: neighbours with a like name, else the
+ * Existing paths that may be meant by one that does not exist: neighbours with a like name, else the
  * same name elsewhere.
  */
 export async function suggestPaths(target: MissingPath, context?: Surroundings): Promise<string[]> {
@@ -25,7 +25,7 @@ export async function suggestPaths(target: MissingPath, context?: Surroundings):
   return near.length > 0 || !context ? near : await sameName(target, context);
 }
 
-/** Paths beside the first missing part of a path that look like it. */
+/** Siblings of the first missing part of a path that have similar names. */
 function neighbours(target: MissingPath, context?: Surroundings): string[] {
   const parts = target.path.split("/");
   for (let count = parts.length - 1; count > 0; count--) {

@@ -8,7 +8,7 @@ import { joinBytes } from "../../util/bytes.ts";
 /** A path of a call after the path policy: what to open, and what to call it in messages. */
 export interface Target {
   readonly path: string;
-  /** Relative to the working directory where it lies below it. */
+  /** Relative to the working directory where it is inside. */
   readonly shown: string;
 }
 
@@ -256,7 +256,7 @@ export async function readBytes(
   }
 }
 
-/** Up to this size a regular file is read at once; longer ones let other work go on meanwhile. */
+/** Up to this size a regular file is read at once; longer ones let other work run meanwhile. */
 const SYNC_BYTES = 256 * 1024;
 
 /** Everything in an open file; `size` is what it had a moment ago. */

@@ -20,7 +20,7 @@ export interface ProcessHostOptions {
   readonly data: unknown;
   /** Longest call, in milliseconds; 0 = no limit. */
   readonly callTimeoutMs?: number;
-  /** Calls `task` after so many milliseconds, unless the returned function is called before. */
+  /** Calls `task` after `ms` milliseconds, unless the returned function is called before. */
   readonly timer?: (ms: number, task: () => void) => () => void;
   /** Finds the process by its mark when the program is killed while a tool is in a loop. */
   readonly guard?: ProcessGuard;
@@ -46,7 +46,7 @@ const MAX_FAILED_STARTS = 2;
 
 /**
  * Runs file tools in a process that is killed when a call does not end: an abort or a deadline takes effect
- * even in a busy loop, and the session goes on with a new process. Calls that were in flight beside it run
+ * even in a busy loop, and the session continues with a new process. Other calls that were in flight run
  * again if they only read. A process that has had nothing to do for a minute ends as well.
  */
 export class ProcessToolHost implements ToolHost {
@@ -106,7 +106,7 @@ export class ProcessToolHost implements ToolHost {
     let grace: ReturnType<typeof setTimeout> | undefined;
     const aborted = () => {
       this.#process?.send({ type: "abort", id });
-      // Time for the tool to stop by itself; then the process goes, and nothing it does matters any more.
+      // Time for the tool to stop; then the process is ended.
       grace = setTimeout(
         () => this.#giveUp(id, () => call.settle.reject(signal.reason)),
         ABORT_GRACE_MS - 30,
@@ -134,7 +134,7 @@ export class ProcessToolHost implements ToolHost {
 
   /**
    * Has the process end when no call comes for a while. Looking at the calls and letting go of the process
-   * are one step, so that no call can begin in between; what the process knew is told to the next one.
+   * are one step, so that no call can begin in between; what the process knew is sent to the next one.
    */
   #awaitWork(): void {
     this.#cancelIdleEnd?.();

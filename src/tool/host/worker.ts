@@ -14,7 +14,7 @@ interface LineHandlers<Out> {
  * A child process spoken to in lines of JSON.
  *
  * A process and not a worker thread: the runtime's `Worker.terminate()` returns at once, but a thread in a
- * loop goes on for ever and keeps a core busy. A process ends when it is killed, whatever it does.
+ * loop never ends and keeps a core busy. A process ends when it is killed, whatever it does.
  */
 export class LineProcess<In, Out> {
   readonly #child: Deno.ChildProcess;
@@ -51,7 +51,7 @@ export class LineProcess<In, Out> {
     try {
       this.#child.kill("SIGKILL");
     } catch {
-      // It has ended by itself.
+      // It has ended already.
     }
     await this.#done;
   }
@@ -171,7 +171,7 @@ export function selfCommand(options: SelfOptions): SelfCommand {
 const HEAD_BYTES = 512;
 
 /**
- * The file beside a program that holds only what its workers need, and starts in half the time. Undefined
+ * The file next to a program that holds only what its workers need, and starts in half the time. Undefined
  * where it is missing or of another build, and for a program that came from an address.
  */
 function workerFile(program: string): string | undefined {

@@ -63,7 +63,7 @@ export function excludeTest(
   return (path, name, isDirectoryEntry) => rules.match(below(path, cwd), name, isDirectoryEntry) === "ignore";
 }
 
-/** `path` without the directory it is in; unchanged when it lies elsewhere. */
+/** `path` without the directory it is in; unchanged when it is elsewhere. */
 export function below(path: string, directory: string): string {
   const prefix = directory.endsWith("/") ? directory : `${directory}/`;
   return path.startsWith(prefix) ? path.slice(prefix.length) : path === directory ? "." : path;

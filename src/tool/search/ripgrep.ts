@@ -25,7 +25,7 @@ export function findRipgrep(cwd: string, writable: readonly string[] = []): stri
   const searchPath = readEnv("PATH") ?? "";
   const key = [cwd, ...writable, searchPath].join("\0");
   if (!found.has(key)) {
-    // Without confinement a command needs no program to be run for it, and a slow search helps nobody.
+    // Without confinement a command needs no program to be run for it, and a slow search has no use.
     const untrusted = writable.filter((directory) => !EVERYTHING.test(directory));
     found.set(key, findProgram("rg", searchPath, [cwd, ...untrusted]));
   }
@@ -145,7 +145,7 @@ async function run(
     try {
       child.kill("SIGKILL");
     } catch {
-      // It has ended by itself.
+      // It has ended already.
     }
   };
   const timer = setTimeout(() => {
@@ -194,7 +194,7 @@ function complain(errors: string): void {
   });
 }
 
-/** Builds a test whether a file found by ripgrep lies in something a walker would have skipped. */
+/** Builds a test whether a file found by ripgrep is in a directory that a walker would have skipped. */
 function hiddenTest(place: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
   const directories = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
@@ -229,7 +229,7 @@ const BYTES = new TextDecoder("latin1");
 const COLON = 58;
 const DASH = 45;
 
-/** Whole records of the output: their text, in which each character stands for one byte. */
+/** Whole records of the output: their text, one character for each byte. */
 interface Piece {
   readonly text: string;
   readonly bytes: Uint8Array;
@@ -286,7 +286,7 @@ class RipgrepParser {
     }
     const { text } = piece;
     const nul = text.indexOf("\0", start);
-    // A separator between groups, or a remark about a binary file.
+    // A separator between groups, or a line about a binary file.
     if (nul < 0 || nul >= end) return;
     const [number, at] = digits(text, nul + 1);
     if (at === nul + 1) return;

@@ -18,7 +18,7 @@ export interface ContentSearch
 /** Matches beyond this are not counted. */
 const MAX_LINES = 50_000;
 
-/** The end of a line (`$`) lies before its CR. */
+/** Makes `$` match before the CR of a line. */
 function endingBeforeReturn(pattern: string): string {
   if (!pattern.includes("$")) return pattern;
   return pattern.replace(/\\[^]|\[\^?\]?(?:\\[^]|[^\]\\])*\]|\$/g, (part) => part === "$" ? "\\r?$" : part);

@@ -15,7 +15,7 @@ const GAP_LINE = gapLine(0).length;
  * A file that keeps the beginning and the end of a stream within a limit.
  *
  * Contract: what is in the file is in order at any time. When it is full, part of its middle goes, and a line
- * that counts what was left out stands there. Positions are those of the stream.
+ * that counts what was left out takes its place. Positions are those of the stream.
  */
 export class CappedFile implements Disposable {
   total = 0;

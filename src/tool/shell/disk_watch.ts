@@ -24,7 +24,7 @@ const SHORTEST_MS = 50;
 const LONGEST_MS = 1000;
 
 /**
- * Looks at the free space while a command runs and tells once when it falls below the floor. A volume that
+ * Looks at the free space while a command runs and reports once when it falls below the floor. A volume that
  * was below it at the first look may lose half of what it had left: a nearly full disk is no reason to stop
  * everything.
  */

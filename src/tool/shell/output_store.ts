@@ -182,7 +182,7 @@ export class LiveOutput {
       this.#decoder.decode(chunk.length > WINDOW_BYTES ? chunk.slice(0, WINDOW_BYTES) : chunk, {
         stream: true,
       });
-    // An escape sequence may go on in the next chunk.
+    // An escape sequence may continue in the next chunk.
     const open = text.lastIndexOf("\u001b");
     const keep = open >= 0 && text.length - open < 64 && stripEscapes(text.slice(open)).startsWith("\u001b")
       ? open
@@ -247,7 +247,7 @@ function encodingOf(lines: readonly Bytes[]): Encoding {
   const found = detectEncoding(joined, false)?.encoding;
   if (found === "gb18030") return found;
   if (found !== "windows-1252" || isMostlyBroken(joined)) return "utf-8";
-  // Any bytes are Latin-1; beside a whole UTF-8 character the others are more likely damage.
+  // Any bytes are Latin-1; next to a whole UTF-8 character the others are more likely damage.
   return /[^\0-\x7f\ufffd]/.test(new TextDecoder().decode(joined)) ? "utf-8" : found;
 }
 

@@ -12,7 +12,7 @@ export interface DiffResult {
 }
 
 export interface DiffOptions {
-  /** Names for the headers; undefined stands for /dev/null. */
+  /** Names for the headers; undefined means /dev/null. */
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly context?: number;

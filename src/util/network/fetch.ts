@@ -1,4 +1,4 @@
-import { errorMessage, type Phrase } from "../../core/mod.ts";
+import { errorMessage, type LocalizedMessage, message } from "../../core/mod.ts";
 import { readEnv } from "../../path/read_env.ts";
 
 /** Sends a request as the global `fetch` does, with the client of an entry where there is one. */
@@ -11,11 +11,15 @@ export type Fetch = (
 export class RedirectError extends Error {
   override readonly name = "RedirectError";
   readonly status: number;
+  /** The status of the answer, such as `302 Found`. */
+  readonly answer: string;
 
   /** `from` and `to` are addresses without credentials, query and fragment. */
   constructor(readonly from: string, readonly to: string, { status, statusText }: Response) {
-    super(`${from} leads to ${to} (${`${status} ${statusText}`.trim()}), which is not followed`);
+    const answer = `${status} ${statusText}`.trim();
+    super(`${from} leads to ${to} (${answer}), which is not followed`);
     this.status = status;
+    this.answer = answer;
   }
 }
 
@@ -69,12 +73,12 @@ function shown({ protocol, origin, pathname }: URL): string {
 
 /** Why a server could not be reached, from what the runtime threw. */
 interface NetworkFailure {
-  /** The message of the runtime, without the address. */
-  readonly said: string;
-  /** The name has no address. */
+  /** What the runtime said, without the address. */
+  readonly detail: string;
+  /** The name has no address; `detail` adds nothing. */
   readonly unknownName: boolean;
-  /** The remedy of a failure that a retry cannot change. */
-  readonly remedy?: Phrase;
+  /** What to do about it, for a failure that a repetition cannot change. */
+  readonly remedy?: LocalizedMessage;
 }
 
 const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
@@ -85,93 +89,69 @@ export function proxyVariable(): string | undefined {
 }
 
 /** Explains that requests to this machine go through a proxy, which is unexpected; undefined without one. */
-export function proxyHint(host: string): Phrase | undefined {
+export function proxyHint(host: string): LocalizedMessage | undefined {
   const variable = proxyVariable();
   if (variable === undefined) return undefined;
   const name = host.replace(/:\d+$/, "");
-  return {
-    text: `${variable} is set: put ${name} into NO_PROXY if it needs no proxy`,
-    said: ["proxyIsSet", variable, name],
-  };
+  return message`${variable} is set: put ${name} into NO_PROXY if it needs no proxy`;
 }
 
 /** Messages of systems about a name without an address. */
 const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
 
 /** Failures that a repetition cannot change, by what the runtime says, and what can. */
-const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => Phrase])[] = [
+const LASTING: readonly (readonly [detail: RegExp, remedy: (setting: string) => LocalizedMessage])[] = [
   [/opening CA file/i, () => {
     const file = readEnv("DENO_CERT") ?? "";
-    return { text: `DENO_CERT names a file that cannot be read: ${file}`, said: ["noCaFile", file] };
+    return message`DENO_CERT names a file that cannot be read: ${file}`;
   }],
   [
     /CaUsedAsEndEntity/,
     (setting) => {
-      const [place, said] = setting === "base_url"
-        ? ["ca_file of this provider", "ca_file"] as const
-        : ["DENO_CERT", "DENO_CERT"] as const;
-      return {
-        text: "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew " +
-          `with openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in ${place}`,
-        said: ["authority", said],
-      };
+      const holder = setting === "base_url" ? message`ca_file of this provider` : "DENO_CERT";
+      return message`its certificate is one of an authority (CA:TRUE), which no server may use: create it again with openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in ${holder}`;
     },
   ],
   [
     /alert: (?:CertificateRequired|AccessDenied|BadCertificate|UnknownCA)/,
-    (setting) => ({
-      text: setting === "base_url"
-        ? "it wants a certificate of yours: set client_cert_file and client_key_file of this provider to one it knows"
-        : "it wants a certificate of yours, which cannot be given here",
-      said: ["clientCertificate"],
-    }),
+    (setting) =>
+      setting === "base_url"
+        ? message`it requires a client certificate: set client_cert_file and client_key_file of this provider to one it knows`
+        : message`it requires a client certificate, which cannot be given here`,
   ],
   [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
   [
     /InvalidContentType/,
-    (setting) => ({
-      text: `the server does not speak TLS there: check ${setting}, which may have to begin with http://`,
-      said: ["noTls", setting],
-    }),
+    (setting) =>
+      message`the server does not speak TLS there: check ${setting}, which may have to begin with http://`,
   ],
   [
     /invalid HTTP version/i,
-    (setting) => ({
-      text: `the server does not speak HTTP there: check ${setting}, which may have to begin with https://`,
-      said: ["noHttp", setting],
-    }),
+    (setting) =>
+      message`the server does not speak HTTP there: check ${setting}, which may have to begin with https://`,
   ],
   [
     /Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i,
-    (setting) => ({ text: `check ${setting}`, said: ["checkSetting", setting] }),
+    (setting) => message`check ${setting}`,
   ],
 ];
 
 /** Reads what `fetch` threw; `setting` is the name of the one that holds the address. */
 export function networkFailure(thrown: unknown, setting: string): NetworkFailure {
-  const detail = innermost(thrown);
-  const said = detail.replace(/^error sending request(?: from \S+)? for (?:url )?\S+(?: \([^)]*\))?:? ?/, "")
+  const all = innermost(thrown);
+  const detail = all.replace(/^error sending request(?: from \S+)? for (?:url )?\S+(?: \([^)]*\))?:? ?/, "")
     .replace(/^client error \(\w+\):? ?/, "");
-  const remedy = LASTING.find(([pattern]) => pattern.test(detail))?.[1](setting);
-  return { said, unknownName: NO_ADDRESS.test(detail), ...(remedy === undefined ? {} : { remedy }) };
+  const remedy = LASTING.find(([pattern]) => pattern.test(all))?.[1](setting);
+  return { detail, unknownName: NO_ADDRESS.test(all), ...(remedy === undefined ? {} : { remedy }) };
 }
 
-function certificateAdvice(setting: string): Phrase {
+function certificateAdvice(setting: string): LocalizedMessage {
   if (setting === "base_url") {
-    return {
-      text: "if it is meant to be trusted, name the file of its certificate authority in ca_file of this " +
-        "provider, or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
-      said: ["providerCertificate"],
-    };
+    return message`if you trust it, name the file of its certificate authority in ca_file of this provider, or set DENO_TLS_CA_STORE=system to use the authorities of this machine`;
   }
-  const other = readEnv("SSL_CERT_FILE") === undefined ? "" : "SSL_CERT_FILE";
-  const warning = other && ` (${other} is read only with DENO_TLS_CA_STORE=system)`;
-  return {
-    text:
-      `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${warning}, ` +
-      "or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
-    said: ["certificate", other],
-  };
+  return readEnv("SSL_CERT_FILE") === undefined
+    ? message`if you trust it, name the file of its certificate authority in DENO_CERT, or set DENO_TLS_CA_STORE=system to use the authorities of this machine`
+    : message`if you trust it, name the file of its certificate authority in DENO_CERT (SSL_CERT_FILE is read only with DENO_TLS_CA_STORE=system), or set DENO_TLS_CA_STORE=system to use the authorities of this machine`;
 }
 
 /** The runtime says only that fetching failed; why is in the cause. */

@@ -136,7 +136,7 @@ for (const [name, failure] of Object.entries(FAILURES)) {
     for (let n = 0; n < 30; n++) assertEquals((await fixture.agent.run(fact(n))).reason, "done");
     const [fold] = fixture.compactions();
     assertStringIncludes(fold?.digest ?? "", "Files read:");
-    assert(fixture.notices().some((text) => text.startsWith("Context shortened (extract)")));
+    assert(fixture.notices().some((text) => text.startsWith("Context compacted (extract)")));
     for (let n = 0; n < 30; n++) {
       assert(fixture.agent.recorder.messages.some((message) => message.content === fact(n)));
     }

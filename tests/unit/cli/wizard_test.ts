@@ -3,9 +3,11 @@ import { addressProblem, keyProblem, readTokens } from "../../../cli/setup/targe
 import { entryOf } from "../../../cli/setup/target.ts";
 import { defaultConfigText, loadConfig } from "../../../src/config/mod.ts";
 import { VENDORS } from "../../../src/config/vendors.ts";
-import { texts } from "../../../src/i18n/en/setup.ts";
+import { loadTexts } from "../../../src/i18n/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
+
+const texts = await loadTexts("setup", "en");
 
 const [DEEPSEEK] = VENDORS;
 assert(DEEPSEEK);

@@ -1,5 +1,5 @@
-import { ReasonixError } from "../../../src/core/mod.ts";
-import { loadTexts, LOCALES } from "../../../src/i18n/mod.ts";
+import { clauses, ReasonixError } from "../../../src/core/mod.ts";
+import { loadTranslator, LOCALES } from "../../../src/i18n/mod.ts";
 import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
@@ -199,7 +199,7 @@ Deno.test("every command has a description in every language, and none of the re
 
 Deno.test("what a person mistypes is said in their language, rules and names of all kinds", async () => {
   await using chat = await CommandFixture.open({ locale: "zh-CN" });
-  const { said } = await loadTexts("reasons", "zh-CN");
+  const translator = await loadTranslator("zh-CN");
   const lines = [
     "/permissions allow Bsh(ls)",
     "/permissions allow Bash(",
@@ -223,8 +223,7 @@ Deno.test("what a person mistypes is said in their language, rules and names of 
   for (const line of lines) {
     const error = await chat.type(line).then(() => undefined, (thrown: unknown) => thrown);
     assert(error instanceof ReasonixError, line);
-    const english = [error.message, error.remedy ?? ""].join("; ");
-    const shown = error.said ? said(error.said, english) : english;
+    const shown = translator.text(clauses(error.texts));
     assert(/\p{Script=Han}/u.test(shown), `${line}: ${shown}`);
     assert(!/\b(?:cannot|there is|use one|such as)\b/i.test(shown), `${line}: ${shown}`);
   }

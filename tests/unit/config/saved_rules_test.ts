@@ -112,7 +112,7 @@ Deno.test("what was allowed ends when another directory takes the place of the p
   assertEquals([allow, deny], [[], ["Bash(rm:*)"]]);
   assertMatch(
     loaded.warnings.map(({ message }) => message).join(),
-    /does not count.*another one has replaced/,
+    /are ignored.*another one has replaced/,
   );
   await addSavedRule(f, "allow", "Bash(go test)");
   const now = await rules(f);

@@ -112,7 +112,7 @@ Deno.test("TurnCheckpoints undoes what a command did that was judged to only rea
   assertEquals(kinds(b.dir), ["start", "end"]);
   const notices = b.events.flatMap((event) => event.type === "notice" ? [event.text] : []);
   assertEquals(notices.length, 1);
-  assertStringIncludes(notices[0] ?? "", "taken to only read: a.");
+  assertStringIncludes(notices[0] ?? "", "considered read-only: a.");
   await (await b.changes.open()).restore("1");
   assertEquals([Deno.readTextFileSync(`${b.root}/a`), Deno.readTextFileSync(`${b.root}/b.local`)], [
     "old",

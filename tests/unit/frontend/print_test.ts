@@ -1,12 +1,13 @@
 import type { Event, NewEvent, NewEventOf } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../../src/frontend/mod.ts";
-import { texts as reasons } from "../../../src/i18n/en/reasons.ts";
-import { texts as run } from "../../../src/i18n/en/run.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
-import { texts as chinese } from "../../../src/i18n/zh_cn/run.ts";
+import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
 import { tokenFigures } from "../../../src/view/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { readSdkLines } from "../../support/sdk_messages.ts";
+
+const reasons = await loadTexts("reasons", "en");
+const run = await loadTexts("run", "en");
+const chinese = await loadTexts("run", "zh-CN");
 
 class Sink {
   text = "";

@@ -1,11 +1,13 @@
 /** What the text format writes to a terminal: standard output and standard error on one screen. */
-import { texts as reasons } from "../../../src/i18n/en/reasons.ts";
-import { texts as run } from "../../../src/i18n/en/run.ts";
+import { loadTexts } from "../../../src/i18n/mod.ts";
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../../src/frontend/mod.ts";
 import { LiveLine } from "../../../src/frontend/print/live_line.ts";
 import { displayWidth, fitDisplay } from "../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
+
+const reasons = await loadTexts("reasons", "en");
+const run = await loadTexts("run", "en");
 
 const RESULT: RunResult = {
   exit: "done",

@@ -1,7 +1,9 @@
-import { texts } from "../../../src/i18n/en/mcp/asked_by_servers.ts";
+import { loadTexts } from "../../../src/i18n/mod.ts";
 import { checkedAnswer, elicitation, formFields } from "../../../src/mcp/elicitation.ts";
 import type { Question } from "../../../src/tool/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+
+const texts = await loadTexts("mcp_questions", "en");
 
 const signal = new AbortController().signal;
 

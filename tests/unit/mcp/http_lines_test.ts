@@ -34,12 +34,12 @@ Deno.test("an HTTP error is reported with its status, its text and the next step
     ],
     [
       new Response(html, { status: 404 }),
-      "failed: there is no MCP server at http://HOST/mcp (404 Not Found); look at the url of the server; many end with /mcp",
+      "failed: there is no MCP server at http://HOST/mcp (404 Not Found); check the url of the server; many end with /mcp",
     ],
     [new Response(html, { status: 500 }), "failed: it answers with 500 Internal Server Error: Gone fishing"],
     [
       new Response("busy", { status: 503, headers: { "retry-after": "120" } }),
-      "failed: it answers with 503 Service Unavailable: busy; it asks to come back in 120 s",
+      "failed: it answers with 503 Service Unavailable: busy; try again in 120 s",
     ],
     [
       new Response(null, { status: 307, headers: { location: "https://mcp.example/v2?key=s3cret" } }),
@@ -47,7 +47,7 @@ Deno.test("an HTTP error is reported with its status, its text and the next step
     ],
     [
       new Response(html, { headers: { "content-type": "text/html" } }),
-      "failed: http://HOST/mcp is no MCP server: it answers with text/html; look at the url of the server; many end with /mcp",
+      "failed: http://HOST/mcp is not an MCP server: it answers with text/html; check the url of the server; many end with /mcp",
     ],
   ];
   for (const [response, line] of cases) assertEquals(await refusedWith(() => response.clone()), line);
@@ -103,7 +103,7 @@ Deno.test("an untrusted certificate, and TLS where none is expected, are errors 
   const host = `localhost:${server.addr.port}`;
   assertMatch(
     await stateOf(entry(`https://${host}/mcp`)),
-    /^failed: localhost:\d+ could not be reached: invalid peer certificate: .*; if it is meant to be trusted, .* in DENO_CERT/,
+    /^failed: localhost:\d+ could not be reached: invalid peer certificate: .*; if you trust it, .* in DENO_CERT/,
   );
   assertMatch(await stateOf(entry(`http://${host}/mcp`)), /its url, which may have to begin with https:\/\//);
 });
@@ -126,9 +126,9 @@ Deno.test("an address at which nothing or something else listens is named withou
     ],
     [
       "127.0.0.1:80",
-      /^failed: "127\.0\.0\.1:80" is no address of a server; give an http:\/\/ or https:\/\/ address/,
+      /^failed: "127\.0\.0\.1:80" is not the address of a server; give an http:\/\/ or https:\/\/ address/,
     ],
-    ["ftp://127.0.0.1/", /is no address of a server/],
+    ["ftp://127.0.0.1/", /is not the address of a server/],
   ];
   for (const [url, line] of cases) {
     const shown = await stateOf(entry(url));

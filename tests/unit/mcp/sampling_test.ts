@@ -1,8 +1,10 @@
 import type { NewEvent } from "../../../src/core/mod.ts";
-import { texts } from "../../../src/i18n/en/mcp/asked_by_servers.ts";
+import { loadTexts } from "../../../src/i18n/mod.ts";
 import { Sampling } from "../../../src/mcp/sampling.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+
+const texts = await loadTexts("mcp_questions", "en");
 
 const signal = new AbortController().signal;
 const params = {

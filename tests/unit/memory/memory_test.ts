@@ -89,7 +89,7 @@ Deno.test("a name that both scopes have needs a scope", async () => {
   await using at = await scene();
   await at.store.remember(fact("style", "here", { scope: "project" }));
   await at.store.remember(fact("style", "everywhere", { scope: "global" }));
-  const error = await assertRejects(() => at.store.read("style"), ReasonixError, 'Cannot read "style"');
+  const error = await assertRejects(() => at.store.read("style"), ReasonixError, 'Cannot choose "style"');
   assertStringIncludes(error.remedy ?? "", "scope");
   assertEquals((await at.store.read("style", "global")).text, "everywhere");
   const missing = await assertRejects(() => at.store.read("stlye"), ReasonixError);

@@ -102,7 +102,7 @@ Deno.test("lintRule tells of rules that match nothing, or not what they seem to"
     ["Read(file:///etc/passwd)", "is an address"],
     ["Edit(docs/**, src/**)", "one path with a comma"],
     ["Edit(docs/**,src/**)", "one path with a comma"],
-    ["Edit([z-a]/x)", "nothing is in its brackets"],
+    ["Edit([z-a]/x)", "its brackets are empty"],
     ["Edit(a\u0007)", "control character"],
     [`Edit(${"x".repeat(300)})`, "at most 255 bytes"],
     ...(Deno.build.os === "windows" ? [] : [

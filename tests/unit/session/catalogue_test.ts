@@ -75,7 +75,7 @@ Deno.test("findSession prefers the own project and names all candidates when sev
     const one = make(home, "same words");
     make(home, "same words", { cwd: "/elsewhere" });
     assertEquals(findSession(home, "same", { cwd: "/code/demo" }).id, one.id);
-    const error = assertThrows(() => findSession(home, "same"), ReasonixError, "fits 2 sessions");
+    const error = assertThrows(() => findSession(home, "same"), ReasonixError, "matches 2 sessions");
     assertStringIncludes(error.message, one.id);
   }));
 

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../../core/mod.ts";
 
 export interface EditorEnvironment {
   readonly env: (name: string) => string | undefined;
@@ -25,25 +25,23 @@ export async function editText(text: string, { env, lend }: EditorEnvironment): 
       : new Deno.Command("sh", { args: ["-c", `${editor} "$@"`, editor, path] });
     const { code } = await lend(() => command.spawn().status);
     if (code !== 0) {
-      throw new ReasonixError(`The editor ${JSON.stringify(editor)} ended with exit code ${code}`, {
+      throw new ReasonixError(message`The editor ${JSON.stringify(editor)} ended with exit code ${code}`, {
         remedy: code === 127
-          ? "it was not found; set VISUAL or EDITOR to a program that is installed"
-          : "the draft is as it was before",
-        said: [
-          ["editorEnded", JSON.stringify(editor), String(code)],
-          code === 127 ? ["setEditor"] : ["draftStays"],
-        ],
+          ? message`it was not found; set VISUAL or EDITOR to a program that is installed`
+          : message`the draft is as it was before`,
       });
     }
     const edited = (await Deno.readTextFile(path)).replace(/\r\n?/g, "\n").toWellFormed();
     return text.endsWith("\n") ? edited : edited.replace(/\n$/, "");
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
-    throw new ReasonixError(`Cannot edit the draft with ${JSON.stringify(editor)}: ${errorMessage(error)}`, {
-      remedy: "set VISUAL or EDITOR to a program that is installed",
-      said: [["editorFailed", JSON.stringify(editor), errorMessage(error)], ["setEditor"]],
-      cause: error,
-    });
+    throw new ReasonixError(
+      message`Cannot edit the draft with ${JSON.stringify(editor)}: ${errorMessage(error)}`,
+      {
+        remedy: message`set VISUAL or EDITOR to a program that is installed`,
+        cause: error,
+      },
+    );
   } finally {
     await Deno.remove(directory, { recursive: true }).catch(() => {});
   }

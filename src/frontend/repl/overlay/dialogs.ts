@@ -4,7 +4,7 @@ import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { PanelOptions, PanelStyle } from "./panel.ts";
 import type { Overlay } from "../screen/view.ts";
 import type { InputEvent } from "../terminal/terminal.ts";
-import { loadTexts, type Locale } from "../../../i18n/mod.ts";
+import { loadTexts, loadTranslator, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
@@ -215,7 +215,9 @@ export class Dialogs {
   /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     const { approvalPanel } = await import("./questions.ts");
-    const style = { ...await this.#style(), reasons: await loadTexts("reasons", this.#options.locale()) };
+    const locale = this.#options.locale();
+    const [reasons, translator] = await Promise.all([loadTexts("reasons", locale), loadTranslator(locale)]);
+    const style = { ...await this.#style(), reasons, translator };
     return await this.#ask(await approvalPanel(request, style), { signal, called: false });
   }
 

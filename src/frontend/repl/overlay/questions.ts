@@ -1,10 +1,10 @@
 import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
-import type { ApprovalAnswer } from "../../../core/mod.ts";
+import { type ApprovalAnswer, clauses } from "../../../core/mod.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
 import type { Entry, PanelOptions, PanelStyle } from "./panel.ts";
 import { rowsOfLine } from "../screen/line.ts";
-import type { Texts } from "../../../i18n/mod.ts";
+import type { Texts, Translator } from "../../../i18n/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import { displayWidth } from "../../../util/display_width.ts";
@@ -192,6 +192,7 @@ export function planPanel(
 
 interface ApprovalStyle extends PanelStyle {
   readonly reasons: Texts["reasons"];
+  readonly translator: Translator;
 }
 
 type ApprovalTexts = ApprovalStyle["texts"]["approval"];
@@ -308,10 +309,10 @@ function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   }];
 }
 
-function refusalText(rule: string, refusal: RuleRefusal, { texts, reasons }: ApprovalStyle): string {
+function refusalText(rule: string, refusal: RuleRefusal, { texts, translator }: ApprovalStyle): string {
   const { approval } = texts;
   if (refusal.code === "unreadable") {
-    return reasons.said(refusal.said, approval.unreadableRule(refusal.message, refusal.remedy));
+    return translator.text(clauses(refusal.texts));
   }
   if (refusal.code === "noMatch") return approval.ruleElsewhere(rule);
   return approval.widerRule(rule, refusal.widest);

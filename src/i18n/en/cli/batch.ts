@@ -1,25 +1,28 @@
+import type { Translate } from "../../translate.ts";
+
 /** What `reasonix run --tasks` says on standard error. */
-export const texts = {
-  goesOn: (finished: number, all: number) => `${finished} of ${all} tasks were finished before`,
+export const texts = (t: Translate) => ({
+  goesOn: (finished: number, all: number) => t`${finished} of ${all} tasks were finished before`,
   /** One task has ended. */
-  ended: (place: string, id: string, how: string) => `${place} ${id}: ${how}`,
-  done: "done",
+  ended: (place: string, id: string, how: string) => t`${place} ${id}: ${how}`,
+  done: t`done`,
   reasons: {
-    check: "a check failed",
-    failed: "failed",
-    usage: "cannot run",
-    blocked: "blocked",
-    limit: "limit reached",
-    provider: "the provider failed",
-    config: "the configuration cannot be used",
-    interrupt: "interrupted",
-    terminated: "ended before its time",
+    check: t`a check failed`,
+    failed: t`failed`,
+    usage: t`cannot run`,
+    blocked: t`blocked`,
+    limit: t`limit reached`,
+    provider: t`the provider failed`,
+    config: t`the configuration cannot be used`,
+    interrupt: t`interrupted`,
+    terminated: t`ended before its time`,
   },
   bar: (ended: number, all: number, failed: number, running: number) =>
-    `${ended}/${all}${failed > 0 ? ` · ${failed} failed` : ""}${running > 0 ? ` · ${running} running` : ""}`,
+    [`${ended}/${all}`, failed > 0 ? t`${failed} failed` : "", running > 0 ? t`${running} running` : ""]
+      .filter((part) => part !== "").join(" · "),
   summary: (done: number, all: number, failed: number) =>
-    `${done} of ${all} tasks done${failed > 0 ? `, ${failed} not` : ""}`,
-  open: (count: number) => `${count} not finished; to continue, run the same command again`,
+    failed > 0 ? t`${done} of ${all} tasks done, ${failed} not` : t`${done} of ${all} tasks done`,
+  open: (count: number) => t`${count} not finished; to continue, run the same command again`,
   costLimit: (limit: number) =>
-    `the cost limit of ${limit} for all tasks is reached; continue with a higher --max-cost`,
-};
+    t`the cost limit of ${limit} for all tasks is reached; continue with a higher --max-cost`,
+});

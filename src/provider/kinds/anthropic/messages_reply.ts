@@ -1,6 +1,13 @@
-import type { FinishReason, ProviderError, ToolCall } from "../../../core/mod.ts";
+import { type FinishReason, message, type ProviderError, type ToolCall } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
-import { declinedError, type ProviderFailure, quote, reportedFailure, statusIn } from "../../errors.ts";
+import {
+  declinedError,
+  nameOf,
+  type ProviderFailure,
+  quote,
+  reportedFailure,
+  statusIn,
+} from "../../errors.ts";
 import { remoteCallChunk } from "../../remote/remote_server.ts";
 import { digestOf } from "../../wire/fingerprint.ts";
 import type { Fields } from "../../wire/message_parts.ts";
@@ -81,9 +88,9 @@ export class MessageReply extends WireReply {
     }
     if (this.#stop !== "refusal") return undefined;
     const why = [category, explanation].filter((text) => typeof text === "string").join(": ");
-    const words = quote(why, endpoint);
-    const what = "ended the answer, because the model declines to give it";
-    return declinedError(endpoint, words === "" ? what : `${what} (${words})`, words);
+    const detail = quote(why, endpoint);
+    const what = message`${nameOf(endpoint)} ended the answer, because the model declines to give it`;
+    return declinedError(detail === "" ? what : message`${what} (${detail})`);
   }
 
   protected override breaksOff(): boolean {

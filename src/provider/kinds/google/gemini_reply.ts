@@ -1,8 +1,15 @@
-import type { Phrase, ProviderError, ToolCall, ToolSchema } from "../../../core/mod.ts";
+import {
+  type LocalizedMessage,
+  message,
+  type ProviderError,
+  type ToolCall,
+  type ToolSchema,
+} from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 import {
   declinedError,
   type Endpoint,
+  nameOf,
   protocolFailure,
   ProviderFailure,
   quote,
@@ -55,20 +62,22 @@ export class GeneratedReply extends WireReply {
     }
     if (isRecord(feedback) && typeof feedback.blockReason === "string") {
       const { blockReason, blockReasonMessage } = feedback;
-      const what = "does not answer the conversation";
-      throw new ProviderFailure(declined(endpoint, what, blockReason, blockReasonMessage), false);
+      const why = DECLINED[blockReason]?.() ?? message`it gives no reason`;
+      const what = message`${nameOf(endpoint)} does not answer the conversation: ${why}`;
+      throw new ProviderFailure(declined(what, blockReason, blockReasonMessage, endpoint), false);
     }
   }
 
   protected override settle(): ProviderError | undefined {
     const { endpoint } = this.context;
-    if (Object.hasOwn(DECLINED, this.#reason)) {
-      return declined(endpoint, "ended the answer", this.#reason, this.#message);
+    const why = DECLINED[this.#reason]?.();
+    if (why) {
+      const text = message`${nameOf(endpoint)} ended the answer: ${why}`;
+      return declined(text, this.#reason, this.#message, endpoint);
     }
-    const what = BROKEN[this.#reason];
+    const what = BROKEN[this.#reason]?.();
     if (what === undefined) return undefined;
-    const said = quote(this.#message, endpoint);
-    throw protocolFailure(`${what} (${this.#reason}${said === "" ? "" : `: ${said}`})`, endpoint);
+    throw protocolFailure(message`${what} (${detailOf(this.#reason, this.#message, endpoint)})`, endpoint);
   }
 
   /** Without data where text and calls in their usual order are the whole reply. */
@@ -141,50 +150,48 @@ export class GeneratedReply extends WireReply {
 }
 
 /** Reasons of the server for a refused answer. */
-const DECLINED: Readonly<Record<string, string>> = {
-  SAFETY: "its safety filter stopped it",
-  RECITATION: "it was about to repeat a protected text",
-  BLOCKLIST: "it has a word of a block list",
-  PROHIBITED_CONTENT: "it has prohibited content",
-  SPII: "it has personal data",
-  LANGUAGE: "it is in a language that the model does not support",
-  IMAGE_SAFETY: "its safety filter stopped an image",
-  IMAGE_PROHIBITED_CONTENT: "an image has prohibited content",
-  IMAGE_RECITATION: "an image repeats a protected one",
-  MODEL_ARMOR: "Model Armor stopped it",
-  JAILBREAK: "it looks like an attempt to get around the rules",
+const DECLINED: Readonly<Record<string, () => LocalizedMessage>> = {
+  SAFETY: () => message`its safety filter stopped it`,
+  RECITATION: () => message`it was about to repeat a protected text`,
+  BLOCKLIST: () => message`it has a word of a block list`,
+  PROHIBITED_CONTENT: () => message`it has prohibited content`,
+  SPII: () => message`it has personal data`,
+  LANGUAGE: () => message`it is in a language that the model does not support`,
+  IMAGE_SAFETY: () => message`its safety filter stopped an image`,
+  IMAGE_PROHIBITED_CONTENT: () => message`an image has prohibited content`,
+  IMAGE_RECITATION: () => message`an image repeats a protected one`,
+  MODEL_ARMOR: () => message`Model Armor stopped it`,
+  JAILBREAK: () => message`it looks like an attempt to get around the rules`,
 };
 
 /** Faults of an answer that another attempt may not have. */
-const BROKEN: Readonly<Record<string, string>> = {
-  MALFORMED_FUNCTION_CALL: "broke off at a tool call that the model had not written well",
-  MALFORMED_RESPONSE: "broke off at an answer that the model had not written well",
-  UNEXPECTED_TOOL_CALL: "broke off at a tool call that was not allowed",
-  TOO_MANY_TOOL_CALLS: "broke off after too many tool calls of its own",
+const BROKEN: Readonly<Record<string, () => LocalizedMessage>> = {
+  MALFORMED_FUNCTION_CALL: () => message`broke off at a tool call that the model had not written well`,
+  MALFORMED_RESPONSE: () => message`broke off at an answer that the model had not written well`,
+  UNEXPECTED_TOOL_CALL: () => message`broke off at a tool call that was not allowed`,
+  TOO_MANY_TOOL_CALLS: () => message`broke off after too many tool calls of its own`,
 };
 
-function declined(endpoint: Endpoint, what: string, reason: string, message: unknown): ProviderError {
-  const why = DECLINED[reason] ?? "it does not say why";
-  const words = quote(
-    typeof message === "string" && message !== "" ? `${reason}: ${message}` : reason,
-    endpoint,
-  );
-  return declinedError(endpoint, `${what}: ${why} (${words})`, words);
+function declined(
+  what: LocalizedMessage,
+  reason: string,
+  explanation: unknown,
+  endpoint: Endpoint,
+): ProviderError {
+  const detail = detailOf(reason, explanation, endpoint);
+  return declinedError(message`${what} (${detail})`);
+}
+
+/** The word of the server and its explanation. */
+function detailOf(reason: string, explanation: unknown, endpoint: Endpoint): string {
+  const hasMore = typeof explanation === "string" && explanation !== "";
+  return quote(hasMore ? `${reason}: ${explanation}` : reason, endpoint);
 }
 
 /** Matches a quota that recovers with time. */
 const QUOTA = /exceeded your current quota|quota exceeded|resource has been exhausted|resource exhausted/i;
 const NO_QUOTA = /\blimit: 0(?!\.?\d)/;
 const RETRY_IN = /please retry in ([\d.]+)\s*(ms|s)\b/i;
-
-const DAY: Phrase = {
-  text: "the quota of the day is used up: wait for the next day, or use another model or key",
-  said: ["dayQuota"],
-};
-const NONE: Phrase = {
-  text: "this key has no quota for the model: choose another model, or turn on billing for the key",
-  said: ["noQuota"],
-};
 
 /**
  * The meaning of an error of the vendor, from its details (google.rpc.Status): a quota that is full
@@ -195,18 +202,18 @@ export function understood(reported: Reported): Reported {
   const body = Array.isArray(value) ? value[0] : value;
   const error = isRecord(body) && isRecord(body.error) ? body.error : undefined;
   if (error === undefined) return reported;
-  const { code, message: said } = error;
+  const { code } = error;
   const status = reported.status ?? (typeof code === "number" ? code : undefined);
-  const message = typeof said === "string" ? said : "";
+  const text = typeof error.message === "string" ? error.message : "";
   const details = Array.isArray(error.details) ? error.details.filter(isRecord) : [];
   const reasons = details.map(({ reason }) => reason);
-  if (reasons.includes("API_KEY_INVALID") || /api key (?:not valid|expired|not found)/i.test(message)) {
+  if (reasons.includes("API_KEY_INVALID") || /api key (?:not valid|expired|not found)/i.test(text)) {
     return { ...reported, status, kind: "auth" };
   }
-  const full = details.some((detail) => isOf(detail, "QuotaFailure")) || QUOTA.test(message);
+  const full = details.some((detail) => isOf(detail, "QuotaFailure")) || QUOTA.test(text);
   if (status !== 429 || !full) return { ...reported, status };
-  const remedy = lastingQuota(details, message);
-  const wait = waitOf(details, message);
+  const remedy = lastingQuota(details, text);
+  const wait = waitOf(details, text);
   return {
     ...reported,
     status,
@@ -216,18 +223,22 @@ export function understood(reported: Reported): Reported {
 }
 
 /** The remedy for a quota that does not recover within seconds. */
-function lastingQuota(details: readonly Fields[], message: string): Phrase | undefined {
+function lastingQuota(details: readonly Fields[], text: string): LocalizedMessage | undefined {
   const violations = details.flatMap((detail) =>
     isOf(detail, "QuotaFailure") && Array.isArray(detail.violations) ? detail.violations.filter(isRecord) : []
   );
-  if (NO_QUOTA.test(message)) return NONE;
-  return violations.some(({ quotaId }) => /PerDay|Daily/.test(String(quotaId))) ? DAY : undefined;
+  if (NO_QUOTA.test(text)) {
+    return message`this key has no quota for the model: choose another model, or turn on billing for the key`;
+  }
+  return violations.some(({ quotaId }) => /PerDay|Daily/.test(String(quotaId)))
+    ? message`the quota of the day is used up: wait for the next day, or use another model or key`
+    : undefined;
 }
 
-function waitOf(details: readonly Fields[], message: string): number | undefined {
+function waitOf(details: readonly Fields[], text: string): number | undefined {
   const delay = details.find((detail) => isOf(detail, "RetryInfo"))?.retryDelay;
   const [, number, unit] = (typeof delay === "string" ? /^([\d.]+)(s)$/.exec(delay) : null) ??
-    RETRY_IN.exec(message) ?? [];
+    RETRY_IN.exec(text) ?? [];
   const value = Number(number);
   if (number === undefined || !Number.isFinite(value)) return undefined;
   return Math.ceil(unit === "ms" ? value : value * 1000);

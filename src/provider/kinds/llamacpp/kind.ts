@@ -1,7 +1,14 @@
 import { isLoopback } from "../../../config/mod.ts";
-import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
+import {
+  type Chunk,
+  clauses,
+  errorMessage,
+  type LocalizedMessage,
+  message,
+  ReasonixError,
+} from "../../../core/mod.ts";
 import { unlessAborted } from "../../../util/timer.ts";
-import { abortedError, ProviderFailure } from "../../errors.ts";
+import { abortedError, messageOf, providerError, ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../wire/endpoint.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
@@ -65,14 +72,14 @@ class LlamaCpp {
         const crash = yield* this.#attempt(client, server, { request, signal });
         if (crash === undefined) return;
         if (attempt > 1) return yield { type: "error", error: crash.failure.error };
-        const { message, said } = crash.failure.error;
+        const restart = message`${messageOf(crash.failure.error)}; it is started again`;
         yield {
           type: "retry",
           attempt: attempt + 1,
           maxAttempts: 2,
           waitMs: 0,
-          reason: `${message}; it is started again`,
-          ...(said ? { said: [...said, ["startsAgain"] as const] } : {}),
+          reason: restart.text,
+          localized: restart,
           discarded: crash.shown,
         };
       } catch (error) {
@@ -113,14 +120,11 @@ class LlamaCpp {
       const seconds = String(Math.round((performance.now() - began) / 1000));
       const { modelName, modelBytes } = this.#plan;
       if (server) {
-        if (notices > 0) {
-          yield notice(`${modelName} is loaded after ${seconds} s`, ["modelLoaded", modelName, seconds]);
-        }
+        if (notices > 0) yield notice(message`${modelName} is loaded after ${seconds} s`);
         return server;
       }
       const size = modelSize(modelBytes);
-      const text = `loading model … ${seconds} s (${modelName}, ${size})`;
-      yield notice(text, ["modelLoads", modelName, size, seconds]);
+      yield notice(message`loading model … ${seconds} s (${modelName}, ${size})`);
       notices++;
     }
   }
@@ -129,16 +133,10 @@ class LlamaCpp {
     const { host, provider } = this.#plan;
     if (this.#isWarned || isLoopback(`http://${host.includes(":") ? `[${host}]` : host}`)) return;
     this.#isWarned = true;
-    const text =
-      `The server of provider "${provider}" listens on ${host}: other machines can reach it, and ` +
-      "only its key keeps them out";
-    yield {
-      type: "notice",
-      level: "warning",
-      code: "server",
-      text,
-      said: [["serverListens", provider, host]],
-    };
+    yield notice(
+      message`The server of provider "${provider}" listens on ${host}: other machines can reach it, and only its key keeps them out`,
+      "warning",
+    );
   }
 
   #ready(): Promise<ReadyServer> {
@@ -168,14 +166,16 @@ async function clientAt(options: KindOptions, base_url: string): Promise<Provide
   return await openai.create({ ...options, entry: { ...entry, base_url, extra } });
 }
 
-function notice(text: string, saying: Saying): Chunk {
-  return { type: "notice", level: "info", code: "server", text, said: [saying] };
+function notice(localized: LocalizedMessage, level: "info" | "warning" = "info"): Chunk {
+  return { type: "notice", level, code: "server", text: localized.text, localized };
 }
 
 function failureOf(error: unknown): ProviderFailure {
   if (error instanceof ProviderFailure) return error;
-  const remedy = error instanceof ReasonixError && error.remedy ? `; ${error.remedy}` : "";
-  return new ProviderFailure({ kind: "connection", message: errorMessage(error) + remedy }, false);
+  if (error instanceof ReasonixError) {
+    return new ProviderFailure(providerError("connection", clauses(error.texts)), false);
+  }
+  return new ProviderFailure(providerError("connection", errorMessage(error)), false);
 }
 
 /** Second of loading at which the next notice is shown. */

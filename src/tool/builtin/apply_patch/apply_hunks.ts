@@ -118,7 +118,7 @@ const MAX_PLACES = 500_000;
 
 /**
  * Places all hunks of a file together: they are placed if and only if there is exactly one way to place them
- * all in order, each by the strictest comparison that finds it at all. An anchor stands somewhere above its
+ * all in order, each by the strictest comparison that finds it at all. An anchor is somewhere above its
  * hunk, also above the hunk before. Where hunks fit in too many places to look at all ways, there is none.
  */
 function placeHunks(file: PatchedFile, hunks: readonly Hunk[]): readonly Placement[] | Misfit {

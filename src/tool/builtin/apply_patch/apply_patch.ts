@@ -249,7 +249,7 @@ class Planner {
 
 /**
  * A byte order mark. Git shows it as the first character of the first line; where a file begins with one is
- * known beside its text.
+ * known apart from its text.
  */
 const MARK = "\ufeff";
 
@@ -276,7 +276,7 @@ function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 type Undo = () => Promise<void>;
 
 /**
- * Carries a plan out: every new content is written beside its target first, then all are renamed into place.
+ * Executes a plan: every new content is written next to its target first, then all are renamed into place.
  * When a step fails, those before it are taken back.
  */
 async function executePlan(context: ToolContext, files: readonly PlannedFile[]): Promise<void> {

@@ -16,7 +16,7 @@ export const EXIT_PLAN_MODE = defineBuiltin({
   readOnly: true,
   title: () => "propose a plan",
   subjects: () => [],
-  // Other agents send these beside the plan.
+  // Other agents send these with the plan.
   synonyms: { planFilePath: null, allowedPrompts: null, launchSwarm: null },
   load: () =>
     Promise.resolve(async ({ plan }, { services, signal }) => {

@@ -125,7 +125,7 @@ function contentLines(files: readonly FoundFile[], { limit, skip, target }: View
   return out;
 }
 
-/** A long line around its match, with marks where it goes on. */
+/** A long line around its match, with marks where it continues. */
 function excerpt(line: FoundLine): string {
   const text = line.text.endsWith("\r") ? line.text.slice(0, -1) : line.text;
   if (text.length <= MAX_LINE) return text;

@@ -41,7 +41,7 @@ export async function readFile(args: Record<string, unknown>, context: ToolConte
   });
 }
 
-/** The page that begins so many lines before the end. */
+/** Returns the page that begins `count` lines before the end. */
 function lastPage(text: string, count: number, { limit }: Page): Page {
   const total = windowOf(text, { offset: Infinity, limit: 1 }).total;
   return { offset: Math.max(1, total - count + 1), limit: limit ?? count };

@@ -70,7 +70,7 @@ Deno.test("a sign-in that is over is forgotten, and the server wants another one
   issuer.renewing.clear();
   const refused = await mcp.call("mcp__far__echo", { text: "a" });
   assertEquals(refused.isError, true);
-  assertMatch(refused.content, /it wants you to sign in[^]*reasonix mcp login far/);
+  assertMatch(refused.content, /it requires you to sign in[^]*reasonix mcp login far/);
   assertEquals(state(mcp), "needs-auth: reasonix mcp login far");
   assert(!(await Deno.readTextFile(`${mcp.home}/mcp-auth.json`)).includes("access_token"));
   // It was done elsewhere; the next call finds out.
@@ -110,7 +110,7 @@ Deno.test("rights that are missing are named, and the next sign-in asks for them
   await using server = startProtectedServer(issuer, { scope: "read", scopeOf: { echo: "write" } });
   await using mcp = await signedIn(server);
   const refused = await mcp.call("mcp__far__echo", { text: "a" });
-  assertMatch(refused.content, /the right "write"[^]*reasonix mcp login far/);
+  assertMatch(refused.content, /the permission "write"[^]*reasonix mcp login far/);
   assertEquals(mcp.servers.status[0]?.state, "ready");
   await signIn(mcp);
   assertEquals(issuer.to("/authorize").at(-1)?.params.get("scope"), "read write");
@@ -127,7 +127,11 @@ Deno.test("rights that are missing at the greeting are asked for at the next sig
     await using mcp = await openMcp([entry(server.url)]);
     await signIn(mcp);
     await mcp.servers.start();
-    assertMatch(state(mcp), /^failed: it wants the right "write" .*; reasonix mcp login far$/, method);
+    assertMatch(
+      state(mcp),
+      /^failed: it requires the permission "write" .*; reasonix mcp login far$/,
+      method,
+    );
     await signIn(mcp);
     assertEquals(issuer.to("/authorize").at(-1)?.params.get("scope"), "read write", method);
     await mcp.servers.named("far").restart();
@@ -144,7 +148,7 @@ Deno.test("rights that the configuration does not ask for are to be written ther
   const { content } = await mcp.call("mcp__far__echo", { text: "a" });
   assertMatch(
     content,
-    /the right "write"[^]*add it to scopes in oauth of the server, then reasonix mcp login far/,
+    /the permission "write"[^]*add it to scopes in oauth of the server, then reasonix mcp login far/,
   );
 });
 

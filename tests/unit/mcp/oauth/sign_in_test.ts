@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../../../src/core/mod.ts";
+import { ReasonixError, type Text, textOf } from "../../../../src/core/mod.ts";
 import { loadSignIn, type McpServerSpec } from "../../../../src/mcp/mod.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import {
@@ -13,7 +13,7 @@ interface Person {
   /** What the person does with the address; default: goes there and comes back. */
   readonly visit?: (address: URL) => void | Promise<void>;
   readonly pasted?: AsyncIterable<string>;
-  readonly refused?: (why: string) => void;
+  readonly refused?: (why: Text) => void;
   readonly signal?: AbortSignal;
   readonly limitMs?: number;
   readonly secret?: (name: string) => string | undefined;
@@ -121,7 +121,7 @@ Deno.test("signIn says what to do where no client is registered and none is conf
   await using issuer = new AuthorizationServer({ registers: false });
   await using server = startProtectedServer(issuer);
   await using mcp = await openMcp([entry(server.url)]);
-  const error = await assertRejects(() => signIn(mcp), ReasonixError, "takes no registrations");
+  const error = await assertRejects(() => signIn(mcp), ReasonixError, "accepts no registrations");
   assertMatch(error.remedy ?? "", /http:\/\/127\.0\.0\.1:\d+\/callback.*client_id = /);
 });
 
@@ -165,7 +165,7 @@ Deno.test("signIn ends with a refusal, a timeout or an interrupt; nothing is kep
   await using server = startProtectedServer(issuer);
   await using second = await openMcp([entry(server.url)]);
   const late = { visit: () => {}, limitMs: 20 };
-  const error = await assertRejects(() => signIn(second, late), ReasonixError, "the browser did not return");
+  const error = await assertRejects(() => signIn(second, late), ReasonixError, "did not return");
   assertMatch(error.remedy ?? "", /reasonix mcp logout far/);
 
   const life = new AbortController();
@@ -185,7 +185,7 @@ Deno.test("signIn takes the address at which a browser on another machine ended"
   const refused: string[] = [];
   await signIn(mcp, {
     visit: sent.resolve,
-    refused: (why) => refused.push(why),
+    refused: (why) => refused.push(textOf(why)),
     pasted: (async function* () {
       const address = await sent.promise;
       const answer = await fetch(address, { redirect: "manual" });
@@ -220,8 +220,8 @@ Deno.test("signIn says where there is nothing to sign in at", async () => {
   await using open = startHttpMcpServer();
   await using closed = startHttpMcpServer({ instead: () => new Response(null, { status: 401 }) });
   const cases: [Record<string, unknown>, string][] = [
-    [entry(open.url), "does not ask for a sign-in"],
-    [entry(closed.url), "nothing there says how to sign in"],
+    [entry(open.url), "does not require a sign-in"],
+    [entry(closed.url), "does not describe how to sign in"],
     [entry("http://127.0.0.1:1/mcp"), "could not be reached"],
     [entry(open.url, { headers: { Authorization: "Bearer x" } }), "Authorization header"],
     [entry(open.url, { headers_helper: "echo {}" }), "headers_helper"],

@@ -40,7 +40,7 @@ Deno.test("a headers_helper that fails is one line without any value", async () 
     ["true", /printed nothing/],
     ["echo nonsense", /did not print a JSON object/],
     ["echo '[1]'", /did not print a JSON object/],
-    [`echo '{"A": 1}'`, /a value of the header "A" that is no text/],
+    [`echo '{"A": 1}'`, /a value of the header "A" that is not a text/],
     [`echo '{"A b": "s3cret-value"}'`, /a header that cannot be sent, "A b"/],
     [`printf '{"A": "s3cret\\\\u000avalue"}'`, /a header that cannot be sent, "A"/],
     ["/nowhere/program", /ended with exit code 127/],

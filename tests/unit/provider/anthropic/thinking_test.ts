@@ -229,7 +229,7 @@ Deno.test("anthropic request continues without an effort that an unknown model r
     const provider = await open(server, { model: "claude-next", effort });
     const { text, retries } = await collect(provider, start());
     assertEquals([text, retries.length], ["ok", 1]);
-    assertStringIncludes(retries[0]?.reason ?? "", `goes without effort = "${effort}" from now on`);
+    assertStringIncludes(retries[0]?.reason ?? "", `from now on the request omits effort = "${effort}"`);
     assertEquals((await collect(provider, start())).retries, []);
     const sent = server.requests.map(({ json }) => [json.thinking?.type, json.output_config?.effort]);
     assertEquals(sent.slice(1), [[undefined, undefined], [undefined, undefined]]);

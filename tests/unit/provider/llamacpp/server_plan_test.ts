@@ -15,16 +15,16 @@ const CASES: Readonly<Record<string, readonly [spoil: Spoil, setting: string, me
     /none\.gguf does not exist$/,
   ],
   "no path at all": [() => ({ model_path: "" }), "server", /names no model_path$/],
-  "a directory": [(dir) => ({ model_path: dir }), "server.model_path", /is no file$/],
+  "a directory": [(dir) => ({ model_path: dir }), "server.model_path", /is not a file$/],
   "another file": [
     (dir) => ({ model_path: `${dir}/llama-server` }),
     "server.model_path",
-    /is no model file: it begins with "#!\/b" in place of "GGUF"$/,
+    /is not a model file: it begins with "#!\/b" instead of "GGUF"$/,
   ],
   "an empty file": [
     (dir) => (Deno.writeTextFileSync(`${dir}/empty.gguf`, ""), { model_path: `${dir}/empty.gguf` }),
     "server.model_path",
-    /begins with "" in place/,
+    /begins with "" instead/,
   ],
   "a pointer of Git LFS": [
     (
@@ -47,19 +47,19 @@ const CASES: Readonly<Record<string, readonly [spoil: Spoil, setting: string, me
     "server.draft_model_path",
     /d\.gguf does not exist$/,
   ],
-  "no such program": [(dir) => ({ binary: `${dir}/none` }), "server.binary", /which is no file$/],
+  "no such program": [(dir) => ({ binary: `${dir}/none` }), "server.binary", /which is not a file$/],
   "a program that is not on PATH": [() => ({ binary: "no-such-llama" }), "server.binary", /is not on PATH$/],
   "a program that is not executable": [
     (dir) => ({ binary: `${dir}/tiny.gguf` }),
     "server.binary",
     /which is not executable$/,
   ],
-  "a relative program": [() => ({ binary: "bin/llama-server" }), "server.binary", /no full path$/],
+  "a relative program": [() => ({ binary: "bin/llama-server" }), "server.binary", /not a full path$/],
   "ports the wrong way round": [() => ({ port_range: [9, 8] }), "server.port_range", /is \[9,8\]$/],
   "a port of its own": [
     () => ({ extra_flags: ["--port=8080"] }),
     "server.extra_flags",
-    /extra_flags may not hold --port$/,
+    /extra_flags may not contain --port$/,
   ],
 };
 
@@ -95,7 +95,7 @@ Deno.test("a model that is larger than the memory is refused with both sizes", a
     said = error;
   }
   assert(said instanceof ReasonixError);
-  assertMatch(said.message, /tiny\.gguf has 30 GB, and 8\.0 GB of memory are available$/);
+  assertMatch(said.message, /tiny\.gguf needs 30 GB, and 8\.0 GB of memory are available$/);
   assertMatch(said.remedy ?? "", /check_memory = false/);
   checkMemory("own", [model], 31e9);
 });

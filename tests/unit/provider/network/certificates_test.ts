@@ -96,9 +96,9 @@ const BAD:
       "ca_file",
     ],
     ["a directory as ca_file", { ca_file: "." }, /^Cannot use ca_file/, "ca_file"],
-    ["a ca_file without a certificate", { ca_file: "prose.txt" }, /there is no certificate in it/, "ca_file"],
+    ["a ca_file without a certificate", { ca_file: "prose.txt" }, /it contains no certificate/, "ca_file"],
     ["a broken ca_file", { ca_file: "broken.pem" }, /BadEncoding/, "ca_file"],
-    ["a key as ca_file", { ca_file: "me.key" }, /there is no certificate in it/, "ca_file"],
+    ["a key as ca_file", { ca_file: "me.key" }, /it contains no certificate/, "ca_file"],
     [
       "a certificate without its key",
       { client_cert_file: "me.pem" },
@@ -120,7 +120,7 @@ const BAD:
     [
       "a certificate twice",
       { client_cert_file: "me.pem", client_key_file: "me.pem" },
-      /there is no key in it/,
+      /it contains no key/,
       "client_key_file",
     ],
     [
@@ -144,7 +144,7 @@ const BAD:
     [
       "a locked key",
       { client_cert_file: "me.pem", client_key_file: "locked.key" },
-      /locked with a passphrase/,
+      /protected by a passphrase/,
       "client_key_file",
     ],
   ];

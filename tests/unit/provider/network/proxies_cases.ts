@@ -122,7 +122,7 @@ for (
       ReasonixError,
     );
     assertEquals([error.message, error.exit, error.setting], [
-      'Cannot use proxy of provider "test": it is no address of a proxy',
+      'Cannot use proxy of provider "test": it is not the address of a proxy',
       "config",
       "proxy",
     ]);

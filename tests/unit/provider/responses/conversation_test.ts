@@ -96,7 +96,7 @@ Deno.test("responses continues without reasoning that another server or key has 
   await using second = startModelServer([{ reasoning: "Ha.", text: "b" }, { text: "c" }], { wire });
   const [told, quiet] = await converse(await openClient(second), messages, 2);
   assertEquals([told?.text, told?.retries.length, quiet?.retries.length], ["b", 1, 0]);
-  assert(told?.retries[0]?.reason.includes("goes without reasoning.encrypted_content"));
+  assert(told?.retries[0]?.reason.includes("omits reasoning.encrypted_content"));
   const types = second.requests.map(({ json }) => json.input.map((item: { type: string }) => item.type));
   const plain = ["message", "message", "message"];
   assertEquals(types, [["message", "reasoning", "message", "message"], plain, [
@@ -193,7 +193,7 @@ Deno.test("responses says once that a field that was asked for is refused, and g
   assertEquals([first?.retries.length, second?.retries.length], [1, 0]);
   const reason = first?.retries[0]?.reason ?? "";
   assert(
-    reason.includes("temperature' is not supported") && reason.includes("goes without temperature"),
+    reason.includes("temperature' is not supported") && reason.includes("omits temperature"),
     reason,
   );
   const last = server.requests.at(-1)?.json;

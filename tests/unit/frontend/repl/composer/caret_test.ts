@@ -1,9 +1,11 @@
 /** The composer on a terminal: where xterm has the caret, and what it shows before it. */
 import { Composer } from "../../../../../src/frontend/repl/composer/composer.ts";
 import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
-import { texts } from "../../../../../src/i18n/zh_cn/composer.ts";
+import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { assertEquals } from "../../../../support/assert.ts";
 import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
+
+const texts = await loadTexts("composer", "zh-CN");
 
 function open(columns: number, rows = 12) {
   const terminal = new VirtualTerminal({ columns, rows });

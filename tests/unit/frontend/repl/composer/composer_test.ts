@@ -6,9 +6,11 @@ import {
   type Draft,
 } from "../../../../../src/frontend/repl/composer/composer.ts";
 import { History } from "../../../../../src/frontend/repl/composer/history.ts";
-import { texts } from "../../../../../src/i18n/en/composer.ts";
-import { texts as chinese } from "../../../../../src/i18n/zh_cn/composer.ts";
+import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
+
+const texts = await loadTexts("composer", "en");
+const chinese = await loadTexts("composer", "zh-CN");
 
 function open(options: Partial<ComposerOptions> = {}) {
   const sent: Draft[] = [];

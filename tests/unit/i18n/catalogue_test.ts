@@ -1,0 +1,77 @@
+/** The Chinese catalogue: every text of the program is in it, complete, and nothing else is. */
+import ts from "typescript";
+import { CLAUSES, LIST } from "../../../src/core/mod.ts";
+import catalogue from "../../../src/i18n/zh-CN.json" with { type: "json" };
+import { assert, assertEquals } from "../../support/assert.ts";
+
+const ROOT = new URL("../../../", import.meta.url);
+const ENTRIES = Object.entries<string>(catalogue);
+const USED = new Set([LIST, CLAUSES, ...["src/", "cli/"].flatMap(templatesBelow)]);
+
+function templatesBelow(directory: string): string[] {
+  return [...Deno.readDirSync(new URL(directory, ROOT))].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return templatesBelow(`${directory}${name}/`);
+    return name.endsWith(".ts") ? templatesOf(Deno.readTextFileSync(new URL(directory + name, ROOT))) : [];
+  });
+}
+
+/** Finds the templates of tagged literals (`` t`…` ``, `` message`…` ``), with `{}` for each value. */
+function templatesOf(source: string): string[] {
+  if (!/\b(?:t|message)`/.test(source)) return [];
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTaggedTemplateExpression(node) && /^(?:t|message)$/.test(node.tag.getText())) {
+      const { template } = node;
+      const parts = ts.isTemplateExpression(template)
+        ? [template.head, ...template.templateSpans.map(({ literal }) => literal)]
+        : [template];
+      found.push(parts.map(({ text }) => text).join("{}"));
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("source.ts", source, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+Deno.test("every text of the program has a Chinese sentence", () => {
+  const missing = [...USED].filter((template) => !Object.hasOwn(catalogue, template));
+  assertEquals(missing, []);
+});
+
+Deno.test("every Chinese sentence belongs to a text of the program", () => {
+  assertEquals(ENTRIES.map(([template]) => template).filter((template) => !USED.has(template)), []);
+});
+
+Deno.test("the catalogue is sorted, so that changes of several people do not meet at its end", () => {
+  const templates = ENTRIES.map(([template]) => template);
+  assertEquals(templates, templates.toSorted((a, b) => a < b ? -1 : 1));
+});
+
+Deno.test("a Chinese sentence has every value of its text", () => {
+  for (const [template, sentence] of ENTRIES) {
+    const count = template.split("{}").length - 1;
+    const places = [...new Set([...sentence.matchAll(/\{(\d+)\}/g)].map(([, place]) => Number(place)))];
+    const all = Array.from({ length: count }, (_, index) => index + 1);
+    assertEquals(places.sort((a, b) => a - b), all, `${template}: ${sentence}`);
+  }
+});
+
+Deno.test("a Chinese sentence is translated", () => {
+  for (const [template, sentence] of ENTRIES) {
+    const isProse = ENGLISH.test(plain(template));
+    assert(
+      !isProse || !/\p{L}/u.test(plain(sentence)) || /\p{Script=Han}/u.test(sentence),
+      `${template}: ${sentence}`,
+    );
+    assert(!ENGLISH.test(plain(sentence)), sentence);
+  }
+});
+
+/** Words that every English sentence has some of, and no command or setting. */
+const ENGLISH =
+  /(?<![\w.-])(?:a|an|the|is|are|was|not|no|of|to|and|or|for|with|in|on|it|its|this|that|be|you|your|cannot)(?![\w.=-])/;
+
+/** Leaves out what is quoted as code. */
+function plain(text: string): string {
+  return text.replace(/`[^`]*`|"[^"]*"|\{[^}]*\}/g, "");
+}
