@@ -101,7 +101,12 @@ const TYPES_HEAD = `/** The types of the configuration, generated from keys.toml
 
 `;
 
-const TYPES_END = `
+const typesEnd = (modelKeys: readonly string[]) => `
+/** Settings of single models have the types of the entry. */
+type ModelSettings = Partial<Pick<ProviderEntry, ModelKey>>;
+type ModelKey =
+${modelKeys.map((name) => `  | "${name}"`).join("\n")};
+
 export type ProviderEntry = Config["providers"][number];
 export type PluginEntry = Config["plugins"][number];
 export type HookEntry = Config["hooks"][number];
@@ -123,7 +128,7 @@ function typeText(node: JsonNode, indent = ""): string {
     const inner = `${indent}  `;
     const lines = Object.entries(node.properties).map(([name, child]) => {
       const isOptional = child.default === undefined && !node.required?.includes(name);
-      const type = typeText(child, inner);
+      const type = name === "model_settings" ? "Record<string, ModelSettings>" : typeText(child, inner);
       return isOptional ? `${inner}${name}?: ${type} | undefined;` : `${inner}${name}: ${type};`;
     });
     const open = node["x-open"] ? [`${inner}[key: string]: unknown;`] : [];
@@ -142,6 +147,12 @@ function typeText(node: JsonNode, indent = ""): string {
   return node.type === "integer" ? "number" : node.type ?? "unknown";
 }
 
+/** The settings of one model. */
+function modelNode(schema: JsonNode): JsonNode {
+  const values = schema.properties?.providers?.items?.properties?.model_settings?.additionalProperties;
+  return typeof values === "object" ? values : {};
+}
+
 /** Every generated file with its content, by path from the root of the repository. */
 export function generatedFiles(): Record<string, string> {
   const schema = configJsonSchema();
@@ -150,7 +161,9 @@ export function generatedFiles(): Record<string, string> {
     "src/config/schema/schema.json": `${JSON.stringify(runtimeSchema(schema), null, 2)}\n`,
     "src/config/schema/config_types.ts": TYPES_HEAD +
       `/** The whole configuration, with every default filled in. Keys are those of the file. */\n` +
-      `export type Config = ${typeText(schema)};\n${TYPES_END}`,
+      `export type Config = ${typeText(schema)};\n${
+        typesEnd(Object.keys(modelNode(schema).properties ?? {}))
+      }`,
     "docs/config.schema.json": `${JSON.stringify(schema, null, 2)}\n`,
     "docs/config.md": withKeyTable(docs, schema),
   };

@@ -8,7 +8,9 @@ export {
   LateInstructions,
   loadInstructions,
 } from "./instructions.ts";
-export { type ReferenceOptions, resolveReferences, type ResourceText } from "./references.ts";
+export type { ReferenceOptions, References, ResourceText } from "./references.ts";
+/** Resolves `@path` and `@server:uri` in messages. */
+export const loadReferences = lazy(() => import("./references.ts"));
 export { Compaction } from "./compaction/compaction.ts";
 export type {
   CompactedConversation,

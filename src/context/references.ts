@@ -39,7 +39,6 @@ const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
  */
 export async function resolveReferences(text: string, options: ReferenceOptions): Promise<References> {
   const found: Found = { blocks: [], images: [], notices: [] };
-  if (!text.includes("@")) return found;
   const seen = new Set<string>();
   for (const name of referencedNames(text)) {
     if (name === "" || seen.has(name)) continue;

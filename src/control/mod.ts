@@ -1,8 +1,8 @@
-export { type ControlledDeps, Controller } from "./controller.ts";
-export { MemoryStore } from "./memory_store.ts";
 export {
   appendIfChanged,
   changeTools,
+  type ControlledDeps,
+  Controller,
   type EventSource,
   type EventStore,
   openConversation,
@@ -11,6 +11,7 @@ export {
   type TurnState,
   type WantedPrefix,
 } from "./recorder.ts";
+export { MemoryStore } from "./memory_store.ts";
 export {
   type FileReport,
   previewRewind,

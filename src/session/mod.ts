@@ -16,7 +16,6 @@ export {
   projectDirs,
   sessionIds,
   type SessionInfo,
-  titleOf,
 } from "./catalogue/catalogue.ts";
 export {
   apply,
@@ -30,6 +29,7 @@ export {
   prunedOutput,
   repair,
   type SessionState,
+  titleOf,
   type TodoItem,
   type TurnRecord,
 } from "./state/state.ts";

@@ -38,7 +38,7 @@ export const asked = ({ events }: ChatStage) =>
 /** Turns that have ended. */
 export const ended = ({ events }: ChatStage) => events.filter(({ type }) => type === "turn.end").length;
 
-/** How each call ended. */
+/** Outcomes of the calls. */
 export const results = ({ events }: ChatStage) =>
   events.flatMap((event) => event.type === "tool.end" ? [event.outcome] : []);
 
@@ -49,7 +49,7 @@ export async function panel(chat: ChatStage, count: number): Promise<void> {
   await pause();
 }
 
-/** The command as the panel shows it: rows that go on with a line joined to it. */
+/** The command as the panel shows it: wrapped rows are joined. */
 export function shownCommand(chat: ChatStage): string {
   const rows = chat.terminal.screen().filter((row) => /^[│┆] ?/.test(row));
   return rows.reduce((text, row) => row[0] === "┆" ? text + row.slice(2) : `${text}\n${row.slice(2)}`, "")

@@ -42,7 +42,7 @@ export interface ChatStage extends AsyncDisposable {
   readonly opened: OpenRequest[];
   /** The session that was opened last. */
   readonly assembly: () => Assembly;
-  /** Sessions to go on with in another way, since nothing could be drawn. */
+  /** Sessions to resume in another front end, since nothing could be drawn. */
   readonly gaveUp: (string | undefined)[];
   /** The exit code, once the chat is left. */
   readonly left: Promise<number>;
@@ -133,7 +133,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   };
 }
 
-/** A reply that begins, and goes on only when it is stopped or released. */
+/** A reply that begins, and ends only when it is stopped or released. */
 export function heldReply(text: string, release: Promise<void> = new Promise(() => {})): Reply {
   return async function* (signal) {
     yield { type: "text", text };

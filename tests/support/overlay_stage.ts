@@ -26,7 +26,7 @@ export interface Stage {
   pass(milliseconds: number): void;
   /** Selects a row by its letter or digit and answers with it, as slowly as that has to be. */
   choose(key: string): void;
-  /** Resolves when the panel that was asked for is on the screen, and takes keys. */
+  /** Resolves when the requested panel is on the screen, and takes keys. */
   shown(): Promise<void>;
 }
 

@@ -9,15 +9,15 @@ export interface VirtualTerminalOptions {
   readonly rows?: number;
   /** Lines that have left the screen and are kept. */
   readonly scrollback?: number;
-  /** Lines wrap anew when the width changes (xterm, tmux) or are cut (the console of old Windows). */
+  /** Lines are wrapped again when the width changes (xterm, tmux) or are cut (the console of old Windows). */
   readonly reflow?: boolean;
-  /** Emoji and marks joined into one cell (modern terminals), or each character by itself. */
+  /** Emoji and marks joined into one cell (modern terminals), or each character separately. */
   readonly graphemes?: boolean;
   /** Says that it can hold a frame back until it is whole (mode 2026). */
   readonly synchronized?: boolean;
 }
 
-/** What a program must never send, since it destroys what the user has in the terminal. */
+/** Sequences that a program must never send, since it destroys what the user has in the terminal. */
 // deno-lint-ignore no-control-regex
 const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 

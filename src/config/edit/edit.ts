@@ -327,7 +327,7 @@ function removeTable(text: string, name: string, index: number): string | undefi
   );
   const end = endOfEntry(lines, start, next < 0 ? lines.length : next);
   const blank = (at: number) => /^\s*$/.test(lines[at] ?? "");
-  // The blank line that stood before the entry would otherwise stand beside the one behind it.
+  // Avoids two consecutive blank lines.
   const first = start > 0 && blank(start - 1) && blank(end) ? start - 1 : start;
   return [...lines.slice(0, first), ...lines.slice(first === 0 && blank(end) ? end + 1 : end)].join("\n");
 }

@@ -285,7 +285,7 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const ORDINARY =
   /^(?:HOME|USER|USERNAME|LOGNAME|USERPROFILE|PATH|PWD|SHELL|LANG|LC_\w+|TZ|TMPDIR|TMP|TEMP|HOSTNAME|XDG_\w+|APPDATA|LOCALAPPDATA)$/i;
 
-/** Replaces `${VAR}` and `${VAR:-default}`; the default also stands in for an empty variable. */
+/** Replaces `${VAR}` and `${VAR:-default}`; the default also replaces an empty variable. */
 function expandText(text: string, lookup: EnvLookup, missing: (name: string) => void): string {
   if (!text.includes("${")) return text;
   return text.replace(VARIABLE, (whole, name: string, fallback?: string) => {

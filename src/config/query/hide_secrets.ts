@@ -5,7 +5,7 @@ import { isOrdinaryText } from "../../util/redact.ts";
 
 const MARK = "[secret]";
 
-/** Names under which people keep what nobody else may see. */
+/** Common names of secrets. */
 const SECRET = String
   .raw`(?:api[-_]?|access[-_]?|private[-_]?)?(?:key|token|secret|passwd|password|passphrase|credentials?|sig|signature|authorization)`;
 const SECRET_NAME = new RegExp(String.raw`(?:^|[-_.])${SECRET}$`, "i");
@@ -13,10 +13,10 @@ const SECRET_FLAG = new RegExp(String.raw`^--?(?:[a-z0-9]+[-_.])*${SECRET}(?<val
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,100}:\/\/)[^\/?#\s@]+@/gi;
 const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]{0,200}[-_.])?${SECRET}=)[^&#\s]+`, "gi");
 
-/** Names of variables under which people keep what nobody else may see. */
+/** Common names of secret variables. */
 const SECRET_VARIABLE = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
 
-/** Variables that hold a secret, or name an account, though their names do not look so. */
+/** Variables with a secret or an account, without a telling name. */
 const FURTHER_VARIABLES: ReadonlySet<string> = new Set([
   "AWS_ACCESS_KEY_ID",
   "AZURE_DEVOPS_EXT_PAT",
@@ -26,24 +26,22 @@ const FURTHER_VARIABLES: ReadonlySet<string> = new Set([
   "SSHPASS",
 ]);
 
-/** Names that are as often ordinary, but not where somebody hands a variable to a server. */
+/** Names that are often ordinary, but secret when handed to a server. */
 const HANDED_VARIABLE =
   /(?:^|_)(?:PASS|PWD|PAT|PIN|AUTH|APIKEY|CREDS?|COOKIE|DSN|CONNECTION_STRING|ACCESS_KEY_ID)$|WEBHOOK/i;
 
-/** Reports whether a variable is one that nobody else may see, by its name. */
 function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) || FURTHER_VARIABLES.has(name.toUpperCase());
 }
 
-/** The same for a variable that the configuration hands to a server or provider. */
+/** Reports whether a variable for a server or provider is secret, by its name. */
 export function isSecretHandedOver(name: string): boolean {
   return isSecretVariable(name) || HANDED_VARIABLE.test(name);
 }
 
 /**
- * A value as it may be shown: what the schema calls secret, passwords in addresses, arguments behind
- * `--token` and its kin, and texts under such names in free tables are replaced by `[secret]`. Empty values
- * hide nothing and stay.
+ * Replaces secrets by `[secret]`: values that the schema marks, passwords in addresses, arguments after flags
+ * such as `--token`, and texts under such names in free tables. Empty values stay.
  */
 export function hideSecrets(value: unknown, schema?: JsonSchema): unknown {
   if (schema?.secret) return isEmpty(value) ? value : MARK;
@@ -87,33 +85,29 @@ export function commandLine(command: string, args: readonly string[]): string {
     .join(" ");
 }
 
-/** The part of the environment that stays out of children and of texts. */
+/** The secrets of the environment. */
 export interface EnvironmentSecrets {
-  /**
-   * Variables that no child gets, whatever is set: the keys of providers and what the home's `.env` names.
-   */
+  /** Variables that no child process gets: keys of providers, and names in the home's `.env`. */
   readonly keyNames: readonly string[];
-  /** Set variables that children do not get unless `[tools.shell] pass_env` names them. */
+  /** Set variables that child processes get only through `[tools.shell] pass_env`. */
   readonly heldBack: readonly string[];
-  /** Values that no child gets under any name. */
+  /** Values that no child process gets under any name. */
   readonly values: readonly string[];
-  /** Values to be taken out of texts: the same, and those of variables that `pass_env` lets through. */
+  /** Values to redact: the same, and those of variables in `pass_env`. */
   readonly redacted: readonly string[];
 }
 
-/** What the configuration knows of secrets. */
 interface SecretSources {
   readonly config: Config;
   readonly keys: { readonly saved: () => ReadonlyMap<string, string> };
   readonly keyNames: readonly string[];
-  /** Expanded variables that hold a secret. */
   readonly expanded: ReadonlyMap<string, string>;
 }
 
-/** A switch or a limit, whatever the name looks like. */
+/** Values that are a switch or a number, whatever the name is. */
 const SETTING = /^(?:\d*|true|false|yes|no|on|off|none|null|default|enabled|disabled)$/i;
 
-/** Sorts an environment by what may leave this process. */
+/** Finds the secrets of an environment. */
 export function environmentSecrets(
   { config, keys, keyNames, expanded }: SecretSources,
   env: Readonly<Record<string, string>>,
@@ -149,7 +143,7 @@ export function environmentSecrets(
   };
 }
 
-/** Reports whether the value of a variable is one that nobody else may see, by its name and its form. */
+/** Reports whether a variable holds a secret, by its name and value. */
 export function holdsSecret(name: string, value: string): boolean {
   return looksSecret(name.toUpperCase()) && !SETTING.test(value) && !isPath(value);
 }
@@ -158,15 +152,12 @@ function looksSecret(upper: string): boolean {
   return isSecretVariable(upper) || isVendorVariable(upper);
 }
 
-/**
- * Reports whether a value cannot be told from others by itself: it stands in other variables and in texts
- * that have nothing to do with it.
- */
+/** Reports whether a value is too ordinary to be redacted: it also occurs in unrelated texts. */
 function tellsNothing(value: string): boolean {
   return isOrdinaryText(value) || isPath(value);
 }
 
-/** Reports whether a value only says where something lies. */
+/** Reports whether a value is an existing path. */
 function isPath(value: string): boolean {
   if (!/^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value)) return false;
   try {

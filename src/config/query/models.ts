@@ -134,7 +134,7 @@ type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "api_key_command" |
 /**
  * The key of a provider; undefined when it needs none, or has a command that prints it.
  *
- * @throws {ReasonixError} (exit "config") when it names a variable that nobody set, unless it runs on this
+ * @throws {ReasonixError} (exit "config") when its variable is not set, unless it runs on this
  * machine
  */
 export function resolveKey(entry: KeyOwner, sources: KeySources): string | undefined {

@@ -163,10 +163,7 @@ export interface UnnamedProvider {
   readonly key: "environment" | "missing" | "unused";
 }
 
-/**
- * Returns the built-in provider when it stands in for one that nobody set up; undefined when one is named, or
- * when the key that chose it was saved on purpose.
- */
+/** Returns the built-in provider when no provider is configured; undefined when its key was saved. */
 export function unnamedProvider({ layers, config, keys }: LoadedConfig): UnnamedProvider | undefined {
   const named = layers.some(({ source, table }) => source !== "default" && table.providers !== undefined);
   const [entry] = config.providers;

@@ -192,34 +192,7 @@ export type Config = {
     temperature?: number | undefined;
     supplemental_prompt?: string | undefined;
     turn_prompt?: string | undefined;
-    model_settings: Record<string, {
-      context_window?: number | undefined;
-      max_output_tokens?: number | undefined;
-      price?: {
-        input: number;
-        output: number;
-        cached_input?: number | undefined;
-        cache_write?: number | undefined;
-        cache_hit?: number | undefined;
-        currency: string;
-        date?: string | undefined;
-        tiers?: {
-          above: number;
-          input: number;
-          output: number;
-          cached_input?: number | undefined;
-          cache_write?: number | undefined;
-        }[] | undefined;
-      } | undefined;
-      vision?: boolean | undefined;
-      tool_mode?: "official" | "pseudo" | "none" | undefined;
-      effort?: string | undefined;
-      efforts?: string[] | undefined;
-      temperature?: number | undefined;
-      supplemental_prompt?: string | undefined;
-      turn_prompt?: string | undefined;
-      extra?: Record<string, unknown> | undefined;
-    }>;
+    model_settings: Record<string, ModelSettings>;
     fallback?: string[] | undefined;
     facts: string;
     cache_ttl: "5m" | "1h";
@@ -302,6 +275,21 @@ export type Config = {
     failure: "open" | "closed";
   }[];
 };
+
+/** Settings of single models have the types of the entry. */
+type ModelSettings = Partial<Pick<ProviderEntry, ModelKey>>;
+type ModelKey =
+  | "context_window"
+  | "max_output_tokens"
+  | "price"
+  | "vision"
+  | "tool_mode"
+  | "effort"
+  | "efforts"
+  | "temperature"
+  | "supplemental_prompt"
+  | "turn_prompt"
+  | "extra";
 
 export type ProviderEntry = Config["providers"][number];
 export type PluginEntry = Config["plugins"][number];

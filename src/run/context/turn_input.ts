@@ -1,7 +1,8 @@
 import {
+  loadReferences,
   loadRoughTokens,
   type ReferenceOptions,
-  resolveReferences,
+  type References,
   type ResourceText,
 } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
@@ -38,19 +39,23 @@ export interface TurnInputDeps {
   readonly signal: AbortSignal;
 }
 
+const NO_REFERENCES: References = { blocks: [], images: [], notices: [] };
+
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promise<UserInput> {
   const { cwd, workspace, provider: { model }, recorder, gate, resource } = deps;
   const { skill, references = [], images = [], ...given } = input;
   const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
-  const found = await resolveReferences(literal ? "" : input.text, {
-    cwd,
-    read: attachmentReader(gate, workspace),
-    hidden: (path) => workspace.hidden(path),
-    vision: takesImages(model, deps.loaded),
-    ...(resource ? { resource } : {}),
-  });
+  const found = literal || !input.text.includes("@")
+    ? NO_REFERENCES
+    : await (await loadReferences()).resolveReferences(input.text, {
+      cwd,
+      read: attachmentReader(gate, workspace),
+      hidden: (path) => workspace.hidden(path),
+      vision: takesImages(model, deps.loaded),
+      ...(resource ? { resource } : {}),
+    });
   for (const text of found.notices) {
     await recorder.record({ type: "notice", level: "warning", code: "reference", text });
   }

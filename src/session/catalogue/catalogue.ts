@@ -10,6 +10,7 @@ import {
   sessionsDir,
 } from "../paths.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { titleOf } from "../state/state.ts";
 
 /** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -156,12 +157,6 @@ function scan(events: readonly Record<string, unknown>[]): Found {
 
 function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-/** Returns a substitute for a missing title. */
-export function titleOf(prompt: string): string {
-  const line = prompt.trimStart().split("\n", 1)[0] ?? "";
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }
 
 /**

@@ -2,7 +2,8 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { ReasonixError, type Usage } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import { matchExpression, snippet, termsOf } from "../../util/search_words.ts";
-import { projectDirs, type SessionInfo, titleOf } from "../catalogue/catalogue.ts";
+import { projectDirs, type SessionInfo } from "../catalogue/catalogue.ts";
+import { titleOf } from "../state/state.ts";
 import { isUsable } from "../state/state.ts";
 import { docOf, type DocRole, isBusy, openDatabase, refreshProject } from "./database.ts";
 

@@ -920,3 +920,9 @@ function lastText(state: SessionState, from: number): string {
   }
   return "";
 }
+
+/** Returns a substitute for a missing title. */
+export function titleOf(prompt: string): string {
+  const line = prompt.trimStart().split("\n", 1)[0] ?? "";
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}

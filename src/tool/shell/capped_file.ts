@@ -9,7 +9,6 @@ const BLOCK = 1024 * 1024;
 /** The line between beginning and end; of constant length, so that it can be overwritten in place. */
 const gapLine = (leftOut: number): Bytes =>
   new TextEncoder().encode(`\n[${String(leftOut).padStart(16)} bytes left out]\n`);
-const GAP_LINE = gapLine(0).length;
 
 /**
  * A file that keeps the beginning and the end of a stream within a limit.
@@ -76,15 +75,15 @@ export class CappedFile implements Disposable {
 
   /** Distance between a position in the stream and in the file, after the gap. */
   get #shift(): number {
-    return this.#leftOut > 0 ? this.#leftOut - GAP_LINE : 0;
+    return this.#leftOut > 0 ? this.#leftOut - gapLine(0).length : 0;
   }
 
   /** Halves what comes after the beginning. */
   #dropMiddle(): void {
     const shift = this.#shift;
-    const kept = Math.floor((this.#limit - this.#head - GAP_LINE) / 2);
+    const kept = Math.floor((this.#limit - this.#head - gapLine(0).length) / 2);
     const block = new Uint8Array(Math.min(BLOCK, kept));
-    let to = this.#head + GAP_LINE;
+    let to = this.#head + gapLine(0).length;
     for (let from = this.#size - kept; from < this.#size; from += block.length) {
       this.#file.seekSync(from, Deno.SeekMode.Start);
       const read = fill(this.#file, block);

@@ -1,9 +1,5 @@
-import {
-  environmentText,
-  loadInstructions,
-  resolveReferences,
-  systemPrompt,
-} from "../../../src/context/mod.ts";
+import { environmentText, loadInstructions, systemPrompt } from "../../../src/context/mod.ts";
+import { resolveReferences } from "../../../src/context/references.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 

@@ -6,7 +6,7 @@ import { SEED } from "../../support/seed.ts";
 
 const wrap = (text: string, columns: number, indent = "") => wrapText(text, columns, displayWidth, indent);
 
-Deno.test("wrapText breaks at blanks and goes on under the indent", () => {
+Deno.test("wrapText breaks at blanks and continues under the indent", () => {
   assertEquals(wrap("· one two three four", 10, "  "), ["· one two", "  three", "  four"]);
   assertEquals(wrap("exactly ten", 11), ["exactly ten"]);
   assertEquals(wrap("", 10), [""]);

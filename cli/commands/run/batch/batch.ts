@@ -96,7 +96,6 @@ export async function runBatch(
   context.process.exitCode = EXIT[exit];
 }
 
-/** Flags for a single conversation. */
 const SINGLE = [
   "goal",
   "continue",

@@ -43,7 +43,7 @@ Deno.test("capabilities asks nothing of terminals that would show a question", (
   }
 });
 
-Deno.test("capabilities knows terminals that do not wrap old lines anew by their names", () => {
+Deno.test("capabilities knows terminals by name that do not wrap old lines again", () => {
   const reflow = (env: Record<string, string>, version?: string) => {
     const capabilities = new Capabilities(env);
     if (version) capabilities.reply(`\x1bP>|${version}\x1b\\`);

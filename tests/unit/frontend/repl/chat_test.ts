@@ -4,7 +4,7 @@ import { call, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
 
-/** What the user is about to send, as the screen shows it. */
+/** The draft as the screen shows it. */
 function composed({ terminal }: ChatStage): string {
   const row = terminal.screen()[terminal.caret.row] ?? "";
   return row.replace(/^\S\s/, "");
@@ -131,7 +131,7 @@ Deno.test("Ctrl-C clears, then stops, then shows how to leave, then leaves", asy
   assertEquals(await chat.left, 0);
 });
 
-Deno.test("a session that cannot be opened is told with its place, and the message comes back", async () => {
+Deno.test("a session that cannot be opened is reported with its location, and the message comes back", async () => {
   let broken = true;
   await using chat = await openChat({
     replies: [say("There you are.")],
@@ -182,7 +182,7 @@ Deno.test("a line behind ! runs without the model, which reads of it with the ne
   assertStringIncludes(String(report?.content), "Exit code: 3\nOutput:\nout-42");
 });
 
-Deno.test("Escape stops a line behind !, and a destructive one is asked about in yolo, too", async () => {
+Deno.test("Escape stops a line behind !, and a destructive one needs approval in yolo, too", async () => {
   await using chat = await openChat({
     config: { sandbox: { bash: "off" } },
     start: { approvalMode: "yolo" },
@@ -232,7 +232,7 @@ Deno.test("#word, a long line and a pasted heading go to the model, and nothing 
   await chat.shows("Nothing is remembered here");
 });
 
-Deno.test("//, #12 and paths are texts; an unknown command is told here and comes back", async () => {
+Deno.test("//, #12 and paths are texts; an unknown command is reported and comes back", async () => {
   await using chat = await openChat({ replies: [say("a"), say("b"), say("c")] });
   for (const [at, text] of ["//x", "#12 is broken", "/etc/hosts says what?"].entries()) {
     chat.say(text);
@@ -271,7 +271,7 @@ Deno.test("Escape at an approval refuses the call and stops the turn", async () 
   assertEquals(turnEnds(chat), ["interrupted"]);
 });
 
-Deno.test("another session goes on in the modes that the user chose, and stays away when it cannot be opened", async () => {
+Deno.test("another session continues in the modes that the user chose, and stays away when it cannot be opened", async () => {
   let broken = false;
   await using chat = await openChat({
     replies: [say("one"), say("two"), say("three")],
@@ -296,8 +296,8 @@ Deno.test("another session goes on in the modes that the user chose, and stays a
   chat.say("second");
   await chat.until(() => turnEnds(chat).length === 2);
   assertEquals(chat.assembly(), kept);
-  const told = chat.provider.requests[1]?.some(({ content }) => String(content).startsWith("<mode>"));
-  assertEquals(told, true);
+  const hasNote = chat.provider.requests[1]?.some(({ content }) => String(content).startsWith("<mode>"));
+  assertEquals(hasNote, true);
 });
 
 Deno.test("a session that could not be opened is not tried again while a message is being written", async () => {

@@ -38,7 +38,7 @@ function decoder() {
   };
 }
 
-/** What a terminal may send in one piece. */
+/** Input that a terminal may send in one piece. */
 const PIECES = [
   ..."aZ9 漢é👍",
   ...["\r", "\t", "\x7f", "\x03", "\x00"],
@@ -99,7 +99,7 @@ Deno.test("decoder gives the same events for every piece cut at every byte, and 
   }
 });
 
-Deno.test("decoder throws at no input and goes on with the keys after it", () => {
+Deno.test("decoder throws for no input and continues with the keys after it", () => {
   const noise = fc.array(fc.oneof(
     fc.constantFrom("\x1b", "[", "]", "O", "P", "_", "M", "200", "201", "~", ";", ":", "?", "u", "\x07", "1"),
     fc.string(),
@@ -108,7 +108,7 @@ Deno.test("decoder throws at no input and goes on with the keys after it", () =>
     fc.property(noise, (parts) => {
       const input = decoder();
       for (const part of parts) input.push(part);
-      // Whatever was begun is over after a pause: a stalled paste by a key, a sequence by itself.
+      // Whatever was begun is over after a pause: a stalled paste by a key, a sequence alone.
       input.wait(3000);
       input.push("\x03");
       input.wait(3000);
@@ -120,7 +120,7 @@ Deno.test("decoder throws at no input and goes on with the keys after it", () =>
   );
 });
 
-Deno.test("decoder keeps answers of the terminal from whoever takes keys", () => {
+Deno.test("decoder does not pass answers of the terminal on as keys", () => {
   const answers = PIECES.slice(PIECES.indexOf("\x1b[?62;4c"), -2);
   const input = decoder();
   input.push(answers.join(""));
@@ -225,7 +225,7 @@ Deno.test("decoder types nothing of such a paste when its end comes in a later r
     input.push("a");
     assertEquals(input.keys().at(-1), "a");
   }
-  // What comes later is typed: nobody waits for a mark that may never come.
+  // Later input is typed text: the end mark may never come.
   const input = decoder();
   input.push("\x1b[200~one\x1b[201~\x1b[A");
   input.wait(20);

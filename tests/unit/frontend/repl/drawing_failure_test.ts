@@ -1,11 +1,11 @@
-/** Drawing fails: the session goes on, and nothing is lost. */
+/** Drawing fails: the session continues, and nothing is lost. */
 import { say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openChat } from "../../../support/chat_stage.ts";
 
 const NOTICE = "Something could not be shown; please report it: no such text";
 
-/** Throws whenever one of the texts of an area is asked for, as long as it is broken. */
+/** Throws for every text of an area, as long as it is broken. */
 function breaking(area: "status" | "composer") {
   const state = { broken: false };
   const texts = (all: object): void => {
@@ -20,7 +20,7 @@ function breaking(area: "status" | "composer") {
   return { state, texts };
 }
 
-Deno.test("what cannot be drawn is told once, and the session goes on with less on the screen", async () => {
+Deno.test("what cannot be drawn is reported once, and the session continues with less on the screen", async () => {
   const { state, texts } = breaking("status");
   await using chat = await openChat({ replies: [say("First answer."), say("Second answer.")], texts });
   chat.say("one");
@@ -29,19 +29,19 @@ Deno.test("what cannot be drawn is told once, and the session goes on with less 
   state.broken = true;
   chat.say("two");
   await chat.shows("Second answer.");
-  chat.terminal.type("goes on");
-  await chat.shows("> goes on");
+  chat.terminal.type("continues");
+  await chat.shows("> continues");
   const text = chat.terminal.text();
   assertEquals(text.filter((line) => line.includes(NOTICE)).length, 1, text.join("\n"));
   assert(!text.some((line) => line.includes("second line")));
   state.broken = false;
   chat.terminal.type("!");
-  await chat.shows("> goes on!");
+  await chat.shows("> continues!");
   assert(chat.terminal.screen().some((line) => line.startsWith("scripted-1")), "the whole is not back");
   assertEquals(chat.gaveUp, []);
 });
 
-Deno.test("where even less cannot be drawn, the chat ends with the session to go on with in lines", async () => {
+Deno.test("where even less cannot be drawn, the chat ends and names the session to resume in lines", async () => {
   const { state, texts } = breaking("composer");
   await using chat = await openChat({ replies: [say("First answer.")], texts });
   chat.say("one");

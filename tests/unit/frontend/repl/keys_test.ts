@@ -1,7 +1,7 @@
 import { parseKey } from "../../../../src/frontend/repl/terminal/decoder.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
-/** What a key sends and its name; a second name is the text that it types. */
+/** The bytes of a key and its name; a second name is the text that it types. */
 type Row = readonly [sequence: string, key: string | undefined, text?: string];
 
 const TYPED: readonly Row[] = [

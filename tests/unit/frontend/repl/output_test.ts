@@ -2,7 +2,7 @@
 import { TerminalOutput } from "../../../../src/frontend/repl/terminal/deno_terminal.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
-/** Standard output takes what the script says: so many bytes, or it throws. */
+/** Standard output takes what the script says: a number of bytes, or it throws. */
 async function written(
   script: (number | Error)[],
   work: (output: TerminalOutput) => unknown,
@@ -53,7 +53,7 @@ Deno.test("a first frame that found no room is under way, and one that was taken
   });
 });
 
-Deno.test("a terminal that is gone keeps nobody waiting", async () => {
+Deno.test("a terminal that is gone blocks nothing", async () => {
   const gone = () => new Deno.errors.BrokenPipe();
   const text = await written([gone(), gone(), gone(), gone()], async (output) => {
     output.writeNow("lost");

@@ -54,7 +54,7 @@ class Stream {
     this.screen.draw();
   }
 
-  /** What of the live region the terminal itself has moved out of the screen: nobody can take that away. */
+  /** Rows of the live region that the terminal itself has scrolled off the screen: they cannot be erased. */
   #lookForLost(): void {
     const gone = this.terminal.scrollback();
     this.lostComposers = gone.filter((line) => line.startsWith(">")).length;
@@ -71,7 +71,7 @@ class Stream {
     return Array.from({ length: this.#lines }, (_, index) => `L${String(index).padStart(4, "0")}`);
   }
 
-  /** How often the parts of a live region are in the terminal. */
+  /** Counts the parts of a live region in the terminal. */
   get regions(): number[] {
     const text = this.terminal.text();
     return [
@@ -101,7 +101,7 @@ const step = fc.oneof(
 );
 
 for (const reflow of [true, false]) {
-  const kind = reflow ? "wraps lines anew" : "cuts lines";
+  const kind = reflow ? "wraps lines again" : "cuts lines";
   Deno.test(`screen keeps its history and one live region through resizes of a terminal that ${kind}`, () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 150 }), (steps) => {

@@ -54,7 +54,7 @@ const step = fc.record({
   removed: fc.option(fc.nat(9), { nil: undefined }),
 });
 
-Deno.test("screen shows what a terminal that gets everything anew would show, whatever changes", () => {
+Deno.test("screen shows what a terminal that gets a full redraw would show, whatever changes", () => {
   fc.assert(
     fc.property(fc.integer({ min: 3, max: 12 }), fc.array(step, { maxLength: 25 }), (rows, steps) => {
       const { terminal, state, screen } = open({ columns: 40, rows });
@@ -252,7 +252,7 @@ Deno.test("screen clears a row before it writes it: behind the last column that 
     const count = terminal.writes.length;
     state.frame = { lines, caret: { row: 0, column: 2 } };
     screen.draw();
-    // tmux, for one, clears the last column when the cursor stands behind it.
+    // tmux, for one, clears the last column when the cursor is behind it.
     const written = terminal.writes.slice(count).join("");
     assertEquals(["XXXX", "row!"].some((end) => written.includes(`${end}\x1b[K`)), false, written);
     assertEquals(terminal.screen().slice(0, 2), lines);

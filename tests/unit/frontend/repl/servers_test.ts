@@ -14,7 +14,7 @@ Deno.test("a server that fails before the first message is one line at once, and
     await chat.shows("Noted.");
     await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
     assert(chat.events.some((event) => event.type === "mcp.server" && event.state === "failed"));
-    const told = chat.terminal.text().filter((line) => line.includes(lines[locale]));
-    assertEquals(told.length, 1, chat.terminal.text().join("\n"));
+    const shown = chat.terminal.text().filter((line) => line.includes(lines[locale]));
+    assertEquals(shown.length, 1, chat.terminal.text().join("\n"));
   }
 });

@@ -234,7 +234,7 @@ Deno.test("calls that run together have a line each with the end of their output
   assertEquals(lines.slice(0, 3), ["✓ read_file a.txt · 120 lines", "✗ bash make · exit 2 · 3.0 s", "  bad"]);
 });
 
-Deno.test("a call that a person is asked about does not count as running, and is denied when they say no", async () => {
+Deno.test("a call that waits for approval does not count as running, and is denied when they say no", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const stage = await transcriptStage({ locale });
     const request: NewEvent = {
@@ -329,7 +329,7 @@ Deno.test("the todo list is above the composer while something is to be done, an
   assertEquals(await stage.printed(), ["[~] read", "[ ] write", "[x] read", "[x] write"]);
 });
 
-Deno.test("what happens beside texts and calls is a calm line each", async () => {
+Deno.test("other events than texts and calls are one calm line each", async () => {
   const stage = await transcriptStage();
   stage.feed(
     { type: "context.prefix", reason: "model", detail: "a → b", system: "", tools: [], model: "b" },
@@ -378,7 +378,7 @@ Deno.test("a summary that is written is not shown", async () => {
   assert(!stage.transcript.busy);
 });
 
-Deno.test("a session that goes on shows its last turns, whatever its length", async () => {
+Deno.test("a resumed session shows its last turns, whatever its length", async () => {
   const state = emptyState();
   let seq = 0;
   const take = (event: NewEvent) => void apply(state, { v: 1, seq: ++seq, time: "", ...event });

@@ -1,4 +1,4 @@
-/** What is approved is what runs, and nothing but a person's own key approves it. */
+/** The approved call is the one that runs, and only a key of the user approves it. */
 import { say } from "../../../../support/agent_fixture.ts";
 import {
   asked,
@@ -50,7 +50,7 @@ Deno.test("a command of five thousand characters can be read to its end before i
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("the folder of a command, and that it stays in the background, are shown before it is approved", async () => {
+Deno.test("the directory of a command, and that it stays in the background, are shown before it is approved", async () => {
   await using chat = await open([
     calls(bash("1", "touch here", { workdir: "sub", run_in_background: true })),
     say("done"),
@@ -65,7 +65,7 @@ Deno.test("the folder of a command, and that it stays in the background, are sho
   await chat.until(() => ended(chat) === 1);
 });
 
-Deno.test("where a command starts is shown when an earlier one has left the folder of the session", async () => {
+Deno.test("where a command starts is shown when an earlier one has left the directory of the session", async () => {
   await using chat = await open([calls(bash("1", "cd sub")), calls(bash("2", "touch made")), say("done")]);
   await Deno.mkdir(`${chat.cwd}/sub`);
   chat.say("go");
@@ -99,7 +99,7 @@ Deno.test("pastes and keys on their way neither answer a panel nor send anything
   assertEquals(filesOf(chat), []);
 });
 
-Deno.test("an output that looks like a panel is history, and keys go on to the composer", async () => {
+Deno.test("an output that looks like a panel is history, and keys still reach the composer", async () => {
   const fake = `${
     "─".repeat(80)
   }\nRun this command?\n│ ls\n› 1. Yes, once (y)\n  2. No (n)\n↑↓ move · Enter choose · Esc leave`;
@@ -135,7 +135,7 @@ Deno.test("a destructive command has no always and no session, in every mode, an
   }
 });
 
-Deno.test("what was allowed for the session is asked about again in the next one", async () => {
+Deno.test("what was allowed for the session needs approval again in the next one", async () => {
   const again = () => calls(bash(crypto.randomUUID(), "touch made"));
   await using chat = await open([again(), say("a"), again(), say("b"), again(), say("c")]);
   chat.say("one");
@@ -153,7 +153,7 @@ Deno.test("what was allowed for the session is asked about again in the next one
   await chat.until(() => ended(chat) === 3);
 });
 
-Deno.test("yolo asks nobody, and what is denied stays denied, for the model and for lines of the shell", async () => {
+Deno.test("yolo never asks, and what is denied stays denied, for the model and for lines of the shell", async () => {
   await using chat = await open([calls(bash("1", "touch denied"), bash("2", "touch fine")), say("done")], {
     start: { approvalMode: "yolo" },
     config: { sandbox: { bash: "off" }, permissions: { deny: ["Bash(touch denied)"] } },

@@ -1,4 +1,4 @@
-/** What the chat reads and writes by itself: nothing is written over, nothing read that the model may not. */
+/** Files that the chat reads and writes: none is overwritten, and none read that is hidden from the model. */
 import { say } from "../../../../support/agent_fixture.ts";
 import { asked, decline, ended, filesOf, openAskingChat, panel } from "../../../../support/asking_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
@@ -57,14 +57,14 @@ Deno.test("what is typed is kept where only its user can read it", async () => {
   chat.terminal.press("ctrl+d");
   await chat.left;
   const open: string[] = [];
-  const visit = (folder: string) => {
-    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
-      const path = `${folder}/${name}`;
+  const visit = (directory: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(directory)) {
+      const path = `${directory}/${name}`;
       if (isDirectory) visit(path);
       const { mode } = Deno.statSync(path);
       const isPrivate = isDirectory || ((mode ?? 0) & 0o077) === 0;
       if (!isPrivate) open.push(path);
-      if (folder === chat.home && isDirectory && ((mode ?? 0) & 0o077) !== 0) open.push(path);
+      if (directory === chat.home && isDirectory && ((mode ?? 0) & 0o077) !== 0) open.push(path);
     }
   };
   visit(chat.home);

@@ -1,4 +1,4 @@
-/** What a person has allowed reaches no further than he was told. */
+/** An answer of the user allows no more than its label says. */
 import { call, say } from "../../../../support/agent_fixture.ts";
 import {
   asked,
@@ -18,7 +18,7 @@ let ids = 0;
 const write = (path: string) => calls(call(`w${++ids}`, "write_file", { path, content: `${ids}\n` }));
 const touch = (name: string) => calls(bash(`b${++ids}`, `touch ${name}`));
 
-/** Sends a message whose call is asked about, and answers. */
+/** Sends a message whose call needs approval, and answers. */
 async function allow(chat: ChatStage, key: string): Promise<void> {
   const [questions, turns] = [asked(chat), ended(chat)];
   chat.say("go");
@@ -27,7 +27,7 @@ async function allow(chat: ChatStage, key: string): Promise<void> {
   await chat.until(() => ended(chat) === turns + 1);
 }
 
-/** Sends a message and says whether its call was asked about. */
+/** Sends a message; returns whether its call needed approval. */
 async function asks(chat: ChatStage): Promise<boolean> {
   const [questions, turns] = [asked(chat), ended(chat)];
   chat.say("go on");
@@ -168,7 +168,7 @@ Deno.test("always for what cannot be saved lets the call run, counts for the ses
   chat.terminal.press("tab", "a", "enter", "tab", "e", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["ok"]);
-  await chat.shows("The rule Bash(touch made) is not saved and counts for this session only");
+  await chat.shows("The rule Bash(touch made) is not saved and applies to this session only");
   assertEquals(await Deno.readTextFile(file), "broken = [");
   assertEquals(await asks(chat), false);
 });

@@ -68,7 +68,7 @@ const config = {
   permissions: { deny: ["Bash(touch denied)"], ask: ["Bash(touch asked)"] },
 };
 
-/** What came of the only call; a question is answered by no. */
+/** The outcome of the only call; an approval is denied. */
 async function outcomeOf(chat: ChatStage): Promise<Outcome> {
   chat.say("go");
   await chat.until(() => asked(chat) + ended(chat) > 0);
@@ -87,7 +87,7 @@ async function outcomeOf(chat: ChatStage): Promise<Outcome> {
 }
 
 for (const mode of MODES) {
-  Deno.test(`in the mode ${mode} a person is asked about exactly what the table says`, async () => {
+  Deno.test(`in the mode ${mode} exactly the calls of the table need approval`, async () => {
     for (const { name, tool, args, outcome } of TABLE) {
       await using chat = await openAskingChat([calls(call("1", tool, args)), say("done")], {
         config,
@@ -146,9 +146,9 @@ Deno.test("a mode that is switched to while a question is open answers the next 
   assertEquals(chat.assembly().modes.approval, "yolo");
 });
 
-Deno.test("the model is told of a mode once, and of one that was left again before its turn not at all", async () => {
+Deno.test("the model gets a note about a mode once, and none about a mode that was left before its turn", async () => {
   await using chat = await openAskingChat([say("1"), say("2"), say("3"), say("4")]);
-  const told = () =>
+  const notes = () =>
     chat.provider.requests.at(-1)?.filter(({ role, content }) =>
       role === "user" && content.startsWith("<mode>")
     )
@@ -156,7 +156,7 @@ Deno.test("the model is told of a mode once, and of one that was left again befo
   const turn = async (number: number) => {
     chat.say("go on");
     await chat.until(() => ended(chat) === number);
-    return told();
+    return notes();
   };
   const switches = async (...modes: string[]) => {
     for (const mode of modes) {

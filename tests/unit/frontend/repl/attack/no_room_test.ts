@@ -15,7 +15,7 @@ Deno.test("a session that no disk takes is kept, not left by mistake, and saved 
   chat.say("first words");
   await chat.until(() => ended(chat) === 1);
   await chat.shows("The session goes on in memory");
-  for (const line of ["/export told.md", "/fork"]) {
+  for (const line of ["/export export.md", "/fork"]) {
     chat.say(line);
     await chat.until(() =>
       chat.terminal.text().join("\n").split("is not on the disk").length > (line === "/fork" ? 2 : 1)
@@ -37,8 +37,8 @@ Deno.test("a session that no disk takes is kept, not left by mistake, and saved 
   chat.say("second words");
   await chat.until(() => ended(chat) === 2);
   await chat.shows("is on disk again; nothing is missing");
-  chat.say("/export told.md");
+  chat.say("/export export.md");
   await chat.shows("The session is in");
-  const text = await Deno.readTextFile(`${chat.cwd}/told.md`);
+  const text = await Deno.readTextFile(`${chat.cwd}/export.md`);
   for (const words of ["first words", "one", "second words", "two"]) assertStringIncludes(text, words);
 });

@@ -1,4 +1,4 @@
-/** What others have written reaches the terminal as text, and looks like nothing else. */
+/** Output of others reaches the terminal as text, and cannot look like anything else. */
 import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
@@ -31,7 +31,7 @@ const EVIL = ATTACKS.map((attack, index) => `${attack}w${index}`).join(" ");
 const CONTROL_OR_HIDDEN =
   // deno-lint-ignore no-control-regex
   /[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/u;
-/** What the screen itself needs: moves inside of the live region, colors, marks of a frame, safe links. */
+/** Sequences of the screen itself: moves inside of the live region, colors, marks of a frame, safe links. */
 const OWN =
   // deno-lint-ignore no-control-regex
   /\x1b\[\d*[ABCDGKLM]|\x1b\[[0-9;:]*m|\x1b\[J|\x1b\[0J|\x1b\[\?(?:25|2026|2004|1004)[hl]|\x1b\[[<>=]\d*u|\x1b\]8;[^;\x07\x1b]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/g;

@@ -16,7 +16,7 @@ const config = {
   permissions: { deny: ["Bash(touch denied)"], ask: ["Bash(touch asked)"] },
 };
 
-Deno.test("a typed command needs no yes of its own, but asks, is refused and is warned of as the model's is", async () => {
+Deno.test("a typed command needs no extra approval, but asks, is refused and is warned about as the model's is", async () => {
   await using chat = await openAskingChat([], { config });
   await Deno.mkdir(`${chat.cwd}/.git/hooks`, { recursive: true });
   const lines = [

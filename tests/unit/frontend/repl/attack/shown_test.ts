@@ -1,4 +1,4 @@
-/** What is shown of a call is what runs: nothing hides in it, and nothing of it is too long. */
+/** The call that is shown is the one that runs: nothing in it is hidden or too long. */
 import { call, say } from "../../../../support/agent_fixture.ts";
 import {
   asked,
@@ -109,7 +109,7 @@ Deno.test("ten megabytes of a call hold nothing up, and what is not shown is not
   }
 });
 
-Deno.test("an edit of ten megabytes is asked about at once, as far as it can be shown", async () => {
+Deno.test("the approval of an edit of ten megabytes is shown at once, as far as possible", async () => {
   const content = "\u202e".repeat(5_000_000) + "\n" + "x\n".repeat(1_000_000);
   await using chat = await open([
     calls(call("1", "write_file", { path: `a\x1b[2J\u202eb.txt`, content })),

@@ -3,7 +3,7 @@ import { Random, SEED } from "../../../../support/seed.ts";
 import { TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
 import { characterEnds } from "../../../../../src/util/display_width.ts";
 
-/** A buffer that holds a text, the caret where `|` stands in it. */
+/** A buffer that holds a text, the caret at `|`. */
 function at(text: string): TextBuffer {
   const buffer = new TextBuffer();
   buffer.type(text.replace("|", ""));

@@ -32,18 +32,18 @@ function watched(...sources: CompletionSource[]) {
   return { completion, next: () => new Promise<void>((resolve) => arrived = resolve) };
 }
 
-async function withFiles(paths: readonly string[], run: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
+async function withFiles(paths: readonly string[], run: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
   try {
     for (const path of paths) {
-      await Deno.mkdir(`${folder}/${path}`.replace(/[^/]*$/, ""), { recursive: true });
+      await Deno.mkdir(`${directory}/${path}`.replace(/[^/]*$/, ""), { recursive: true });
       if (!path.endsWith("/")) {
-        await Deno.writeTextFile(`${folder}/${path}`, path === ".gitignore" ? "*.log\n" : "");
+        await Deno.writeTextFile(`${directory}/${path}`, path === ".gitignore" ? "*.log\n" : "");
       }
     }
-    await run(folder);
+    await run(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -81,8 +81,8 @@ Deno.test("fileSource shows one directory, directories first, ignored files last
     "node_modules/p/",
     "my dir/a b.ts",
   ];
-  await withFiles(paths, async (folder) => {
-    const { completion, next } = watched(fileSource({ cwd: folder, home: folder }));
+  await withFiles(paths, async (directory) => {
+    const { completion, next } = watched(fileSource({ cwd: directory, home: directory }));
     const all = await offered(completion, { next }, "see @");
     assertEquals(all, ["my dir/", "src/", "b2.ts", "b10.ts", "node_modules/", "trace.log"]);
     assertEquals(await offered(completion, { next }, "see @."), [".gitignore"]);
@@ -94,15 +94,15 @@ Deno.test("fileSource shows one directory, directories first, ignored files last
       from: 4,
     });
     assertEquals(await offered(completion, { next }, "see @~/sr"), ["src/"]);
-    assertEquals(completion.chosen()?.item.insert, `@${folder}/src/`);
-    assertEquals(await offered(completion, { next }, `see @${folder}/my`), ["my dir/"]);
-    assertEquals(completion.chosen()?.item.insert, `@"${folder}/my dir/`);
+    assertEquals(completion.chosen()?.item.insert, `@${directory}/src/`);
+    assertEquals(await offered(completion, { next }, `see @${directory}/my`), ["my dir/"]);
+    assertEquals(completion.chosen()?.item.insert, `@"${directory}/my dir/`);
   });
 });
 
 Deno.test("fileSource offers nothing for addresses, for what is no directory and for unreadable names", async () => {
-  await withFiles(["a.ts", 'quo"te.ts'], async (folder) => {
-    const source = fileSource({ cwd: folder, home: undefined });
+  await withFiles(["a.ts", 'quo"te.ts'], async (directory) => {
+    const source = fileSource({ cwd: directory, home: undefined });
     assertEquals(source.match("mail me@example"), undefined);
     assertEquals(source.match("done"), undefined);
     assertEquals((await source.items(" ")).items.map(({ label }) => label), ["a.ts"]);
@@ -112,10 +112,10 @@ Deno.test("fileSource offers nothing for addresses, for what is no directory and
   });
 });
 
-Deno.test("fileSource looks at so many entries of a directory and says that there are more", async () => {
-  await withFiles([], async (folder) => {
-    for (let count = 0; count < 2100; count++) Deno.writeTextFileSync(`${folder}/${count}`, "");
-    const { completion, next } = watched(fileSource({ cwd: folder, home: undefined }));
+Deno.test("fileSource reads a limited number of entries of a directory and says that there are more", async () => {
+  await withFiles([], async (directory) => {
+    for (let count = 0; count < 2100; count++) Deno.writeTextFileSync(`${directory}/${count}`, "");
+    const { completion, next } = watched(fileSource({ cwd: directory, home: undefined }));
     await offered(completion, { next }, "@");
     assertEquals(completion.items.length, 200);
     assert(completion.cut);
@@ -246,8 +246,11 @@ Deno.test("@ finds files and directories of the whole tree by name, by path and 
     'quo"te/helper.txt',
     "my dir/helper two.ts",
   ];
-  await withFiles(paths, async (folder) => {
-    const sources = [fileSource({ cwd: folder, home: folder }), treeSource({ cwd: folder, hidden: seesAll })];
+  await withFiles(paths, async (directory) => {
+    const sources = [
+      fileSource({ cwd: directory, home: directory }),
+      treeSource({ cwd: directory, hidden: seesAll }),
+    ];
     const { completion, next } = watched(...sources);
     const wait = async (query: string) => {
       await offered(completion, { next }, `see @${query}`);
@@ -273,18 +276,18 @@ Deno.test("@ finds files and directories of the whole tree by name, by path and 
 });
 
 Deno.test("@ lists a tree once, sees a new file with a later @, and nothing that is hidden", async () => {
-  await withFiles(["a/secret/key.pem", "a/plain.txt"], async (folder) => {
+  await withFiles(["a/secret/key.pem", "a/plain.txt"], async (directory) => {
     let looks = 0;
     const hidden = () => {
       looks++;
       return Promise.resolve((path: string) => path.endsWith("/secret"));
     };
-    const source = treeSource({ cwd: folder, hidden, freshMs: 0 });
+    const source = treeSource({ cwd: directory, hidden, freshMs: 0 });
     const found = async (query: string) =>
       (await source.items("")).search?.(query, 9).map(({ item }) => item.label) ?? [];
     assertEquals(looks, 0, "nothing is listed before the first @");
     assertEquals([await found("plain"), await found("key")], [["a/plain.txt"], []]);
-    await Deno.writeTextFile(`${folder}/a/later.txt`, "");
+    await Deno.writeTextFile(`${directory}/a/later.txt`, "");
     const end = performance.now() + 5_000;
     while ((await found("later")).length === 0 && performance.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -98,7 +98,7 @@ Deno.test("Composer keeps the column over shorter rows", () => {
   assertEquals(composer.frame(40, 24).caret, { row: 0, column: 10 });
 });
 
-Deno.test("Composer takes pastes as they are, sends them byte for byte, and never by themselves", async () => {
+Deno.test("Composer takes pastes as they are, sends them byte for byte, and never automatically", async () => {
   const history = new History();
   await history.load();
   const { composer, sent, press, type, paste, rows } = open({ history });
@@ -246,7 +246,7 @@ Deno.test("Composer completes commands: Tab puts in, Enter also sends what needs
   assertEquals(composer.text, "/model ");
   press("enter");
   assertEquals(sent.at(-1)?.text, "/model ");
-  // What was only guessed is not carried out at once.
+  // A fuzzy match is not executed at once.
   arrived = next();
   type("/lp");
   await arrived;
@@ -296,7 +296,7 @@ Deno.test("Composer steers with texts only: an image waits for its turn", async 
   ]);
 });
 
-Deno.test("Composer tells why the clipboard has no image", async () => {
+Deno.test("Composer reports why the clipboard has no image", async () => {
   const problems: unknown[] = [];
   const { press } = open({
     clipboardImage: () => Promise.resolve("noTool" as const),

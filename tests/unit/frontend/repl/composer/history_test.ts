@@ -2,11 +2,11 @@ import { History, HistoryWalk, searchHistory } from "../../../../../src/frontend
 import { assert, assertEquals } from "../../../../support/assert.ts";
 
 async function withFile(run: (path: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   try {
-    await run(`${folder}/projects/p/history.jsonl`);
+    await run(`${directory}/projects/p/history.jsonl`);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -61,7 +61,7 @@ Deno.test("History waits for no session when it is closed, and takes out what lo
   });
 });
 
-Deno.test("History passes over broken lines and goes on behind a line that was cut off", async () => {
+Deno.test("History skips broken lines and continues after a line that was cut off", async () => {
   await withFile(async (path) => {
     const first = keep(path);
     first.add(["good"]);
@@ -155,7 +155,7 @@ Deno.test("HistoryWalk passes entries that begin like the draft, and returns to 
   assertEquals(walk.newer(), undefined);
 });
 
-Deno.test("searchHistory goes back in time, and minds capitals only where some are asked for", () => {
+Deno.test("searchHistory goes back in time, and minds capitals only where the query has some", () => {
   const all = entries("Fix the Parser", "parser test", "other");
   assertEquals(searchHistory(all, "parser")?.text, "parser test");
   assertEquals(searchHistory(all, "parser", 1)?.at, 8);

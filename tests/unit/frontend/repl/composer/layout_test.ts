@@ -14,7 +14,7 @@ const rows = (text: string, width: number) => {
   return made.shown(0, made.rows);
 };
 
-Deno.test("Layout breaks behind blanks, beside wide characters, and in words that are wider than a row", () => {
+Deno.test("Layout breaks after blanks, next to wide characters, and in words that are wider than a row", () => {
   assertEquals(rows("fix the bug", 8), ["fix the ", "bug"]);
   assertEquals(rows("fix the bug", 7), ["fix the ", "bug"]);
   assertEquals(rows("abcdefghij", 4), ["abcd", "efgh", "ij"]);
@@ -22,7 +22,7 @@ Deno.test("Layout breaks behind blanks, beside wide characters, and in words tha
   assertEquals(rows("中文测试", 5), ["中文", "测试"]);
   assertEquals(rows("中文ab", 5), ["中文", "ab"]);
   assertEquals(rows("a\n\nb", 5), ["a", "", "b"]);
-  // The caret has a cell of its own, in a row of its own where it must.
+  // The caret has its own cell, and its own row where necessary.
   assertEquals(rows("abcd", 4), ["abcd"]);
   assertEquals(rows("abcd ", 4), ["abcd ", ""]);
   assertEquals(rows("abcd  ", 4), ["abcd ", " "]);
@@ -62,7 +62,7 @@ Deno.test("Layout puts the caret into the right cell for every script", () => {
   for (const [text, width, row, column] of CELLS) {
     const place = JSON.stringify(text);
     assertEquals(layout(text, width).cellOf(text.length), { row, column }, place);
-    // What comes behind changes nothing, unless it goes on with a word that is broken.
+    // Later text changes nothing, unless it continues a broken word.
     if (!/\w$/.test(text)) {
       assertEquals(layout(`${text}z`, width).cellOf(text.length), { row, column }, place);
     }

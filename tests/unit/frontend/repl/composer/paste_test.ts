@@ -1,16 +1,16 @@
 import { assertEquals } from "../../../../support/assert.ts";
 import { messageOf, Parts, type Piece, readPaste } from "../../../../../src/frontend/repl/composer/draft.ts";
 
-async function withImages(run: (folder: string) => void): Promise<void> {
-  const folder = await Deno.makeTempDir();
+async function withImages(run: (directory: string) => void): Promise<void> {
+  const directory = await Deno.makeTempDir();
   try {
     for (const name of ["a.png", "my shot.PNG", "it's.jpg", "图.webp", "note.txt", "100%.gif"]) {
-      await Deno.writeTextFile(`${folder}/${name}`, "");
+      await Deno.writeTextFile(`${directory}/${name}`, "");
     }
-    await Deno.mkdir(`${folder}/dir.png`);
-    run(folder);
+    await Deno.mkdir(`${directory}/dir.png`);
+    run(directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -33,23 +33,23 @@ Deno.test("readPaste makes a mark of what has more than 10 lines or 1,000 charac
 });
 
 Deno.test("readPaste finds images in every form in which terminals write their paths", async () => {
-  await withImages((folder) => {
-    const home = folder;
-    const shot = `${folder}/my shot.PNG`;
+  await withImages((directory) => {
+    const home = directory;
+    const shot = `${directory}/my shot.PNG`;
     const forms: Record<string, string[]> = {
-      [`${folder}/a.png`]: [`${folder}/a.png`],
-      [` ${folder}/a.png\n`]: [`${folder}/a.png`],
+      [`${directory}/a.png`]: [`${directory}/a.png`],
+      [` ${directory}/a.png\n`]: [`${directory}/a.png`],
       [shot]: [shot],
       [`'${shot}'`]: [shot],
       [`"${shot}" `]: [shot],
       [shot.replace(" ", "\\ ")]: [shot],
       [`file://${shot.replace(" ", "%20")}`]: [shot],
-      [`file://localhost${folder}/100%25.gif`]: [`${folder}/100%.gif`],
-      [`${folder}/100%.gif`]: [`${folder}/100%.gif`],
-      [`'${folder}/it'\\''s.jpg'`]: [`${folder}/it's.jpg`],
-      ["~/图.webp"]: [`${folder}/图.webp`],
-      [`'${shot}' ${folder}/a.png`]: [shot, `${folder}/a.png`],
-      [`${folder}/a.png\r${folder}/图.webp\r`]: [`${folder}/a.png`, `${folder}/图.webp`],
+      [`file://localhost${directory}/100%25.gif`]: [`${directory}/100%.gif`],
+      [`${directory}/100%.gif`]: [`${directory}/100%.gif`],
+      [`'${directory}/it'\\''s.jpg'`]: [`${directory}/it's.jpg`],
+      ["~/图.webp"]: [`${directory}/图.webp`],
+      [`'${shot}' ${directory}/a.png`]: [shot, `${directory}/a.png`],
+      [`${directory}/a.png\r${directory}/图.webp\r`]: [`${directory}/a.png`, `${directory}/图.webp`],
     };
     for (const [pasted, paths] of Object.entries(forms)) {
       assertEquals(files(readPaste(pasted, { home })), paths, pasted);
@@ -58,28 +58,28 @@ Deno.test("readPaste finds images in every form in which terminals write their p
 });
 
 Deno.test("readPaste leaves text that only looks like an image's path", async () => {
-  await withImages((folder) => {
+  await withImages((directory) => {
     const texts = [
-      `${folder}/none.png`,
-      `${folder}/note.txt`,
-      `${folder}/dir.png`,
-      `look at ${folder}/a.png`,
-      `${folder}/a.png and more`,
+      `${directory}/none.png`,
+      `${directory}/note.txt`,
+      `${directory}/dir.png`,
+      `look at ${directory}/a.png`,
+      `${directory}/a.png and more`,
       "a.png",
       "https://example.org/a.png",
       "file://elsewhere/a.png",
       "file:///%E0%A4%A.png",
       "C:\\Users\\nobody\\a.png",
       "'.png",
-      `${folder}/\0.png`,
+      `${directory}/\0.png`,
     ];
-    for (const text of texts) assertEquals(readPaste(text, { home: folder }), [text], text);
+    for (const text of texts) assertEquals(readPaste(text, { home: directory }), [text], text);
   });
 });
 
 const label = (part: { kind: string }, number: number) => `[${part.kind} ${number}]`;
 
-Deno.test("Parts stand for one character each, and come out as they went in", () => {
+Deno.test("Parts are one character each, and come out as they went in", () => {
   const parts = new Parts(label);
   const pieces: Piece[] = ["see ", { kind: "paste", content: "1\n2" }, " and ", {
     kind: "file",
@@ -92,7 +92,7 @@ Deno.test("Parts stand for one character each, and come out as they went in", ()
   assertEquals(parts.pieces(""), []);
 });
 
-Deno.test("Parts numbers what is in the draft, and keeps what is asked for", () => {
+Deno.test("Parts numbers the parts of a draft, and keeps only those of a text", () => {
   const parts = new Parts(label);
   const one = parts.add({ kind: "paste", content: "1" }, "");
   const two = parts.add({ kind: "paste", content: "2" }, one);

@@ -7,15 +7,15 @@ const ignore = Deno.build.os === "windows";
 
 async function withScript(
   script: string,
-  run: (path: string, folder: string) => Promise<void>,
+  run: (path: string, directory: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   try {
-    const path = `${folder}/my editor`;
+    const path = `${directory}/my editor`;
     await Deno.writeTextFile(path, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    await run(path, folder);
+    await run(path, directory);
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 
@@ -66,21 +66,21 @@ Deno.test({
 
 const PNG = "\\211PNG\\r\\n\\032\\n";
 
-/** What programs of these names in the PATH give. */
+/** The result with programs of these names in the PATH. */
 async function clipboard(
   programs: Record<string, string>,
   variables: Record<string, string>,
   cwd = "/nowhere",
 ) {
-  const folder = await Deno.makeTempDir();
+  const directory = await Deno.makeTempDir();
   try {
     for (const [name, script] of Object.entries(programs)) {
-      await Deno.writeTextFile(`${folder}/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+      await Deno.writeTextFile(`${directory}/${name}`, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     }
-    const env = (name: string) => name === "PATH" ? folder : variables[name];
-    return await clipboardImage({ env, untrusted: [cwd === "here" ? folder : cwd] });
+    const env = (name: string) => name === "PATH" ? directory : variables[name];
+    return await clipboardImage({ env, untrusted: [cwd === "here" ? directory : cwd] });
   } finally {
-    await Deno.remove(folder, { recursive: true });
+    await Deno.remove(directory, { recursive: true });
   }
 }
 

@@ -25,7 +25,7 @@ function servers(uris: readonly string[], values: readonly string[] = []) {
 const inserts = async (written: string, { pool }: ReturnType<typeof servers>) =>
   (await resourceItems(written, pool)).map(({ insert, more }) => more ? `${insert}…` : insert);
 
-Deno.test("resources stand beside files, quoted where a reference needs that; many of a server are one entry", async () => {
+Deno.test("resources are listed next to files, quoted where a reference needs that; many of a server are one entry", async () => {
   assertEquals(await inserts("", servers(["page://a", "page://my notes", "page://{id}"])), [
     "@docs:page://a ",
     '@"docs:page://my notes" ',

@@ -4,7 +4,7 @@ import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
 
-/** What an empty composer shows. */
+/** The placeholder of an empty composer. */
 const COMPOSER = "Ask for something";
 const DONE = { type: "done", reason: "tool_calls" } as const;
 const WRITE = { path: "notes.txt", content: "first\n第二行\n" };
@@ -16,7 +16,7 @@ function screen({ terminal }: ChatStage): string {
 /** Longer than the pause that a panel wants before it takes a key, or Enter again. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, 350));
 
-/** Chooses the row of a letter or digit in a panel that has come up by itself. */
+/** Chooses the row of a letter or digit in a panel that the user did not open. */
 async function answer(chat: ChatStage, key: string): Promise<void> {
   await pause();
   chat.terminal.press("tab", key, "enter");
@@ -39,7 +39,7 @@ Deno.test("an approval shows the diff of a dry run above the status line, in pla
   await chat.shows(COMPOSER);
 });
 
-Deno.test("an approval that comes while a message is written stands above it until Tab goes over to it", async () => {
+Deno.test("an approval that comes while a message is written is shown above it until Tab switches to it", async () => {
   const go = Promise.withResolvers<void>();
   const reply: Reply = async function* () {
     await go.promise;
@@ -79,7 +79,7 @@ Deno.test("an approval for the session covers what it says, and a note goes to t
   await chat.shows("all file changes in the workspace");
   await answer(chat, "s");
   await chat.shows("Run this command?");
-  assert(exists(`${chat.cwd}/more.txt`), "the second file was asked about");
+  assert(exists(`${chat.cwd}/more.txt`), "the second file needed approval");
   await chat.shows("│ rm notes.txt");
   await answer(chat, "n");
   chat.terminal.type("keep it 留着");

@@ -1,4 +1,4 @@
-/** What the transcript shows a part of, in full: opened and closed, and searched. */
+/** Collapsed items in full: opened and closed, and searched. */
 import { ExpandPanel } from "../../../../../src/frontend/repl/overlay/expand.ts";
 import { loadTexts } from "../../../../../src/i18n/mod.ts";
 import { palette } from "../../../../../src/view/mod.ts";

@@ -226,7 +226,7 @@ for (const [name, { show, keys = [], next }] of Object.entries(DIALOGS)) {
 }
 
 for (const theme of ["light", "high-contrast"] as const) {
-  Deno.test(`an edit that is asked about looks as recorded in the theme ${theme}`, async () => {
+  Deno.test(`an edit that needs approval looks as recorded in the theme ${theme}`, async () => {
     const stage = openStage({ columns: 80, rows: 20, theme });
     const abort = new AbortController();
     const answer = DIALOGS.approval_edit?.show(stage.dialogs, abort.signal).catch(() => {});

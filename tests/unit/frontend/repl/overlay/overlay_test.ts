@@ -15,7 +15,7 @@ const REQUEST: ApprovalRequest = {
   prefixRule: "Bash(rm:*)",
 };
 
-/** A stage on which somebody is asked about a call, the pause after its appearance not over yet. */
+/** A stage with an approval, before the pause after its appearance is over. */
 function asked(changes: Partial<ApprovalRequest> = {}, options: StageOptions = {}) {
   const stage = openStage(options);
   const abort = new AbortController();
@@ -23,7 +23,7 @@ function asked(changes: Partial<ApprovalRequest> = {}, options: StageOptions = {
   return { ...stage, abort, answer };
 }
 
-Deno.test("an approval is not answered by what somebody writes, whatever the pauses are", async () => {
+Deno.test("typed text does not answer an approval, whatever the pauses are", async () => {
   const { terminal, dialogs, composer, answer, shown, pass } = asked();
   terminal.type("please ");
   await shown();
@@ -48,7 +48,7 @@ Deno.test("a key that comes before anybody can have read the question begins a m
   pass(-900);
   terminal.type("y");
   assertEquals(composer.text, "y");
-  // It is taken back; somebody who has just written is still at it.
+  // It is undone; the user is still typing.
   terminal.press("backspace");
   pass(900);
   assert(dialogs.overlays.aside);
@@ -242,7 +242,7 @@ Deno.test("a panel the user called for takes the next key, and a paste answers n
   assertEquals(await answer, true);
 });
 
-Deno.test("a list of thousands narrows by what is typed and shows what is behind an entry", async () => {
+Deno.test("a list of thousands is filtered by typed text and shows previews", async () => {
   const { dialogs, terminal, shown } = openStage();
   const entries = Array.from({ length: 5000 }, (_, index) => ({
     label: `session ${index}`,
@@ -315,7 +315,7 @@ Deno.test("nothing of a command can be hidden: every character is shown or named
   await answer;
 });
 
-Deno.test("the rule of always can be edited: what is refused stays to be mended, what is shown is answered", async () => {
+Deno.test("the rule of always can be edited: a refused one stays to be fixed, a shown one answers", async () => {
   const { terminal, answer, shown, choose } = asked({
     rule: "Bash(npm run build)",
     scopes: ["once", "session", "always"],

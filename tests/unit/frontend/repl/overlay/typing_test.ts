@@ -1,4 +1,4 @@
-/** What somebody types answers no question, whenever it comes up and whatever the pauses are. */
+/** Typed text answers no question, whenever it comes up and whatever the pauses are. */
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import type { Dialogs } from "../../../../../src/frontend/repl/overlay/dialogs.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
