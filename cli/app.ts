@@ -22,7 +22,6 @@ interface Entry {
 
 const STATS = "Show tokens, cache hits and cost";
 
-/** The subcommands, in the order of the help. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
   run: {
     brief: "Do one task and exit (short form: reasonix -p)",
@@ -185,9 +184,7 @@ function commandRoute(brief: string, spec: Command): Route<CliContext> {
   });
 }
 
-/** A context in which a command line is completed. */
 interface CompletionContext extends CliContext {
-  /** The complete words of the line. */
   readonly before: readonly string[];
   /** Receives the meaning of proposed words. */
   readonly briefs: Map<string, string>;
@@ -207,7 +204,6 @@ function proposals(kind: ValueKind) {
   };
 }
 
-/** Runs one command line and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const context = processContext();
   const line = shortForm(args);

@@ -87,7 +87,6 @@ export function command<const T extends FlagTable>(spec: Command<T>): Command {
   return spec as Command;
 }
 
-/** An entry of a group. */
 export function entry<const T extends FlagTable>(brief: string, spec: Command<T>): GroupEntry {
   return { brief, command: spec as Command };
 }

@@ -5,7 +5,7 @@ import { type CliContext, runPaths } from "./terminal/process.ts";
 import { createTwoFilesPatch } from "diff";
 import type { RunPaths } from "../src/assembly/mod.ts";
 import { type ConfigProblem, loadImport, saveKey, userConfigFile } from "../src/config/mod.ts";
-import { EXIT, formatLocation, ReasonixError, type SourceLocation } from "../src/core/mod.ts";
+import { EXIT, formatLocation, ReasonixError, type SourceLocation, textOf } from "../src/core/mod.ts";
 import { loadTexts, type Texts } from "../src/i18n/mod.ts";
 import { exists } from "../src/path/probe.ts";
 import { displayWidth, padDisplay } from "../src/util/display_width.ts";
@@ -68,9 +68,12 @@ export async function importFrom(
   if (wanted && !agreed && !asks && !flags.json) throw noPromptAvailable(texts);
 }
 
-function problemText({ place, message, remedy }: ConfigProblem, { error, remark }: Texts["import"]): string {
+function problemText(
+  { place, message, remedy, texts }: ConfigProblem,
+  { error, remark }: Texts["import"],
+): string {
   const where = place ? `${formatLocation(place)}: ` : "";
-  return `${error}: ${where}${remark(message)}\n       ${remark(remedy)}`;
+  return `${error}: ${where}${remark(texts?.message ?? message)}\n       ${remark(texts?.remedy ?? remedy)}`;
 }
 
 function patchOf({ path, before, after }: Preview["files"][number], texts: Texts["import"]): string {
@@ -140,9 +143,9 @@ function report({ preview, sources, patches, agreed, saved }: Result & {
       to: change,
       file,
       state,
-      ...(note === undefined ? {} : { note }),
+      ...(note === undefined ? {} : { note: textOf(note) }),
     })),
-    left: left.map(({ origin, why }) => ({ from: origin.text, place: origin.place, why })),
+    left: left.map(({ origin, why }) => ({ from: origin.text, place: origin.place, why: textOf(why) })),
     keys: keys.map(({ name, known, origin: { text, place } }) => ({
       name,
       from: text,
@@ -320,10 +323,10 @@ function outcomeRow({ origin, change, note, state }: Outcome, texts: Texts["impo
   const text = `${origin.text} → ${target === origin.text ? texts.same : target}`;
   const { place } = origin;
   if (state === "present") return { place, mark: "=", text: `${text}, ${texts.remark(note ?? "")}` };
-  const said = note === undefined ? {} : { remark: texts.remark(note) };
+  const below = note === undefined ? {} : { remark: texts.remark(note) };
   return state === "new"
-    ? { place, mark: "+", text, ...said }
-    : { place, mark: "!", text: `${text}, ${texts.notWritten}`, ...said };
+    ? { place, mark: "+", text, ...below }
+    : { place, mark: "!", text: `${text}, ${texts.notWritten}`, ...below };
 }
 
 function rowText(

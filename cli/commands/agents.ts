@@ -5,7 +5,7 @@ import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadAgentList } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
-import { loadLists } from "../../src/reports/mod.ts";
+import { loadLists, rowsText } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
 
@@ -20,9 +20,6 @@ async function list(this: CliContext, flags: { readonly json?: boolean }): Promi
   stdout.write(agentsText(agents, await textsFor("report_commands", this, loaded), outputWidth()));
   for (const { path, line, text } of warnings) stderr.write(`! ${path}:${line}: ${text}\n`);
 }
-
-/** Longer than any value of an agent. */
-const UNCUT = 2_000;
 
 /** One agent: rights, model and prompt. */
 async function show(
@@ -46,9 +43,9 @@ async function show(
   if (flags.json) return stdout.json(agent);
   const { agentFacts } = await loadLists();
   const { agents: texts } = await textsFor("report_commands", this, loaded);
-  const rows = [
+  const rows = rowsText([
     ["agent", agent.name],
-    ["for", agent.description],
+    ["for", oneLine(agent.description, 2_000)],
     ["is", agentFacts(agent, texts).join(" · ")],
     ["tools", agent.tools?.join(", ") ?? "those of the run"],
     ["not", agent.withoutTools?.join(", ")],
@@ -57,11 +54,9 @@ async function show(
     ["steps", agent.maxSteps === undefined ? undefined : `at most ${agent.maxSteps}`],
     ["temperature", agent.temperature?.toString()],
     ["top_p", agent.topP?.toString()],
-  ].flatMap(([title = "", value]) =>
-    value === undefined ? [] : [`${title.padEnd(12)}${oneLine(value, UNCUT)}`]
-  );
-  const body = agent.prompt === "" ? [] : ["", agent.prompt];
-  stdout.write(`${[...rows, ...body].join("\n")}\n`);
+  ]);
+  const body = agent.prompt === "" ? "" : `\n${agent.prompt}\n`;
+  stdout.write(rows + body);
 }
 
 export const agentsCommands: CommandGroup = {

@@ -31,6 +31,7 @@ import {
   userConfigFile,
 } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { type Row, rowsText } from "../../src/reports/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
 
 const SHOW_FLAGS = {
@@ -95,7 +96,7 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
 function path(this: CliContext): void {
   const paths = runPaths(this);
   const { cwd, home } = paths;
-  const rows = [
+  const rows: Row[] = [
     ["project config", projectConfigFile(cwd)],
     ["user config", userConfigFile(paths)],
     ["project MCP", mcpJsonFile(cwd)],
@@ -105,7 +106,7 @@ function path(this: CliContext): void {
     ["sessions", `${projectDir(home, cwd)}/sessions`],
     ["cache", cacheDirectory(paths)],
   ];
-  this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
+  this.process.stdout.write(rowsText(rows));
 }
 
 async function get(this: CliContext, _flags: unknown, key: string): Promise<void> {
@@ -154,7 +155,7 @@ async function memoryV5(this: CliContext, _flags: unknown, mode = "status"): Pro
 async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {
   this.process.stdout.write(
     name === undefined
-      ? PRESETS.map((preset) => `${preset.name.padEnd(9)} ${preset.summary}\n`).join("")
+      ? rowsText(PRESETS.map(({ name, summary }) => [name, summary]))
       : await presetText(name),
   );
 }

@@ -57,7 +57,6 @@ async function uninstall(this: CliContext): Promise<void> {
   }
 }
 
-/** The directory of `deno install`. */
 function commandDirectory(env: CliContext["process"]["env"]): string {
   return `${env.DENO_INSTALL_ROOT ?? `${userHome(env)}/.deno`}/bin`;
 }
@@ -100,7 +99,6 @@ const CHECKS: readonly { readonly test: string; readonly error: string; readonly
   },
 ];
 
-/** The text of the command for a POSIX shell. */
 function shellLauncher({ runtime, program }: Launch): string {
   const words = [runtime, "run", ...startFlagsFor(program), "--no-config", program];
   return [
@@ -114,7 +112,6 @@ function shellLauncher({ runtime, program }: Launch): string {
   ].join("\n");
 }
 
-/** The text of the command for Windows. */
 function windowsLauncher({ runtime, program }: Launch): string {
   const flags = ["run", ...startFlagsFor(program), "--no-config"];
   return `@rem Written by reasonix install\r\n@"${runtime}" ${flags.join(" ")} "${

@@ -4,91 +4,13 @@ import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import { loadModels } from "../../src/command/mod.ts";
-import {
-  type LoadedConfig,
-  modelsOf,
-  type ProviderEntry,
-  resolveModel,
-  withModelSettings,
-} from "../../src/config/mod.ts";
-import { errorMessage, type Price, type Rates, ReasonixError } from "../../src/core/mod.ts";
+import { modelsOf, type ProviderEntry, resolveModel } from "../../src/config/mod.ts";
+import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
-import {
-  factsOf,
-  type FoundFacts,
-  loadModelList,
-  type ModelInfo,
-  modelInfo,
-  tableModels,
-} from "../../src/provider/mod.ts";
-import { table } from "../../src/reports/mod.ts";
+import { loadModelList, tableModels } from "../../src/provider/mod.ts";
+import { loadModelReports } from "../../src/reports/mod.ts";
 import { programFetch } from "../../src/util/network/fetch.ts";
 import { grouped } from "../../src/view/mod.ts";
-
-/** A model with what is known of it. */
-interface KnownModel {
-  /** `provider/model`. */
-  readonly name: string;
-  /** As it counts for the model. */
-  readonly entry: ProviderEntry;
-  readonly info: ModelInfo;
-  /** Absent: the tables do not have the model. */
-  readonly facts?: FoundFacts;
-}
-
-/** Gathers what the settings and the tables say of a model. */
-async function knownModel(
-  loaded: LoadedConfig,
-  whole: ProviderEntry,
-  model: string,
-): Promise<KnownModel> {
-  const entry = withModelSettings(whole, model);
-  const { home } = loaded;
-  const facts = await factsOf(entry, model, home);
-  const info = await modelInfo({ entry, model, home });
-  return { name: `${entry.name}/${model}`, entry, info, ...(facts ? { facts } : {}) };
-}
-
-/** The levels of effort that a model has, for people; undefined where they are unknown. */
-function effortText({ reasoning }: ModelInfo, texts: Texts["models"]): string | undefined {
-  if (!reasoning) return undefined;
-  const { thinks, levels = [], budget, toggle } = reasoning;
-  if (!thinks) return texts.thinksNot;
-  const off = (toggle || budget?.min === 0) && !levels.includes("none") ? ["none"] : [];
-  if (levels.length > 0) return [...off, ...levels].join(" ");
-  if (budget) return off.length > 0 ? texts.anyEffort : texts.anyButNone;
-  return toggle ? texts.toggle : texts.asItLikes;
-}
-
-/** "2.50 in, 0.25 cached, 3.13 written, 15 out". */
-function ratesText(
-  { input, cachedInput, cacheWrite, output }: Rates,
-  texts: Texts["models"],
-): string {
-  const cached = cachedInput === input ? "" : String(cachedInput);
-  return texts.rates(String(input), cached, String(cacheWrite ?? ""), String(output));
-}
-
-/** The day of a price, as it stands behind it. */
-function dayText({ date }: Pick<Price, "date">): string {
-  return date === undefined ? "" : ` (${date})`;
-}
-
-/** The same as data. */
-function knownModelJson({ name, entry, info, facts }: KnownModel): Record<string, unknown> {
-  const { contextWindow, outputLimit, vision, reasoning, price } = info;
-  return {
-    name,
-    kind: entry.kind,
-    window: contextWindow ?? null,
-    output: outputLimit ?? null,
-    vision,
-    tools: facts?.tools ?? null,
-    reasoning: reasoning ?? null,
-    price: price ?? null,
-    facts: facts ? { date: facts.date, source: facts.source } : null,
-  };
-}
 
 const LIST_FLAGS = { all: flag("Every model of the tables of your vendors"), json: JSON_FLAG };
 
@@ -97,6 +19,7 @@ async function list(this: CliContext, flags: FlagsOf<typeof LIST_FLAGS>): Promis
   const { cwd, home, env } = runPaths(this);
   const loaded = await loadTrustedConfig({ cwd, home, env }, { ignoreUntrusted: true });
   const { vendorsWithKey } = await loadModels();
+  const { knownModel, knownModelJson, modelsText } = await loadModelReports();
   const entries = [...loaded.config.providers, ...vendorsWithKey(loaded)];
   const names = async (entry: ProviderEntry) =>
     flags.all ? [...new Set([...modelsOf(entry), ...await tableModels(entry, home)])] : modelsOf(entry);
@@ -109,36 +32,7 @@ async function list(this: CliContext, flags: FlagsOf<typeof LIST_FLAGS>): Promis
   const texts = await textsFor("models", this, loaded);
   const { stdout } = this.process;
   if (flags.json) stdout.json(all.map(knownModelJson));
-  else stdout.write(listText(all, texts));
-}
-
-function listText(all: readonly KnownModel[], texts: Texts["models"]): string {
-  if (all.length === 0) return `${texts.noModel}\n`;
-  const { columns, unknown } = texts;
-  const width = outputWidth();
-  const text = table(
-    Object.values(columns),
-    all.map(({ name, entry, info, facts }) => {
-      const { contextWindow, outputLimit, price } = info;
-      const sees = entry.vision ?? facts?.vision;
-      return [
-        name,
-        contextWindow === undefined ? unknown : grouped(contextWindow),
-        outputLimit === undefined ? unknown : grouped(outputLimit),
-        sees === undefined ? unknown : sees ? texts.yes : texts.no,
-        price ? String(price.input) : unknown,
-        price ? String(price.cachedInput) : "",
-        price ? String(price.output) : "",
-        price ? [price.currency, price.date ?? ""].join(" ").trim() : "",
-        effortText(info, texts) ?? unknown,
-      ];
-    }),
-    {
-      right: [columns.window, columns.reply, columns.input, columns.cached, columns.output],
-      ...(width === undefined ? {} : { width }),
-    },
-  );
-  return `${text}${texts.mayCostMore}\n`;
+  else stdout.write(modelsText(all, texts, outputWidth()));
 }
 
 /** Shows what is known of one model, and who says so. */
@@ -152,52 +46,12 @@ async function show(
   const loaded = await loadTrustedConfig(options, { ignoreUntrusted: true });
   const waiting = loaded.needsTrust.filter(({ kind }) => kind === "provider").map(({ name }) => name);
   const { entry, model } = resolveModel(loaded.config, reference, waiting);
+  const { knownModel, knownModelJson, modelText } = await loadModelReports();
   const known = await knownModel(loaded, entry, model);
   const texts = await textsFor("models", this, loaded);
   const { stdout } = this.process;
   if (flags.json) stdout.json(knownModelJson(known));
-  else stdout.write(table([texts.columns.model, known.name], rows(known, texts)));
-}
-
-function rows({ entry, info, facts }: KnownModel, texts: Texts["models"]): string[][] {
-  const { rows: names, unknown } = texts;
-  const { contextWindow, outputLimit, price } = info;
-  const said = (declared: unknown) => declared === undefined ? "" : texts.yours;
-  const window = contextWindow === undefined
-    ? unknown
-    : contextWindow === 0
-    ? texts.noCompaction
-    : texts.tokens(grouped(contextWindow));
-  return [
-    [names.kind, entry.kind],
-    [names.address, entry.base_url],
-    [names.window, window + said(entry.context_window)],
-    [
-      names.reply,
-      outputLimit === undefined ? unknown : texts.upTo(grouped(outputLimit)) + said(entry.max_output_tokens),
-    ],
-    [names.images, yes(entry.vision ?? facts?.vision, texts) + said(entry.vision)],
-    [names.tools, yes(facts?.tools, texts)],
-    [names.effort, (effortText(info, texts) ?? unknown) + said(entry.efforts)],
-    [
-      names.price,
-      price
-        ? texts.perMillion(ratesText(price, texts), price.currency, dayText(price)) + said(entry.price)
-        : unknown,
-    ],
-    ...(price?.tiers ?? []).map((tier) => [
-      "",
-      texts.above(ratesText(tier, texts), grouped(tier.above)),
-    ]),
-    ...(facts?.price?.cacheWrite1h === undefined || entry.price
-      ? []
-      : [["", texts.forAnHour(String(facts.price.cacheWrite1h))]]),
-    [names.table, facts ? `${facts.date}, ${facts.source}` : texts.noTable],
-  ];
-}
-
-function yes(value: boolean | undefined, texts: Texts["models"]): string {
-  return value === undefined ? texts.unknown : value ? texts.yes : texts.no;
+  else stdout.write(modelText(known, texts));
 }
 
 const USUAL = "https://models.dev/api.json";

@@ -17,7 +17,15 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   zh_cn: ["/src/i18n/zh_cn/"],
   mcp: ["/@modelcontextprotocol/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
   chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/highlight.js/"],
-  commands: ["/cli/", "/src/command/", "/src/config/foreign/", "/toml-patch/", "/@clack/", PAGES],
+  commands: [
+    "/cli/",
+    "/src/command/",
+    "/src/reports/",
+    "/src/config/foreign/",
+    "/toml-patch/",
+    "/@clack/",
+    PAGES,
+  ],
   tools: ["/"],
 };
 

@@ -9,7 +9,6 @@ import { meetServer, projectCommands, unusedFile } from "./project_commands.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
 
 export interface CommandScope {
-  /** Language of the descriptions; English when absent. */
   readonly locale?: Locale;
   /** The session that is open, or being opened; without one there are only the commands of the program. */
   readonly session?: () => Promise<Assembly>;
@@ -82,7 +81,6 @@ async function requireBeginning(name: string, host: CommandHost, texts: Texts["c
   });
 }
 
-/** A line that begins with the name of a command. */
 export interface CommandLine {
   readonly command: SlashCommand;
   readonly argument: string;

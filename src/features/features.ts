@@ -17,7 +17,7 @@ import type { ToolResult } from "../tool/mod.ts";
 import type { RunLsp } from "./lsp/run_lsp.ts";
 import type { Assemble } from "./agents/agent_run.ts";
 
-/** A feature that joins a run in addition to its model and its tools. */
+/** A feature that is attached to runs which use it. */
 interface Extension {
   /** Reports whether this run has any use for it; cheap. */
   readonly wanted: (run: RunContext) => boolean;

@@ -1,4 +1,3 @@
-/** The list of front ends: one line per directory. */
 export const FRONTENDS = {
   print: () => import("./print/mod.ts"),
   repl: () => import("./repl/mod.ts"),

@@ -38,11 +38,9 @@ export interface RunResult {
   readonly report?: true;
   readonly session?: string;
   readonly model?: string;
-  /** Rounds of tool calls. */
   readonly steps: number;
   /** Messages of the model, the last one included. */
   readonly replies: number;
-  /** The limit that ended the run. */
   readonly limit?: "steps" | "time" | "cost" | "repairs";
   /** The answer as the value that a JSON Schema asked for. */
   readonly structured?: unknown;
@@ -60,7 +58,6 @@ export interface RunResult {
   readonly partialCost?: Pick<Spending, "costs" | "unpriced">;
   /** The goal of the run, as it stands at its end. */
   readonly goal?: GoalResult | undefined;
-  /** The latest plan of the run, and its file. */
   readonly plan?: { readonly text: string; readonly state: string; readonly file?: string };
   readonly verification?: VerificationResult;
   /** Calls that were refused, in order. */
@@ -198,7 +195,6 @@ export interface RunStart {
   readonly session: string;
   readonly cwd: string;
   readonly model: string;
-  /** Names of the tools. */
   readonly tools: readonly string[];
   readonly skills: readonly string[];
   /** Names of the agents that the model can hand work to. */
@@ -214,7 +210,6 @@ export interface RunStart {
   readonly permissionMode?: string;
 }
 
-/** Reads events and writes them in one output format. */
 export interface Printer {
   /** Called once, when the conversation is open; events may have come before. */
   begin?(start: RunStart): void | Promise<void>;
@@ -233,14 +228,11 @@ interface ToolCount {
 
 /** Figures of one run, counted from its events. */
 export class Metrics {
-  /** Messages of the model so far. */
   replies = 0;
-  /** Time spent waiting for the model. */
   modelMs = 0;
   readonly refusals: Refusal[] = [];
   /** The latest plan that was proposed or changed. */
   plan: RunResult["plan"];
-  /** The goal that the run was about. */
   goal: RunResult["goal"];
   readonly #verified = new LastVerification();
   readonly #calls = new Map<string, ToolCall>();

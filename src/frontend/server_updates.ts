@@ -6,13 +6,11 @@ import { moneyFigure } from "../view/mod.ts";
 
 const MAX_LINE = 1000;
 
-/** A line about an MCP server. */
 export interface ServerLine {
   readonly level: "info" | "warning";
   readonly text: string;
 }
 
-/** A session with its MCP servers. */
 export type WatchedSession = Pick<Assembly, "servers" | "redact">;
 
 type UpdateTexts = Pick<Texts["run"], "servers">;

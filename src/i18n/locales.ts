@@ -93,6 +93,5 @@ export async function loadTexts<A extends keyof Texts>(area: A, locale: Locale):
     loadTranslator(locale),
   ]);
   const make: (t: Translate) => unknown = texts;
-  if (locale === "en") return make(translator.t) as Texts[A];
-  return make((await import("./zh_cn/transition.ts")).tagOf(translator)) as Texts[A];
+  return make(translator.t) as Texts[A];
 }

@@ -2,11 +2,9 @@ import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, listModels } from "./create_provider.ts";
 import { ProviderFailure } from "./errors.ts";
 
-/** The reason why an endpoint cannot be used. */
 export interface CheckFailure {
   /** False when no server answered at all. */
   readonly reached: boolean;
-  /** True when another key may be all it takes. */
   readonly auth: boolean;
   readonly message: string;
 }

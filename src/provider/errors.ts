@@ -142,7 +142,6 @@ export interface Reported {
   readonly shouldRetry?: boolean | undefined;
   /** The id under which the operators of the server find the request. */
   readonly requestId?: string | undefined;
-  /** The kind, where the wire gives it. */
   readonly kind?: ProviderErrorKind;
   readonly remedy?: LocalizedMessage;
 }
@@ -172,7 +171,6 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
 }
 
-/** The remedy where status and kind say too little. */
 function remedyOfText({ text }: Reported, endpoint: Endpoint): LocalizedMessage | undefined {
   const { model } = endpoint;
   if (NO_CREDIT.test(text)) return message`add credit to the account or choose another provider`;
@@ -220,7 +218,6 @@ function kindOf({ status, text }: Reported): ProviderErrorKind {
   return kindOfWords(text);
 }
 
-/** The kind of an error object that carries no usable number. */
 function kindOfWords(text: string): ProviderErrorKind {
   if (RATE.test(text)) return "rate_limit";
   if (AUTH.test(text)) return "auth";
@@ -370,7 +367,6 @@ function bypassesProxy(host: string): boolean {
   );
 }
 
-/** The failure of a request without a conversation, from whatever was thrown. */
 export function requestFailure(thrown: unknown, endpoint: Endpoint): ProviderFailure {
   return thrown instanceof ProviderFailure ? thrown : connectionFailure(thrown, endpoint, false);
 }

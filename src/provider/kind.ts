@@ -22,11 +22,9 @@ export interface ProviderDeps {
   readonly random: () => number;
 }
 
-/** The connection to the server of an entry. */
 export interface Connection {
   readonly fetch: Fetch;
   readonly apiKey?: string | undefined;
-  /** Milliseconds since 1970; for keys that expire. */
   readonly now?: () => number;
 }
 
@@ -62,7 +60,6 @@ export interface ProviderKind {
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-/** Waits; settles early when the signal aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

@@ -92,7 +92,6 @@ export interface Provider {
 
 type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
 
-/** The optional members of a provider. */
 const OPTIONAL = {
   remoteMode: 0,
   rehearse: 0,

@@ -73,7 +73,6 @@ export class ToolCallCollector {
     return slot;
   }
 
-  /** The call a delta continues, or undefined when it starts one. */
   #find(delta: CallDelta, id: string, name: string): Slot | undefined {
     const slot = typeof delta.index === "number"
       ? this.#slots.findLast((s) => s.index === delta.index)

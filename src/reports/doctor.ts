@@ -65,7 +65,6 @@ interface Report {
     readonly warnings: readonly string[];
     readonly error?: string;
   };
-  /** Permission rules, and untrusted rules of the project. */
   readonly rules: readonly RuleRow[];
   readonly providers: readonly {
     readonly name: string;
@@ -76,7 +75,6 @@ interface Report {
   }[];
   /** Model servers that answer on this machine. */
   readonly localServers: readonly LocalServerReport[];
-  /** MCP servers that the files describe. */
   readonly servers: readonly ServerReport[];
   /** Language servers, with their programs where they are installed. */
   readonly languageServers: readonly LanguageServerRow[];
@@ -101,7 +99,6 @@ interface ReportOptions {
   readonly loaded: LoadedConfig | ConfigError;
   readonly locale: Locale;
   readonly texts: Texts["doctor"];
-  /** Further warnings about the configuration. */
   readonly warnings: readonly string[];
 }
 
@@ -598,7 +595,6 @@ async function managedServerPart(
   }
 }
 
-/** An MCP server in the report. */
 interface ServerReport {
   readonly name: string;
   /** In a few words: what it offers, or why it is not used. */
@@ -652,7 +648,6 @@ function stateOf({ name, state, why = "", remedy, status }: KnownServer, texts: 
   return ms > SLOW_MS ? texts.withRemedy(ready, texts.serverSlow) : ready;
 }
 
-/** The permissions that the runtime gives this process, by name. */
 interface Permissions {
   readonly allowed: readonly string[];
   /** Allowed in part, as `import` from the address that the program was installed from. */

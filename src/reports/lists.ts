@@ -18,7 +18,6 @@ function item(head: string, facts: readonly string[], width = UNCUT): string {
   return `${fitDisplay(head, width)}\n  ${facts.join(" · ")}\n`;
 }
 
-/** The agents of a directory. */
 export function agentsText(
   agents: readonly AgentRow[],
   { agents: texts }: ReportTexts,

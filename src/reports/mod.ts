@@ -8,3 +8,6 @@ export const loadDoctor = lazy(() => import("./doctor.ts"));
 
 /** Agents, skills, hooks and permission rules. */
 export const loadLists = lazy(() => import("./lists.ts"));
+
+export const loadModelReports = lazy(() => import("./models.ts"));
+export const loadStatsReports = lazy(() => import("./stats.ts"));

@@ -4,7 +4,6 @@ import { oneLine, terminalSafe } from "../util/terminal_text.ts";
 interface ColumnOptions {
   /** Indexes of the columns that end flush. */
   readonly right?: readonly number[];
-  /** Width that lines are cut to. */
   readonly width?: number | undefined;
 }
 
@@ -42,7 +41,6 @@ export function table(
 /** A name with its value; one without a value is left out. */
 export type Row = readonly [name: string, value: string | undefined];
 
-/** Names and values in two columns. */
 export function rowsText(rows: readonly Row[]): string {
   const shown = rows.flatMap(([name, value = ""]) => value === "" ? [] : [[name, terminalSafe(value)]]);
   return shown.length === 0 ? "" : columns(shown);

@@ -36,7 +36,7 @@ export interface TurnExtension extends Pick<AgentDeps, "reviewAnswer" | "beforeC
   readonly close?: () => Promise<void>;
 }
 
-/** The extensions of a run; more may join while it runs. */
+/** The extensions of a run; features may add more while it runs. */
 export class TurnExtensions implements Limits {
   /** The amount spent when the latest turn began, by currency. */
   costsBefore: Spending["costs"] = {};

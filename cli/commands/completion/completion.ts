@@ -90,7 +90,6 @@ export const completionCommand = command({
   run: completion,
 });
 
-/** The program whose command lines are completed. */
 interface CompletedProgram {
   readonly appFor: (command: string | undefined) => Promise<Application<CliContext>>;
   /** The words with the short form of a command written out. */

@@ -220,7 +220,6 @@ function firstSentence(text: string): string {
   return /^[^]*?[.。](?=\s|$)/.exec(text)?.[0] ?? text;
 }
 
-/** The view of a server that has started. */
 interface View {
   readonly lines: (server: McpServer, servers: McpServers) => readonly string[];
   readonly data: (server: McpServer, servers: McpServers) => Readonly<Record<string, unknown>>;
@@ -540,7 +539,6 @@ function resultText({ content, structuredContent }: CallToolResult): string {
   return text === "" ? "(no output)\n" : `${text}\n`;
 }
 
-/** Signs the user in at a server, in the browser. */
 async function login(this: CliContext, flags: { readonly print?: boolean }, name: string): Promise<void> {
   const paths = runPaths(this);
   const { loaded, spec } = await configured(paths, name);

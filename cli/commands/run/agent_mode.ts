@@ -31,7 +31,6 @@ export class AgentMode {
     return { steps: this.#steps, ...(this.output === "raw" ? { onReply } : {}) };
   }
 
-  /** Listens to a run that has several turns. */
   follow(assembly: Assembly, err: Output): void {
     if (this.#steps < 2) return;
     assembly.controller.subscribe((event) => this.#event(event));

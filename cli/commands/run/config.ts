@@ -81,7 +81,6 @@ interface ConfigFlags extends RunFlags, TrustOptions {
   readonly offered?: ProviderEntry | undefined;
 }
 
-/** The configuration of a non-interactive run. */
 export async function loadNonInteractiveConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
   return nonInteractive(await loadRunConfig(paths, flags));
 }

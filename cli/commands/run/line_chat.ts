@@ -184,7 +184,6 @@ class LineChat {
     await this.#prompt();
   }
 
-  /** Asks something, below all that was said before. */
   async #ask(text: string): Promise<void> {
     await this.#printed;
     await this.#out.flush();

@@ -91,7 +91,6 @@ function mayHaveGoal(flags: RunFlags, words: readonly string[]): boolean {
 interface RunDeps {
   readonly words: readonly string[];
   readonly printer: Printer;
-  /** Standard error, as the printer writes to it. */
   readonly err: Output;
   readonly signal: AbortSignal;
   readonly speech: Speech;
@@ -211,7 +210,6 @@ interface PrinterDeps {
   readonly err: Output;
 }
 
-/** The printer of the output format that the flags ask for. */
 async function printerFor(
   context: CliContext,
   flags: RunFlags,

@@ -3,10 +3,11 @@
  * place and become layers like those of our own file: they restrict immediately, and grant once the user
  * trusts them. `config import` copies those of the user.
  */
+import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
 import { mcpJsonFile } from "../config_paths.ts";
 import type { SourceDocument } from "./document.ts";
 import { readOauth } from "./mcp_json.ts";
-import type { Scope } from "./plan.ts";
+import { lowered, type Scope } from "./plan.ts";
 import { JsonFile, LayerBuilder } from "../load/jsonc.ts";
 import { checkLayer, type Layer } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
@@ -131,8 +132,8 @@ export type RuleListName = "deny" | "ask" | "allow";
 
 /** A rule of ours that allows no more than the one of Claude Code, and forbids no less. */
 export type Translation =
-  | { readonly rule: string; readonly note?: string }
-  | { readonly why: string };
+  | { readonly rule: string; readonly note?: Text }
+  | { readonly why: Text };
 
 /** A parsed rule of Claude Code with its list and scope. */
 interface ClaudeRule {
@@ -145,10 +146,10 @@ interface ClaudeRule {
 /** Turns a permission rule of Claude Code into ours. */
 export function claudeRule(text: string, list: RuleListName, scope: Scope): Translation {
   const split = /^\s*([^\s(]+?)\s*(?:\(([\s\S]*)\))?\s*$/.exec(text);
-  if (!split) return { why: "it is no rule: Tool or Tool(what)" };
+  if (!split) return { why: message`it is no rule: Tool or Tool(what)` };
   const [, tool = "", between] = split;
   const inner = between?.trim();
-  if (inner === "") return { why: "nothing stands in its parentheses" };
+  if (inner === "") return { why: message`nothing stands in its parentheses` };
   return checked(translated({ tool, inner: inner ?? "*", list, scope }), list);
 }
 
@@ -161,23 +162,19 @@ function translated(rule: ClaudeRule): Translation {
   if (tool === "WebFetch") return fetchRule(rule);
   if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
   if (inner === "*") return { rule: tool };
-  if (list !== "allow") return { rule: tool, note: "stricter: it names every call of the tool" };
+  if (list !== "allow") return { rule: tool, note: message`stricter: it names every call of the tool` };
   if (tool === "Skill" && !/[*?:[{]/.test(inner)) return { rule: `Skill(${inner})` };
-  return { why: `an allowance for ${tool} with arguments has no counterpart` };
+  return { why: message`an allowance for ${tool} with arguments has no counterpart` };
 }
 
 /** Rules that cannot be read here, or would only earn a warning, are not written. */
 function checked(result: Translation, list: RuleListName): Translation {
   if ("why" in result) return result;
   const read = readRule(result.rule);
-  if (isFault(read)) return { why: lowered(read.message) };
+  if (isFault(read)) return { why: lowered(read.texts.message) };
   const warning = lintRule(read);
-  if (warning) return { why: lowered(warning.message) };
+  if (warning) return { why: lowered(warning.texts.message) };
   return list === "allow" || result.note === undefined || result.note !== "" ? result : { rule: result.rule };
-}
-
-function lowered(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
 const OPERATORS = /\s*(?:&&|\|\|?|;|\n)/;
@@ -187,13 +184,20 @@ function commandRule({ inner, list }: ClaudeRule): Translation {
   const head = inner.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, (quoted) => "x".repeat(quoted.length));
   const at = head.search(OPERATORS);
   if (at >= 0) {
-    if (list === "allow") return { why: "it names a whole line; a rule here names one command of it" };
+    if (list === "allow") {
+      return {
+        why: clausesOf([message`it names a whole line`, message`a rule here names one command of it`]),
+      };
+    }
     const first = inner.slice(0, at).trim();
-    if (first === "") return { why: "it begins with an operator of the shell" };
-    return { rule: `Bash(${first})`, note: "stricter: a rule names one command of a line, here the first" };
+    if (first === "") return { why: message`it begins with an operator of the shell` };
+    return {
+      rule: `Bash(${first})`,
+      note: message`stricter: a rule names one command of a line, here the first`,
+    };
   }
   if (list === "allow" && inner.includes("?")) {
-    return { why: "a ? is any character here, so it would allow more" };
+    return { why: message`a ? is any character here, so it would allow more` };
   }
   return { rule: `Bash(${inner})` };
 }
@@ -203,13 +207,20 @@ function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
   if (inner === "*" || inner === "**") return { rule: name };
   const fromProject = /^\/(?!\/)/.test(inner);
   if (list === "allow") {
-    if (fromProject && scope === "user") return { why: "it counts from the directory of its settings file" };
+    if (fromProject && scope === "user") {
+      return { why: message`it counts from the directory of its settings file` };
+    }
     if (allowsMore(inner)) {
-      return { why: "a * also matches / here, so it would allow more; ** says the same in both" };
+      return {
+        why: clausesOf([
+          message`a * also matches / here, so it would allow more`,
+          message`** says the same in both`,
+        ]),
+      };
     }
   }
   const glob = fromProject ? inner.slice(1) : inner.replace(/^\.\//, "");
-  const note = fromProject && scope === "user" ? "counts from the working directory here" : undefined;
+  const note = fromProject && scope === "user" ? message`counts from the working directory here` : undefined;
   return { rule: `${name}(${glob})`, ...(note === undefined ? {} : { note }) };
 }
 
@@ -241,12 +252,12 @@ function fetchRule({ inner, list }: ClaudeRule): Translation {
   const host = /^domain:([\w.*-]+)$/.exec(inner)?.[1];
   if (host === undefined) {
     return list === "allow"
-      ? { why: "only domain:HOST has a counterpart" }
-      : { rule: "WebFetch", note: "stricter: it names every address" };
+      ? { why: message`only domain:HOST has a counterpart` }
+      : { rule: "WebFetch", note: message`stricter: it names every address` };
   }
   if (list !== "allow") return { rule: `web_fetch(*${host.replace(/^\*\.?/, "")}*)`, note: "" };
-  if (host.includes("*")) return { why: "a * also matches / here, so it would allow more" };
-  return { rule: `web_fetch(https://${host}/*)`, note: "https only" };
+  if (host.includes("*")) return { why: message`a * also matches / here, so it would allow more` };
+  return { rule: `web_fetch(https://${host}/*)`, note: message`https only` };
 }
 
 /** Tools of Claude Code that rules name most; a similar name is a typing error. */
@@ -401,8 +412,8 @@ export async function planClaude(documents: readonly SourceDocument[], cwd: stri
   }
 }
 
-function readInPlace(command: string): string {
-  return `they are read from this file; see \`reasonix ${command}\` and \`reasonix trust\``;
+function readInPlace(command: string): Text {
+  return message`they are read from this file; see \`reasonix ${command}\` and \`reasonix trust\``;
 }
 
 function planState(document: SourceDocument, cwd: string): void {
@@ -444,11 +455,15 @@ const SETTINGS = {
   disabledMcpjsonServers: "any",
 } as const;
 
-const REASONS: Readonly<Record<string, string>> = {
-  apiKeyHelper: "a program that prints the key is not asked; put the key into .env or the environment",
-  enabledPlugins: "there are no plugins of this kind",
-  enabledMcpjsonServers: "`reasonix trust` decides about the servers of a project",
-  enableAllProjectMcpServers: "`reasonix trust` decides about the servers of a project",
+const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
+  apiKeyHelper: () =>
+    clausesOf([
+      message`a program that prints the key is not asked`,
+      message`put the key into .env or the environment`,
+    ]),
+  enabledPlugins: () => message`there are no plugins of this kind`,
+  enabledMcpjsonServers: () => message`\`reasonix trust\` decides about the servers of a project`,
+  enableAllProjectMcpServers: () => message`\`reasonix trust\` decides about the servers of a project`,
 };
 
 async function planSettings(document: SourceDocument, cwd: string): Promise<void> {
@@ -473,12 +488,12 @@ async function planSettings(document: SourceDocument, cwd: string): Promise<void
 async function planHooks(document: SourceDocument): Promise<void> {
   const { path: file, scope, table } = document;
   if (table.disableAllHooks === true) {
-    return document.leave(["hooks"], "disableAllHooks switches them off");
+    return document.leave(["hooks"], message`disableAllHooks switches them off`);
   }
   const problems: ConfigProblem[] = [];
   const layer = await readSettingsHooks({ source: scope, file }, problems);
-  for (const { message, place = { file } } of problems) {
-    document.plan.leave({ text: "hooks", place, scope }, lowered(message));
+  for (const { message: problem, texts, place = { file } } of problems) {
+    document.plan.leave({ text: "hooks", place, scope }, lowered(texts?.message ?? problem));
   }
   const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
   entries.forEach((item, index) => {
@@ -495,7 +510,7 @@ function planPermissions(document: SourceDocument, permissions: TomlTable): void
     else if (key === "defaultMode") planMode(document, path, String(value));
     else if (key === "additionalDirectories") {
       document.items(path, { value, key: "sandbox.allow_write" });
-    } else document.leave(path, "it has no counterpart", value);
+    } else document.leave(path, message`it has no counterpart`, value);
   }
 }
 
@@ -511,17 +526,20 @@ function planRules(document: SourceDocument, path: KeyPath, value: unknown, list
 }
 
 /** Values of `permissions.mode` by the modes of Claude Code. */
-const MODES: Readonly<Record<string, readonly [mode: string, note?: string]>> = {
+const MODES: Readonly<Record<string, readonly [mode: string, note?: Text]>> = {
   default: ["ask"],
   dontAsk: ["deny"],
-  plan: ["deny", "stricter; --permission-mode plan is a choice of each run"],
+  plan: ["deny", clausesOf([message`stricter`, message`--permission-mode plan is a choice of each run`])],
 };
 
 function planMode(document: SourceDocument, path: KeyPath, mode: string): void {
   const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
   if (value !== undefined) return document.set(path, "permissions.mode", value, { shown: mode, note });
   if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
-  const why = "no file lifts every question; --permission-mode danger-full-access does for one run";
+  const why = clausesOf([
+    message`no file lifts every question`,
+    message`--permission-mode danger-full-access does for one run`,
+  ]);
   document.leave(path, why, mode);
 }
 
@@ -536,19 +554,19 @@ function planSandbox(document: SourceDocument, sandbox: TomlTable): void {
     const path = ["sandbox", section];
     if (section === "enabled") {
       if (value === true) document.set(path, "sandbox.bash", "enforce", { shown: value });
-      else document.leave(path, "the jail stays on", value);
+      else document.leave(path, message`the jail stays on`, value);
       continue;
     }
-    if (!isTable(value)) document.leave(path, "it has no counterpart", value);
+    if (!isTable(value)) document.leave(path, message`it has no counterpart`, value);
     for (const [name, list] of isTable(value) ? Object.entries(value) : []) {
       const key = SANDBOX_LISTS[`${section}.${name}`];
       if (key === undefined || !Array.isArray(list)) {
-        document.leave([...path, name], "it has no counterpart");
+        document.leave([...path, name], message`it has no counterpart`);
         continue;
       }
       const refuse = (text: string) =>
         key === "sandbox.network_hosts" && text.includes("*")
-          ? "a * would allow other hosts here"
+          ? message`a * would allow other hosts here`
           : undefined;
       document.items([...path, name], { value: list, key, refuse });
     }
@@ -560,11 +578,14 @@ function planModel(document: SourceDocument, written: string): void {
   const model = written.replace(/\[\w+\]$/, "");
   const vendor = VENDORS.find(({ name }) => name === "anthropic");
   if (!vendor || !model.startsWith("claude-")) {
-    const why = "it is a name of Claude Code's own; `reasonix setup` lists the models of a vendor";
+    const why = clausesOf([
+      message`it is a name of Claude Code's own`,
+      message`\`reasonix setup\` lists the models of a vendor`,
+    ]);
     return document.plan.leave(origin, why);
   }
   const entry = { ...vendorEntry(vendor), models: [model], default: model };
-  const note = `its key is ${vendor.keyName}; a subscription cannot be used`;
+  const note = clausesOf([message`its key is ${vendor.keyName}`, message`a subscription cannot be used`]);
   document.plan.take(origin, { kind: "entry", list: "providers", entry }, note);
   document.plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
 }
@@ -577,8 +598,14 @@ function planEnvironment(document: SourceDocument, env: TomlTable): void {
       continue;
     }
     const why = name === "ANTHROPIC_BASE_URL"
-      ? "it speaks Anthropic's own wire; `reasonix setup` takes an OpenAI-compatible address"
-      : "a variable of that program; export it in your shell where commands need it";
+      ? clausesOf([
+        message`it speaks Anthropic's own wire`,
+        message`\`reasonix setup\` takes an OpenAI-compatible address`,
+      ])
+      : clausesOf([
+        message`a variable of that program`,
+        message`export it in your shell where commands need it`,
+      ]);
     document.leave(path, why);
   }
 }

@@ -1,3 +1,4 @@
+import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
 import type { SourceDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -18,13 +19,20 @@ const SETTINGS = {
   model_reasoning_effort: "any",
 } as const;
 
-const REASONS: Readonly<Record<string, string>> = {
-  notify: "a hook for `Stop` does this here; its program reads JSON on standard input",
-  projects: "trust is decided here with `reasonix trust`",
-  shell_environment_policy:
-    "secrets are always kept from commands; [tools.shell] pass_env lets single ones through",
-  project_doc_max_bytes: "AGENTS.md is read up to instructions_max_bytes",
-  history: "sessions are kept one by one; `reasonix session list`",
+const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
+  notify: () =>
+    clausesOf([
+      message`a hook for \`Stop\` does this here`,
+      message`its program reads JSON on standard input`,
+    ]),
+  projects: () => message`trust is decided here with \`reasonix trust\``,
+  shell_environment_policy: () =>
+    clausesOf([
+      message`secrets are always kept from commands`,
+      message`[tools.shell] pass_env lets single ones through`,
+    ]),
+  project_doc_max_bytes: () => message`AGENTS.md is read up to instructions_max_bytes`,
+  history: () => clausesOf([message`sessions are kept one by one`, message`\`reasonix session list\``]),
 };
 
 export function planCodex(documents: readonly SourceDocument[]): void {
@@ -59,7 +67,7 @@ function planModels(document: SourceDocument): void {
     choices.find(({ profile }) => profile === undefined);
   for (const { profile, provider, model, origin } of choices) {
     if (profile === undefined || !written.has(provider)) continue;
-    document.plan.notices.push(`Profile ${profile} is --model ${provider}/${model} (${origin.text})`);
+    document.plan.notices.push(message`Profile ${profile} is --model ${provider}/${model} (${origin.text})`);
   }
   if (!chosen || !written.has(chosen.provider)) return;
   document.plan.take(chosen.origin, {
@@ -78,12 +86,15 @@ function choicesOf(document: SourceDocument): Choice[] {
   const profiles = Object.entries(isTable(table.profiles) ? table.profiles : {}).flatMap(
     ([profile, settings]) => {
       if (!isTable(settings)) {
-        document.leave(["profiles", profile], "it is no table");
+        document.leave(["profiles", profile], message`it is no table`);
         return [];
       }
       for (const key of Object.keys(settings)) {
         if (key === "model" || key === "model_provider") continue;
-        document.leave(["profiles", profile, key], "a profile is only a model here; give the rest as flags");
+        document.leave(
+          ["profiles", profile, key],
+          clausesOf([message`a profile is only a model here`, message`give the rest as flags`]),
+        );
       }
       const model = settings.model ?? table.model;
       if (typeof model !== "string") return [];
@@ -112,12 +123,12 @@ function planProvider(document: SourceDocument, name: string, choices: readonly 
   const origin = settings ? document.origin(path) : chosen[0]?.origin ?? document.origin(path);
   const address = settings ? addressOf(plan, origin, name, settings) : knownAddress(name);
   const why = !settings && chosen.length === 0
-    ? "it is no table"
+    ? message`it is no table`
     : models.length === 0
-    ? "no model of it is named; `reasonix setup` lists them"
+    ? clausesOf([message`no model of it is named`, message`\`reasonix setup\` lists them`])
     : address
     ? undefined
-    : `the provider ${JSON.stringify(name)} has no address`;
+    : message`the provider ${JSON.stringify(name)} has no address`;
   if (why !== undefined || !address) {
     plan.leave(origin, why ?? "");
     return false;
@@ -136,7 +147,7 @@ function planProvider(document: SourceDocument, name: string, choices: readonly 
   return true;
 }
 
-type Address = TomlTable & { readonly note?: string };
+type Address = TomlTable & { readonly note?: Text };
 
 /** The address of a vendor, or of a server on this machine, that codex knows without settings. */
 function knownAddress(name: string): Address | undefined {
@@ -145,7 +156,7 @@ function knownAddress(name: string): Address | undefined {
   const vendor = VENDORS.find((candidate) => candidate.name === name);
   if (!vendor) return undefined;
   const { name: _, models: __, default: ___, context_window: ____, ...address } = vendorEntry(vendor);
-  return { ...address, note: `its key is ${vendor.keyName}, not a sign-in of codex` };
+  return { ...address, note: message`its key is ${vendor.keyName}, not a sign-in of codex` };
 }
 
 function addressOf(plan: ImportPlan, origin: Origin, name: string, settings: TomlTable): Address | undefined {
@@ -171,7 +182,7 @@ function addressOf(plan: ImportPlan, origin: Origin, name: string, settings: Tom
     ...(typeof idle === "number" ? { idle_timeout_seconds: idle / 1000 } : {}),
     ...(settings.auth === undefined
       ? {}
-      : { note: "without auth: a program that prints the key is not asked" }),
+      : { note: message`without auth: a program that prints the key is not asked` }),
   };
 }
 
@@ -242,19 +253,19 @@ function planCodexServers(document: SourceDocument): void {
   });
 }
 
-type Setting = readonly [key: string, value: string, note?: string];
+type Setting = readonly [key: string, value: string, note?: Text];
 
 const SANDBOXES: Readonly<Record<string, Setting>> = {
-  "read-only": ["permissions.mode", "deny", "nothing writes unless a rule allows it"],
+  "read-only": ["permissions.mode", "deny", message`nothing writes unless a rule allows it`],
   "workspace-write": ["sandbox.bash", "enforce"],
 };
-const ASK: Setting = ["permissions.mode", "ask", "every writer without a rule is asked about"];
+const ASK: Setting = ["permissions.mode", "ask", message`every writer without a rule is asked about`];
 const APPROVALS: Readonly<Record<string, Setting>> = { untrusted: ASK, "on-request": ASK };
 
 /** Plans the sandbox and approvals: never more than codex allows. */
 function planCodexPolicy(document: SourceDocument): void {
   const { approval_policy: approval, sandbox_mode: mode } = document.table;
-  const plan = (name: string, values: Readonly<Record<string, Setting>>, why: string) => {
+  const plan = (name: string, values: Readonly<Record<string, Setting>>, why: Text) => {
     const shown = document.table[name];
     if (shown === undefined) return;
     const [key, value, note] = typeof shown === "string" && Object.hasOwn(values, shown)
@@ -263,9 +274,17 @@ function planCodexPolicy(document: SourceDocument): void {
     if (key !== undefined) document.set([name], key, value, { shown, note });
     else document.leave([name], why, isTable(shown) ? undefined : shown);
   };
-  plan("sandbox_mode", SANDBOXES, "no file lifts the jail; --permission-mode does for one run");
+  plan(
+    "sandbox_mode",
+    SANDBOXES,
+    clausesOf([message`no file lifts the jail`, message`--permission-mode does for one run`]),
+  );
   if (mode !== "read-only" || !Object.hasOwn(APPROVALS, String(approval))) {
-    plan("approval_policy", APPROVALS, "no file lifts every question; --on-ask allow does for one run");
+    plan(
+      "approval_policy",
+      APPROVALS,
+      clausesOf([message`no file lifts every question`, message`--on-ask allow does for one run`]),
+    );
   }
   planWorkspace(document);
 }
@@ -279,7 +298,7 @@ function planWorkspace(document: SourceDocument): void {
       document.set(path, "sandbox.network", value === true, { shown: value });
     } else if (key === "writable_roots") {
       document.items(path, { value, key: "sandbox.allow_write" });
-    } else document.leave(path, "commands have their own /tmp in the jail", value);
+    } else document.leave(path, message`commands have their own /tmp in the jail`, value);
   }
 }
 
@@ -296,11 +315,12 @@ function planCodexRules(document: SourceDocument): void {
     const list = LISTS[decision];
     const shown = commands?.length === 1 ? commands[0] : undefined;
     const origin = { ...document.origin(["rules", index], shown), text: `${decision} ${shown ?? "rule"}` };
-    if (!commands) document.plan.leave(origin, "its pattern is no plain list of words");
-    else if (list === undefined) document.plan.leave(origin, "it is none of allow, prompt and forbidden");
-    else {for (const command of commands) {
+    if (!commands) document.plan.leave(origin, message`its pattern is no plain list of words`);
+    else if (list === undefined) {
+      document.plan.leave(origin, message`it is none of allow, prompt and forbidden`);
+    } else {for (const command of commands) {
         if (list === "allow" && /[*?]/.test(command)) {
-          document.plan.leave(origin, "a * or ? is any text here, so it would allow more");
+          document.plan.leave(origin, message`a * or ? is any text here, so it would allow more`);
         } else {
           const item = `Bash(${command}:*)`;
           document.plan.take(origin, { kind: "item", key: `permissions.${list}`, item });

@@ -10,7 +10,7 @@ import { JsonFile, lineAndColumn } from "../load/jsonc.ts";
 import { type Layer, locationOf, parseToml } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { errorMessage, type SourceLocation } from "../../core/mod.ts";
+import { errorMessage, message, type SourceLocation, type Text, withRemedy } from "../../core/mod.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { parseJson } from "../../util/json.ts";
 
@@ -29,7 +29,7 @@ interface Contents {
 interface Shown {
   /** The value there, to be shown. */
   readonly shown?: unknown;
-  readonly note?: string | undefined;
+  readonly note?: Text | undefined;
 }
 
 /** A parsed file, and the plan that takes its settings. */
@@ -66,7 +66,7 @@ export class SourceDocument {
   }
 
   /** Leaves a setting for a reason. */
-  leave(path: KeyPath, why: string, value?: unknown): void {
+  leave(path: KeyPath, why: Text, value?: unknown): void {
     this.plan.leave(this.origin(path, value), why);
   }
 
@@ -84,12 +84,12 @@ export class SourceDocument {
   texts(path: KeyPath, value: unknown): { readonly path: KeyPath; readonly text: string }[] {
     if (value === undefined) return [];
     if (!Array.isArray(value)) {
-      this.leave(path, "it is no list");
+      this.leave(path, message`it is no list`);
       return [];
     }
     return value.flatMap((text: unknown, index) => {
       if (typeof text === "string") return [{ path: [...path, index], text }];
-      this.leave([...path, index], "it is no text");
+      this.leave([...path, index], message`it is no text`);
       return [];
     });
   }
@@ -100,7 +100,7 @@ export class SourceDocument {
     { value, key, refuse = () => undefined }: {
       readonly value: unknown;
       readonly key: string;
-      readonly refuse?: (text: string) => string | undefined;
+      readonly refuse?: (text: string) => Text | undefined;
     },
   ): void {
     for (const { path: here, text } of this.texts(path, value)) {
@@ -123,7 +123,7 @@ export class SourceDocument {
       const origin = { ...this.origin([...shown, name]), place: this.#place([...path, name]) };
       const described = isTable(server) ? describe(server, name) : undefined;
       if (described) takeServer(this.plan, origin, name, described);
-      else this.plan.leave(origin, "it is no description of a server");
+      else this.plan.leave(origin, message`it is no description of a server`);
     }
   }
 
@@ -132,14 +132,19 @@ export class SourceDocument {
     for (const [key, type] of Object.entries(types)) {
       const value = this.table[key];
       const fits = type === "any" || (type === "table" ? isTable(value) : typeof value === "string");
-      if (value !== undefined && !fits) this.leave([key], `it is no ${type}`);
+      if (value !== undefined && !fits) {
+        this.leave([key], type === "table" ? message`it is no table` : message`it is no text`);
+      }
     }
   }
 
   /** Leaves the settings of the top without a plan, each with its reason. */
-  leaveOthers(planned: Readonly<Record<string, unknown>>, reasons: Readonly<Record<string, string>>): void {
+  leaveOthers(
+    planned: Readonly<Record<string, unknown>>,
+    reasons: Readonly<Record<string, () => Text>>,
+  ): void {
     for (const key of Object.keys(this.table)) {
-      if (!Object.hasOwn(planned, key)) this.leave([key], reasons[key] ?? "it has no counterpart");
+      if (!Object.hasOwn(planned, key)) this.leave([key], reasons[key]?.() ?? message`it has no counterpart`);
     }
   }
 }
@@ -258,8 +263,10 @@ function readText(path: string, problems: ConfigProblem[]): string | undefined {
 function unusable(file: string, reason: string): ConfigProblem {
   return {
     level: "error",
-    message: `Cannot import from this file: ${reason}`,
-    remedy: "Correct it, or name another file with --from",
+    ...withRemedy(
+      message`Cannot import from this file: ${reason}`,
+      message`Correct it, or name another file with --from`,
+    ),
     place: { file },
   };
 }

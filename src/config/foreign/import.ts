@@ -12,6 +12,7 @@ import {
   type FoundKey,
   ImportPlan,
   type Left,
+  lowered,
   serversOf,
   type Step,
 } from "./plan.ts";
@@ -19,7 +20,7 @@ import { planReasonix } from "./reasonix.ts";
 import { checkLayer, lazyDotenv, readProjectText, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../schema/json_schema.ts";
-import { formatLocation } from "../../core/mod.ts";
+import { clausesOf, formatLocation, message, type Text } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson } from "../../util/json.ts";
@@ -51,7 +52,7 @@ export interface ImportPreview {
     /** Source of a value that the user has under this name. */
     readonly known: "saved" | "environment" | undefined;
   })[];
-  readonly notices: readonly string[];
+  readonly notices: readonly Text[];
   /** Files that could not be used. */
   readonly problems: readonly ConfigProblem[];
   /** Our own files that would change. */
@@ -113,7 +114,7 @@ type FileChange = Extract<Change, { kind: "file" }>;
 /** A change of our configuration file. */
 type Setting = Exclude<Change, FileChange>;
 type SettingStep = Step & { readonly change: Setting };
-type Result = Pick<Outcome, "state"> & { readonly note?: string | undefined };
+type Result = Pick<Outcome, "state"> & { readonly note?: Text | undefined };
 
 /**
  * Our configuration file of one scope, and the Markdown files that steps add to its directory. What is there
@@ -157,7 +158,7 @@ class Target {
     }
     const isRefused = this.#shared && change.kind !== "entry" && isUserOnly(change.key);
     const why = isRefused
-      ? `only your own file can set ${change.key}, where it would count everywhere`
+      ? message`only your own file can set ${change.key}, where it would count everywhere`
       : faultOf(change);
     if (why !== undefined) return void this.left.push({ origin, why });
     const result = this.#set({ origin, change });
@@ -172,7 +173,7 @@ class Target {
   #addFile(file: string, { text }: FileChange): Result {
     // A link of the project could lead the file anywhere.
     if (this.#shared && [this.#directory, parentOf(file)].some(isLink)) {
-      return { state: "kept", note: "its directory is a link" };
+      return { state: "kept", note: message`its directory is a link` };
     }
     const planned = this.files.find((other) => other.path === file)?.after;
     const present = planned ?? readProjectText(file, []) ?? (exists(file) ? "" : undefined);
@@ -180,28 +181,32 @@ class Target {
       this.files.push({ path: file, shared: this.#shared, before: "", after: text });
       return { state: "new" };
     }
-    if (present !== text) return { state: "kept", note: "there is such a file; yours is kept" };
-    return { state: "present", note: planned === undefined ? "there already" : "said above" };
+    if (present !== text) {
+      return { state: "kept", note: clausesOf([message`there is such a file`, message`yours is kept`]) };
+    }
+    return { state: "present", note: planned === undefined ? message`there already` : message`said above` };
   }
 
   #set(step: SettingStep): Result {
     const { change } = step;
     const stricter = this.#stricter(change);
-    if (stricter) return { state: "kept", note: `${formatLocation(stricter.origin.place)} is stricter` };
+    if (stricter) {
+      return { state: "kept", note: message`${formatLocation(stricter.origin.place)} is stricter` };
+    }
     const first = this.#first.get(nameOf(change));
     const isSame = this.#compare(change);
     if (isSame === undefined) {
       if (change.kind === "set" && change.key === "default_model" && this.#hasProviders) {
-        return { state: "kept", note: "your first provider stays the default one" };
+        return { state: "kept", note: message`your first provider stays the default one` };
       }
       apply(this.#table, change);
       this.#first.set(nameOf(change), step);
       return { state: "new" };
     }
-    if (isSame) return { state: "present", note: first ? "said above" : "there already" };
+    if (isSame) return { state: "present", note: first ? message`said above` : message`there already` };
     return {
       state: "kept",
-      note: first ? `${formatLocation(first.origin.place)} says it first` : this.#yours(change),
+      note: first ? message`${formatLocation(first.origin.place)} says it first` : this.#yours(change),
     };
   }
 
@@ -235,11 +240,11 @@ class Target {
     return value === undefined ? undefined : canonicalJson(value) === canonicalJson(change.value);
   }
 
-  #yours(change: Setting): string {
+  #yours(change: Setting): Text {
     const present = change.kind === "entry"
-      ? `has an entry ${JSON.stringify(change.entry.name)}`
-      : `says ${JSON.stringify(valueAt(this.#table, parseKeyPath(change.key)))}`;
-    return `your file ${present}; yours is kept`;
+      ? message`your file has an entry ${JSON.stringify(change.entry.name)}`
+      : message`your file says ${JSON.stringify(valueAt(this.#table, parseKeyPath(change.key)))}`;
+    return clausesOf([present, message`yours is kept`]);
   }
 }
 
@@ -252,11 +257,11 @@ function isLink(path: string): boolean {
 }
 
 /** Returns the reason why our file cannot hold a change: another program may have accepted any value. */
-function faultOf(change: Setting): string | undefined {
+function faultOf(change: Setting): Text | undefined {
   const table: TomlTable = {};
   apply(table, change);
-  const message = checkLayer({ source: "user", table }).find(({ level }) => level === "error")?.message;
-  return message === undefined ? undefined : message.charAt(0).toLowerCase() + message.slice(1);
+  const fault = checkLayer({ source: "user", table }).find(({ level }) => level === "error");
+  return fault && lowered(fault.texts?.message ?? fault.message);
 }
 
 /** A setting or entry by one name, whatever its value. */

@@ -1,3 +1,4 @@
+import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
 import type { ProviderTable } from "../edit/edit.ts";
 import type { SourceDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
@@ -22,10 +23,11 @@ const SETTINGS = {
   commands: "any",
 } as const;
 
-const REASONS: Readonly<Record<string, string>> = {
-  plugin: "programs for opencode do not run here",
-  plugins: "programs for opencode do not run here",
-  small_model: "summaries are written by the main model unless compaction.summary_model names one",
+const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
+  plugin: () => message`programs for opencode do not run here`,
+  plugins: () => message`programs for opencode do not run here`,
+  small_model: () =>
+    message`summaries are written by the main model unless compaction.summary_model names one`,
 };
 
 /** Plans the settings of versions 1 and 2. */
@@ -55,8 +57,8 @@ function planModels(document: SourceDocument): void {
       settings: settings ?? {},
       model: name === chosen ? model : "",
     });
-    if (typeof planned === "string") {
-      plan.leave(origin, planned);
+    if ("why" in planned) {
+      plan.leave(origin, planned.why);
       continue;
     }
     plan.take(origin, { kind: "entry", list: "providers", entry: planned.entry }, planned.note);
@@ -65,7 +67,7 @@ function planModels(document: SourceDocument): void {
   if (table.model === undefined) return;
   const origin = document.origin(["model"], table.model);
   if (written.has(chosen)) plan.take(origin, { kind: "set", key: "default_model", value: table.model });
-  else plan.leave(origin, "its provider is not taken over");
+  else plan.leave(origin, message`its provider is not taken over`);
 }
 
 interface Described {
@@ -80,19 +82,26 @@ function providerEntry(
   plan: ImportPlan,
   origin: Origin,
   { name, settings, model }: Described,
-): { readonly entry: ProviderTable; readonly note?: string } | string {
+): { readonly entry: ProviderTable; readonly note?: Text } | { readonly why: Text } {
   const options = [settings.options, settings.settings].find(isTable) ?? {};
   const vendor = VENDORS.find((candidate) => candidate.name === (ALIASES[name] ?? name));
   const adapter = String(settings.npm ?? settings.package ?? "");
   const url = options.baseURL ?? settings.api;
   if (typeof url !== "string") {
-    if (!vendor) return "it has no address";
+    if (!vendor) return { why: message`it has no address` };
   } else if (adapter !== "" && !/openai(?:-compatible)?$/.test(adapter)) {
-    return `it speaks through ${adapter}; only OpenAI-compatible servers are there`;
+    return {
+      why: clausesOf([
+        message`it speaks through ${adapter}`,
+        message`only OpenAI-compatible servers are there`,
+      ]),
+    };
   }
   const described = isTable(settings.models) ? settings.models : {};
   const models = [...new Set([...(model === "" ? [] : [model]), ...Object.keys(described)])];
-  if (models.length === 0) return "no model of it is named; `reasonix setup` lists them";
+  if (models.length === 0) {
+    return { why: clausesOf([message`no model of it is named`, message`\`reasonix setup\` lists them`]) };
+  }
   const owner = { plan, origin, name };
   const { context_window: _, models: __, default: ___, ...known } = vendor && typeof url !== "string"
     ? vendorEntry(vendor)
@@ -111,7 +120,7 @@ function providerEntry(
     ...windowOf(described, models),
   };
   const isChat = /\/openai$/.test(adapter) && known.kind === undefined;
-  return { entry, ...(isChat ? { note: "asked for chat completions, not responses" } : {}) };
+  return { entry, ...(isChat ? { note: message`asked for chat completions, not responses` } : {}) };
 }
 
 const ALIASES: Readonly<Record<string, string>> = {
@@ -138,7 +147,7 @@ function keyName(
   const wanted = known ?? variableName(name, "api_key");
   const file = /^\{file:(.+)\}$/.exec(apiKey)?.[1];
   if (file === undefined) return plan.key({ name: wanted, value: apiKey, origin }, variableName(name, "key"));
-  plan.notices.push(`Put the content of ${file} into .env as ${wanted}`);
+  plan.notices.push(message`Put the content of ${file} into .env as ${wanted}`);
   return wanted;
 }
 
@@ -176,8 +185,10 @@ function planServers(document: SourceDocument): void {
 
 function planInstructions(document: SourceDocument): void {
   const refuse = (text: string) => {
-    if (/^https?:/.test(text)) return "instructions are files, not addresses";
-    return document.scope === "user" && !/^[~/]/.test(text) ? "it counts from each project" : undefined;
+    if (/^https?:/.test(text)) return message`instructions are files, not addresses`;
+    return document.scope === "user" && !/^[~/]/.test(text)
+      ? message`it counts from each project`
+      : undefined;
   };
   document.items(["instructions"], { value: document.table.instructions, key: "instructions", refuse });
 }
@@ -233,7 +244,7 @@ function planOpencodeRules(document: SourceDocument): void {
   for (const line of lines) {
     if (line.tool === "*") continue;
     const subject = SUBJECTS[line.tool];
-    if (subject === undefined) document.plan.leave(line.origin, "it has no counterpart");
+    if (subject === undefined) document.plan.leave(line.origin, message`it has no counterpart`);
     else families.set(subject, [...families.get(subject) ?? [], line]);
   }
   const live = [...families].map(([subject, all]) => familyOf(subject, all, general?.answer));
@@ -308,7 +319,7 @@ function keepSilent(
   if (base === mode) return;
   for (const subject of ["Bash", "Edit"]) {
     if (families.some((family) => family.subject === subject && family.line)) continue;
-    const note = `nothing else is said of it, and the mode would ${mode} it`;
+    const note = message`nothing else is said of it, and the mode would ${mode} it`;
     plan.take(modeLine.origin, { kind: "item", key: `permissions.${base}`, item: subject }, note);
   }
 }
@@ -320,14 +331,17 @@ function rank(answer: Answer): number {
 function takeException(plan: ImportPlan, subject: string, line: Line, overruled: boolean): void {
   const { answer, pattern } = line;
   if (READERS.includes(subject) && answer === "allow") {
-    return plan.leave(line.origin, "reading needs no rule here, and a refusal goes before an allowance");
+    return plan.leave(
+      line.origin,
+      message`reading needs no rule here, and a refusal goes before an allowance`,
+    );
   }
   const path = subject === "Edit" || READERS.includes(subject);
   const inner = path ? pathGlob(pattern) : pattern;
   const rule = `${subject}(${inner})`;
   const read = readRule(rule);
-  if (isFault(read)) return plan.leave(line.origin, read.message);
-  const note = overruled ? `stricter: ${answer} goes before what follows it there` : undefined;
+  if (isFault(read)) return plan.leave(line.origin, read.texts.message);
+  const note = overruled ? message`stricter: ${answer} goes before what follows it there` : undefined;
   takeRule(plan, line, rule, note);
 }
 
@@ -336,7 +350,7 @@ function pathGlob(pattern: string): string {
   return pattern.replace(/^\$HOME(?=\/|$)/, "~").replace(/[[\]{}\\]/g, "\\$&").replace(/^\/(?!\/)/, "//");
 }
 
-function takeRule(plan: ImportPlan, { answer, origin }: Line, item: string, note?: string): void {
+function takeRule(plan: ImportPlan, { answer, origin }: Line, item: string, note?: Text): void {
   plan.take(origin, { kind: "item", key: `permissions.${answer}`, item }, note);
 }
 
@@ -361,7 +375,7 @@ function linesOf(document: SourceDocument): Line[] {
 function versionTwo(document: SourceDocument, item: unknown, index: number): Line[] {
   const path = ["permissions", index];
   if (!isTable(item)) {
-    document.leave(path, "it is no permission", item);
+    document.leave(path, message`it is no permission`, item);
     return [];
   }
   const tool = String(item.action ?? item.permission ?? "*");
@@ -377,7 +391,10 @@ function lineOf(
   const answer = answerOf(value);
   const origin = document.origin(path, answer ?? value);
   if (answer && (tool !== "*" || pattern === "*")) return [{ tool, pattern, answer, origin }];
-  document.plan.leave(origin, answer ? "it has no counterpart" : "it is none of allow, ask and deny");
+  document.plan.leave(
+    origin,
+    answer ? message`it has no counterpart` : message`it is none of allow, ask and deny`,
+  );
   return [];
 }
 
@@ -413,8 +430,8 @@ function planTools(document: SourceDocument): void {
   for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
     const path = ["tools", name];
     const names = TOOLS[name];
-    if (on !== false) document.leave(path, "usual tools are on", on);
-    else if (!names) document.leave(path, "there is no such tool", on);
+    if (on !== false) document.leave(path, message`usual tools are on`, on);
+    else if (!names) document.leave(path, message`there is no such tool`, on);
     else names.forEach((item) => document.add(path, "tools.disabled", item, { shown: on }));
   }
 }
@@ -431,14 +448,14 @@ function planOpencodeFiles(document: SourceDocument): void {
     for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {
       const origin = document.origin([section, name]);
       const made = !NAME.test(name)
-        ? { why: "its name is no name of a file" }
+        ? { why: message`its name is no name of a file` }
         : isTable(entry)
         ? describe(entry)
-        : { why: "it is no table" };
+        : { why: message`it is no table` };
       if ("why" in made) document.plan.leave(origin, made.why);
       else {
         const path = `${describe === agentFile ? "agents" : "commands"}/${name}.md`;
-        const note = made.notes.length > 0 ? made.notes.join("; ") : undefined;
+        const note = made.notes.length > 0 ? clausesOf(made.notes) : undefined;
         document.plan.take(origin, { kind: "file", path, text: made.text }, note);
       }
     }
@@ -446,8 +463,8 @@ function planOpencodeFiles(document: SourceDocument): void {
 }
 
 type Made =
-  | { readonly text: string; readonly notes: readonly string[] }
-  | { readonly why: string };
+  | { readonly text: string; readonly notes: readonly Text[] }
+  | { readonly why: Text };
 
 /** Fields of an agent that are looked at one by one, or that only its looks depend on. */
 const AGENT_FIELDS = ("description mode model prompt temperature top_p steps " +
@@ -455,12 +472,14 @@ const AGENT_FIELDS = ("description mode model prompt temperature top_p steps " +
 
 function agentFile(agent: TomlTable): Made {
   const { description = "", model, prompt = "", temperature, top_p, tools, permission } = agent;
-  if (String(agent.disable) === "true") return { why: "it is switched off there" };
+  if (String(agent.disable) === "true") return { why: message`it is switched off there` };
   if (agent.mode === "primary") {
-    return { why: "it is for whole conversations; agents here work on parts of a task" };
+    return {
+      why: clausesOf([message`it is for whole conversations`, message`agents here work on parts of a task`]),
+    };
   }
-  if (description === "") return { why: "it has no description" };
-  if (/\{(?:file|env):/.test(String(prompt))) return { why: "its prompt is in another file" };
+  if (description === "") return { why: message`it has no description` };
+  if (/\{(?:file|env):/.test(String(prompt))) return { why: message`its prompt is in another file` };
   const rights = rightsOf(isTable(tools) ? tools : {}, permission);
   if ("why" in rights) return rights;
   const steps = agent.steps ?? agent.maxSteps;
@@ -483,7 +502,7 @@ interface Rights {
   readonly tools: string;
   readonly without: string;
   readonly permission: Readonly<Record<string, string>>;
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
 }
 
 /** Families of rules that a file of ours can name, and tools that it can only leave out. */
@@ -491,7 +510,7 @@ const FAMILIES = ["edit", "bash", "read", "task"];
 const CHANGES = ["write", "edit", "patch"];
 
 /** Returns the restrictions of an agent, never fewer than there; a reason when one has no counterpart. */
-function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: string } {
+function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: Text } {
   const switches = Object.entries(tools).map(([name, on]) => [name, String(on) !== "false"] as const);
   const rules: TomlTable = isTable(given) ? given : given === undefined ? {} : { "*": given };
   const answers = new Map<string, Answer>(
@@ -510,8 +529,8 @@ function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: st
   const refused = [...answers].filter(([name, answer]) => answer !== "allow" && !FAMILIES.includes(name));
   const named = [...off, ...listed, ...refused.map(([name]) => name)];
   const unknown = named.find((name) => !CHANGES.includes(name) && !Object.hasOwn(TOOLS, name));
-  if (unknown !== undefined) return { why: `nothing here corresponds to ${formatKey([unknown])}` };
-  if (onlySome && listed.length === 0) return { why: "it has no tools" };
+  if (unknown !== undefined) return { why: message`nothing here corresponds to ${formatKey([unknown])}` };
+  if (onlySome && listed.length === 0) return { why: message`it has no tools` };
   if (off.some((name) => CHANGES.includes(name))) answers.set("edit", "deny");
   const names = (list: readonly string[]) =>
     [...new Set(list.flatMap((name) => TOOLS[name] ?? []))].join(", ");
@@ -528,9 +547,9 @@ function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: st
       }),
     ),
     notes: [
-      ...(patterns ? ["stricter: one answer counts for the whole family"] : []),
+      ...(patterns ? [message`stricter: one answer counts for the whole family`] : []),
       ...(refused.some(([, answer]) => answer === "ask")
-        ? ["stricter: it does not have what it asks about"]
+        ? [message`stricter: it does not have what it asks about`]
         : []),
     ],
   };
@@ -538,17 +557,17 @@ function rightsOf(tools: TomlTable, given: unknown): Rights | { readonly why: st
 
 function commandFile(command: TomlTable): Made {
   const { template, description, model } = command;
-  if (typeof template !== "string" || template.trim() === "") return { why: "it has no text to send" };
+  if (typeof template !== "string" || template.trim() === "") return { why: message`it has no text to send` };
   return {
     text: markdown({ description, model }, template),
     notes: without(command, ["template", "description", "model", "name"]),
   };
 }
 
-function without(entry: TomlTable, known: readonly string[]): string[] {
+function without(entry: TomlTable, known: readonly string[]): Text[] {
   return Object.keys(entry).filter((key) => !known.includes(key) && String(entry[key]) !== "false").map((
     key,
-  ) => `without ${key}`);
+  ) => message`without ${key}`);
 }
 
 /** A Markdown file with the fields that say something. */

@@ -2,7 +2,7 @@ import type { ProviderTable } from "../edit/edit.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import type { SourceLocation } from "../../core/mod.ts";
+import { clausesOf, message, type SourceLocation, type Text } from "../../core/mod.ts";
 import { createRedactor } from "../../util/redact.ts";
 
 export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
@@ -29,12 +29,12 @@ export interface Step {
   readonly origin: Origin;
   readonly change: Change;
   /** Difference from its effect there. */
-  readonly note?: string;
+  readonly note?: Text;
 }
 
 export interface Left {
   readonly origin: Origin;
-  readonly why: string;
+  readonly why: Text;
 }
 
 /** A key found in a file. Its value is never shown and never written into a configuration. */
@@ -61,16 +61,16 @@ export class ImportPlan {
   readonly left: Left[] = [];
   readonly keys: FoundKey[] = [];
   readonly problems: ConfigProblem[] = [];
-  readonly notices: string[] = [];
+  readonly notices: Text[] = [];
 
-  take(origin: Origin, change: Change, note?: string): void {
+  take(origin: Origin, change: Change, note?: Text): void {
     if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
-      return this.leave(origin, "a key stands in it");
+      return this.leave(origin, message`a key stands in it`);
     }
     this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
   }
 
-  leave(origin: Origin, why: string): void {
+  leave(origin: Origin, why: Text): void {
     this.left.push({ origin, why });
   }
 
@@ -187,11 +187,19 @@ export function takeServer(
   const type = transportOf(server);
   const isRemote = REMOTE.includes(type);
   if (type !== "stdio" && !isRemote) {
-    return plan.leave(origin, `the transport ${JSON.stringify(type)} is not there; stdio, http and sse are`);
+    return plan.leave(
+      origin,
+      clausesOf([
+        message`the transport ${JSON.stringify(type)} is not there`,
+        message`stdio, http and sse are`,
+      ]),
+    );
   }
   const needed = isRemote ? "url" : "command";
   const target = server[needed];
-  if (typeof target !== "string" || target === "") return plan.leave(origin, `the server has no ${needed}`);
+  if (typeof target !== "string" || target === "") {
+    return plan.leave(origin, message`the server has no ${needed}`);
+  }
   const env = safeEnvironment(server.env, owner);
   const headers = safeHeaders(server.headers, owner);
   const args = safeArguments(server.args, owner);
@@ -218,7 +226,7 @@ export function takeServer(
     }),
     ...(server.enabled === false ? { enabled: false } : {}),
   };
-  const note = without.length > 0 ? without.map((part) => `without ${part}`).join("; ") : undefined;
+  const note = without.length > 0 ? clausesOf(without.map((part) => message`without ${part}`)) : undefined;
   plan.take(origin, { kind: "entry", list: "plugins", entry }, note);
 }
 
@@ -249,4 +257,10 @@ export function serversOf(whole: ImportPlan): ImportPlan {
   const entries = JSON.stringify(plan.steps.map(({ change }) => change));
   plan.keys.push(...whole.keys.filter(({ name }) => entries.includes(`\${${name}}`)));
   return plan;
+}
+
+/** A sentence as the continuation of another one. */
+export function lowered(text: Text): Text {
+  if (typeof text === "string") return text.charAt(0).toLowerCase() + text.slice(1);
+  return { ...text, text: text.text.charAt(0).toLowerCase() + text.text.slice(1) };
 }

@@ -201,7 +201,7 @@ export class RunPlugins implements RunPluginsPort {
     void this.servers.start();
   }
 
-  /** Between two steps: tools of servers that have just been met join as one declared reset. */
+  /** Between two steps: adds the tools of new servers as one declared reset. */
   async betweenSteps(): Promise<void> {
     // A model that answered at once left no time for it; the first request waits for no start.
     if (this.#isUnderWay && !this.#warmed) this.warm();

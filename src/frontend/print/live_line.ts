@@ -16,7 +16,6 @@ export const CLOCK: Clock = { now: () => performance.now(), after };
 /** The last line of a terminal: what is being waited for, and for how long. It is written over and over. */
 export class LiveLine {
   readonly #write: (text: string) => void;
-  /** Fits a text to the line. */
   readonly #fit: (text: string) => string;
   readonly #clock: Clock;
   #text: string | undefined;
@@ -40,7 +39,6 @@ export class LiveLine {
     if (!this.#ticking) this.#tick();
   }
 
-  /** Shows nothing from now on. */
   hide(): void {
     this.#text = undefined;
     this.erase();

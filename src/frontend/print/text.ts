@@ -17,7 +17,6 @@ export interface TextOptions extends AnswerOptions, StreamOptions {
   /** The words of the user's language, as far as it is known by now. */
   readonly texts: () => RunTexts;
   readonly showThinking: boolean;
-  /** Whole diffs and outputs. */
   readonly verbose: boolean;
 }
 

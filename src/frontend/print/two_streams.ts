@@ -9,15 +9,12 @@ export const WHOLE = 1000;
 export interface StreamOptions {
   readonly out: Output;
   readonly err: Output;
-  /** Colours on standard error. */
   readonly color: boolean;
-  /** Standard output is a terminal. */
   readonly terminal: boolean;
   /** Standard error is a terminal that can write over a line. */
   readonly live: boolean;
   /** Nothing but the answer and errors. */
   readonly quiet: boolean;
-  /** Width of the terminal. */
   readonly columns: () => number;
   /** Fits a text to a number of columns. */
   readonly fit: (text: string, columns: number) => string;
@@ -52,7 +49,6 @@ export class TwoStreams {
     return this.#out(this.#gap("text") + text);
   }
 
-  /** A piece of the model's thoughts. */
   think(text: string): void | Promise<void> {
     const { columns, width, live } = this.#options;
     this.live?.hide();

@@ -5,7 +5,6 @@ import { LineSplitter } from "../../util/lines.ts";
 
 export type Fields = Record<string, unknown>;
 
-/** Handlers of requests of the SDK by subtype. A rejection is the answer to the SDK. */
 export type RequestHandlers = Readonly<Record<string, (fields: Fields) => Fields | Promise<Fields>>>;
 
 /** Lines that ask for nothing here. */

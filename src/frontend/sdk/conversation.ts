@@ -36,7 +36,6 @@ export interface SdkSettings {
   readonly appendSystemPrompt?: string;
   /** JSON Schema of the answers, as text. */
   readonly jsonSchema?: string;
-  /** The session to continue. */
   readonly resume?: string;
 }
 
@@ -44,7 +43,6 @@ export interface SdkSettings {
 export interface SdkHost {
   readonly paths: RunPaths;
   readonly permissionMode: SdkSettings["permissionMode"];
-  /** Asks the SDK for approvals. */
   readonly asks: boolean;
   load(settings: SdkSettings): Promise<LoadedConfig>;
   options(settings: SdkSettings): RunOptions;

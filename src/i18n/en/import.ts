@@ -1,3 +1,4 @@
+import type { Text } from "../../core/mod.ts";
 import type { Translate } from "../translate.ts";
 
 /** What `reasonix config import` says. */
@@ -7,9 +8,9 @@ export const texts = (t: Translate) => ({
   found: t`Found`,
   ofThisProject: t`this project`,
   same: t`the same`,
-  notTakenOver: (why: string) => t`not taken over: ${why}`,
+  notTakenOver: (why: Text) => t`not taken over: ${why}`,
   /** Why a setting becomes what it becomes, and other remarks of the plan, which is made in English. */
-  remark: (english: string) => t`${english}`,
+  remark: (text: Text) => t`${text}`,
   error: t`error`,
   noSuchAgent: (name: string) => t`Cannot import from ${name}: no such agent is known`,
   agents: (names: string) => t`name one of ${names}, or none for all`,

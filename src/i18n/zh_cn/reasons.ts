@@ -12,7 +12,6 @@ import type {
   WrittenMessage,
 } from "../../core/mod.ts";
 import { translator } from "../zh_cn.ts";
-import { phraseTeller } from "./sayings/sentences.ts";
 
 /** The log has titles and results of calls in English; what a person reads most often is told by these. */
 const callTitle = phraseTeller({
@@ -263,3 +262,27 @@ const MEANINGS: Readonly<Record<AlwaysOnProtection, string>> = {
   environment: "命令得不到其中的机密",
   trust: "项目带来的可运行内容，在被信任之前不起作用",
 };
+
+/** An English sentence, `{}` for what varies in it, and the same in Chinese with `{1}`, `{2}` … */
+type Sentences = Readonly<Record<string, string>>;
+
+/** Says sentences that come in English alone; undefined for one that is not known. The first match counts. */
+function phraseTeller(sentences: Sentences): (english: string) => string | undefined {
+  // Hardly any run says one of them.
+  let made: (readonly [RegExp, string])[] | undefined;
+  const patterns = () =>
+    made ??= Object.entries(sentences).map(([english, chinese]) =>
+      [new RegExp(`^${english.split("{}").map(quoted).join("([^]*?)")}$`, "i"), chinese] as const
+    );
+  return (english) => {
+    for (const [pattern, chinese] of patterns()) {
+      const found = pattern.exec(english);
+      if (found) return chinese.replace(/\{(\d)\}/g, (_, place) => found[Number(place)] ?? "");
+    }
+    return undefined;
+  };
+}
+
+function quoted(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}

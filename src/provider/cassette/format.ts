@@ -39,7 +39,6 @@ export interface RecordedRequest {
   readonly messages: readonly RecordedMessage[];
   /** Present when it differs from the exchange before. */
   readonly system?: string;
-  /** Name and hash of every tool; present when they differ from the exchange before. */
   readonly tools?: readonly string[];
 }
 

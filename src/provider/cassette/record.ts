@@ -16,7 +16,6 @@ import {
 export interface RecordOptions {
   /** Cassette to write; an existing file is replaced. */
   readonly file: string;
-  /** Values to keep out of the cassette, by name. */
   readonly values?: Readonly<Record<string, string>>;
   readonly loose?: readonly Looseness[];
   readonly ignore?: readonly IgnoreRule[];

@@ -10,10 +10,8 @@ import { boundedText } from "../wire/bounded_text.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 
-/** A model server that answers. */
 export interface LocalServer extends LocalVendor {
   readonly baseUrl: string;
-  /** Models to talk to, as far as it lists them. */
   readonly models: readonly ServedModel[];
 }
 

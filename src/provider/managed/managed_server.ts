@@ -111,7 +111,6 @@ export class ManagedServer {
     }
   }
 
-  /** Waits until the server takes requests. Rejects when it ends, or takes too long. */
   async #load({ lease }: Held, address: ServerAddress): Promise<"ready" | "port taken"> {
     const { startupMs } = this.#plan;
     const began = performance.now();
@@ -235,7 +234,6 @@ function originOf(host: string, port: number): string {
 
 /** The address and key of a server that may still be loading. */
 export interface ServerAddress {
-  /** Such as `http://127.0.0.1:18400`. */
   readonly origin: string;
   readonly key: string;
   readonly fetch: Fetch;
@@ -322,7 +320,6 @@ function notStartedFailure(plan: ServerPlan, address: string, error: unknown): P
   );
 }
 
-/** A failure in one line: the event, the end of the log, and its path. */
 function failed(
   kind: ProviderErrorKind,
   { provider }: ServerPlan,

@@ -166,10 +166,8 @@ async function shortHash(text: string): Promise<string> {
   return new Uint8Array(bytes).toHex().slice(0, 16);
 }
 
-/** First bytes of a model file of llama.cpp. */
 const MAGIC = "GGUF";
 const GB = 1e9;
-/** Name of one of several files that are a model together. */
 const PART = /-(\d{5})-of-(\d{5})\.gguf$/;
 
 /** Throws a ReasonixError of exit "config" for a file that is missing or no model. */
@@ -232,7 +230,6 @@ function sizeOf(path: string): number | undefined {
   }
 }
 
-/** Size of a model in bytes, all its parts together. */
 export function modelBytes(path: string): number {
   return partsOf(path).reduce((sum, part) => sum + (sizeOf(part) ?? 0), 0);
 }
@@ -285,7 +282,6 @@ function noStart(provider: string, setting: string, what: Text, remedy: Text): R
 export interface ServerState {
   readonly log: string;
   readonly running?: {
-    /** The supervisor process. */
     readonly pid: number;
     readonly port: number;
     /** RFC 3339. */

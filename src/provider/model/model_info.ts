@@ -54,7 +54,6 @@ function reasoningOf(
 
 type FactsOwner = Pick<ProviderEntry, "name" | "base_url" | "facts">;
 
-/** The facts of one model, with their date and source. */
 export interface FoundFacts extends ModelFacts {
   readonly date: string;
   readonly source: string;
@@ -132,9 +131,7 @@ export interface FactPrice extends FactRates {
 }
 
 export interface ModelFacts {
-  /** Tokens that a request may have. */
   readonly window?: number;
-  /** Tokens that a reply may have. */
   readonly output?: number;
   readonly vision?: boolean;
   readonly tools?: boolean;
@@ -142,11 +139,9 @@ export interface ModelFacts {
   readonly price?: FactPrice;
 }
 
-/** The models of a vendor as they were on a day. */
 export interface FactsTable {
   /** `YYYY-MM-DD`. */
   readonly date: string;
-  /** Page or file of origin. */
   readonly source: string;
   readonly models: Readonly<Record<string, ModelFacts>>;
 }

@@ -22,7 +22,6 @@ const LONGEST_LINE = 80;
 /** Placeholder of the key until a request is sent: the kind writes it, this module replaces it. */
 const STAND_IN = `key-${crypto.randomUUID()}`;
 
-/** Statuses after which another key may help. */
 const REFUSED: readonly number[] = [401, 403];
 
 type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "api_key_ttl_seconds">;
@@ -88,7 +87,6 @@ class CommandKeys {
   readonly #owner: KeyOwner;
   #key: { readonly value: string; readonly until: number } | undefined;
   #run: SharedRun | undefined;
-  /** The current key replaced a refused one. */
   #isRenewed = false;
 
   constructor(owner: KeyOwner) {

@@ -60,7 +60,6 @@ export function remoteCallChunk({ server, tool, arguments: args, output, failed 
   };
 }
 
-/** The texts in what a tool, or an error of one, gave. */
 function textOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(textOf).filter((text) => text !== "").join("\n");

@@ -13,9 +13,7 @@ export interface ScannerOptions {
   readonly taught: boolean;
 }
 
-/** The rest of a reply once it has ended. */
 interface ReplyEnd {
-  /** Text that was not returned before. */
   readonly text: string;
   readonly calls: readonly TextCall[];
   /** The reply as the model wrote it, without results that it made up. */
@@ -72,14 +70,12 @@ const FIRST_KEY = /^\[?\s*\{\s*"([^"\\]{0,40})"/;
 export class CallScanner {
   readonly #options: ScannerOptions;
   #raw = "";
-  /** Text that was not read yet. */
   #held = "";
   /** Text of the current line that was read, without calls. */
   #line = "";
   #isLineStart = true;
   /** The line is a citation or code: a mark in it is text. */
   #isLiteral = false;
-  /** Mark of the open code fence. */
   #fence = "";
   /** Text that was not returned yet, and blanks that belong to it once more text follows. */
   #text = "";
@@ -103,7 +99,6 @@ export class CallScanner {
     return this.#taken();
   }
 
-  /** Returns the rest of the text of a reply that broke off. */
   rest(): string {
     this.#isCut = true;
     this.#readAll();
@@ -280,7 +275,6 @@ export class CallScanner {
     this.#space += text.slice(shown.length);
   }
 
-  /** Turns calls of this certainty back into text. */
   #revert(isCertain: boolean): void {
     const reverted = this.#blocks.filter((block) => block.isCertain === isCertain);
     if (reverted.length === 0) return;
@@ -360,7 +354,6 @@ const NAMED_JSON = /^\[TOOL_CALLS\]\s*(?:([\w.-]{1,100})(?:\[CALL_ID\]\w+)?(?:\[
 const FUNCTION_HEAD = /^(?:<tool_call>\s*)?<function=([\w.-]{1,100})>/;
 const INVOKE_HEAD = /^<(?:(?:\w+:)?function_calls>\s*<)?(?:\w+:)?invoke\s+name="([^"\n]{1,100})"\s*>/;
 
-/** Reads a form that counts anywhere in a line. */
 function readTrained(held: string, isCut: boolean): CallRead | undefined {
   if (held.startsWith("[TOOL_CALLS]")) return readJson(held, NAMED_JSON);
   if (held.startsWith("<|python_tag|>")) return readJson(held, /^<\|python_tag\|>\s*/);

@@ -115,7 +115,6 @@ function typeText(schema: Readonly<Record<string, unknown>>): string {
   return [what, ...bounds].join(", ");
 }
 
-/** A call in the taught form as far as it is written. */
 export type TaughtRead =
   | { readonly state: "open"; readonly name: string }
   | { readonly state: "read"; readonly length: number; readonly call: TextCall; readonly blocks: boolean }

@@ -79,7 +79,6 @@ async function* withoutCalls(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk
 
 type Model = Pick<ModelInfo, "provider" | "id">;
 
-/** One reply whose text may hold calls. */
 class TextReply {
   readonly #model: Model;
   readonly #request: ModelRequest;
@@ -160,10 +159,8 @@ function withIds(calls: readonly TextCall[], messages: readonly Message[]): read
   });
 }
 
-/** A conversation as text, as far as it was written. */
 interface Written {
   readonly messages: Message[];
-  /** Calls of the last reply by their id. */
   calls: ReadonlyMap<string, ToolCall>;
 }
 
@@ -242,7 +239,6 @@ function restored(data: unknown, content: string, calls: readonly ToolCall[]): s
   return at === content.length && texts.every((text) => text !== undefined) ? texts.join("") : undefined;
 }
 
-/** Digest of the text of a reply and of its calls. */
 function digestOfReply(content: string, calls: readonly ToolCall[]): string {
   return digestOf([content, calls.map((call) => [call.name, call.arguments])]);
 }
@@ -263,7 +259,6 @@ function resultMessage(
   return { role: "user", content: texts.join("\n\n"), ...(images.length > 0 ? { images } : {}) };
 }
 
-/** Tells results about the form of a call from all others. */
 function isRefused({ name, content }: ToolMessage): boolean {
   return content.startsWith(`Invalid arguments for ${name}: `) ||
     content.startsWith(`Unknown tool "${name}"`);

@@ -86,7 +86,6 @@ export async function connect(entry: ProviderEntry, given: Connection): Promise<
   return (await import("../network/command_key.ts")).withCommandKey(entry, connection);
 }
 
-/** Returns the proxy that leads to the server of an entry. */
 function proxyOf({ base_url, proxy }: Pick<Network, "base_url" | "proxy">): ProxyOrigin | undefined {
   if (proxy) return proxy === "none" ? undefined : { name: "proxy", url: proxy };
   const name = isLoopback(base_url) ? undefined : proxyVariable();

@@ -21,7 +21,6 @@ export class Fingerprint {
     return this;
   }
 
-  /** The name of all that was added so far. */
   get value(): string {
     const a = mixed(this.#a, this.#b);
     const b = mixed(this.#b, this.#a);

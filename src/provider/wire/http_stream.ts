@@ -41,7 +41,6 @@ export interface ReplyReader {
   end(): Promise<readonly Chunk[]>;
 }
 
-/** One request, ready to be sent. */
 export interface Attempt {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -56,7 +56,6 @@ function schemaAt(root: JsonSchema, reference: string): unknown {
   return at;
 }
 
-/** The description of a schema with a note at its end. */
 function withNote(description: unknown, note: string): string {
   const text = typeof description === "string" ? description.trimEnd() : "";
   if (note === "") return text;
@@ -79,7 +78,6 @@ const NARROWING = words(
   "not if then else contains propertyNames unevaluatedItems unevaluatedProperties dependentSchemas",
 );
 
-/** Keywords that say nothing a model has to know. */
 const STRICT_SILENT = new Set(words("$schema $id $comment $anchor examples deprecated readOnly"));
 
 const LIMITS = { depth: 10, properties: 5000, choices: 1000 };
@@ -298,7 +296,6 @@ const SUBSET_KEYWORDS = new Set(words(
   "type format title description enum items prefixItems minItems maxItems minimum maximum anyOf oneOf " +
     "properties additionalProperties required propertyOrdering",
 ));
-/** Keywords that say nothing a model has to know. */
 const SUBSET_SILENT = new Set(
   words("$schema $id $comment $anchor $defs definitions readOnly deprecated"),
 );

@@ -1,3 +1,4 @@
+import { textOf } from "../../../src/core/mod.ts";
 import { loadImport, saveProvider } from "../../../src/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -35,7 +36,7 @@ async function play(name: string, text: string, existing = ""): Promise<Played> 
         ? `${change.key} ${change.item.event} ${change.item.command}`
         : `${change.key} ${change.kind === "set" ? change.value : change.item}`
     ),
-    left: preview.left.map(({ origin, why }) => `${origin.text}: ${why}`),
+    left: preview.left.map(({ origin, why }) => `${origin.text}: ${textOf(why)}`),
     keys: preview.keys.map((key) => key.name),
     problems: preview.problems.map(({ place, message }) => `${place?.line}:${place?.column} ${message}`),
     text: preview.files.map(({ after }) => after).join(""),

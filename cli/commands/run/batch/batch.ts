@@ -51,8 +51,9 @@ export async function runBatch(
   const progress = new BatchProgress(context, { all: tasks.length, quiet: flags.quiet ?? false, texts });
   progress.continue(finished.size, succeeded);
   await using services = openServices();
-  const guard = services.shell?.guard;
-  if (!guard) throw new TypeError("The services of a batch have no guard");
+  // A resource that is used once would be moved to its use by the bundler, and never closed.
+  if (!services.shell) throw new TypeError("The services of a batch have no guard");
+  const { guard } = services.shell;
   const deps: TaskRunDeps = {
     flags,
     paths,
@@ -95,7 +96,6 @@ export async function runBatch(
   context.process.exitCode = EXIT[exit];
 }
 
-/** Flags for a single conversation. */
 const SINGLE = [
   "goal",
   "continue",

@@ -98,11 +98,9 @@ export interface CheckResult {
   readonly command: string;
   readonly ok: boolean;
   readonly exit_code: number | null;
-  /** End of the output. */
   readonly output: string;
 }
 
-/** One line of the results. */
 export interface TaskResult {
   readonly id: string;
   readonly ok: boolean;

@@ -40,12 +40,10 @@ const MAX_ERROR_OUTPUT = 2000;
 /** Days that the work tree of an unfinished task waits for the next run of its batch. */
 const KEEP_DAYS = 7;
 
-/** Dependencies that the tasks of a batch share. */
 export interface TaskRunDeps {
   readonly flags: RunFlags;
   readonly paths: RunPaths;
   readonly journal: BatchJournal;
-  /** Directory for patches. */
   readonly patches: string;
   readonly guard: ProcessGuard;
   readonly signal: AbortSignal;
@@ -55,7 +53,6 @@ interface TaskBudget {
   readonly maxCost: number | undefined;
   /** Receives the cost of earlier runs of the task. */
   readonly onBegin: (spent: number) => void;
-  /** Receives each further cost. */
   readonly onSpending: (amount: number) => void;
 }
 

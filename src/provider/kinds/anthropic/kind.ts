@@ -24,7 +24,6 @@ const NOWHERE = `data:text/event-stream,${
   )
 }`;
 
-/** Version of the wire, as the vendor dates it. */
 const VERSION = "2023-06-01";
 /** The end of a base URL that already names the version of the wire, or the path of messages. */
 const NAMED = /\/v1(?:\/messages)?$|\/messages$/;
@@ -127,7 +126,6 @@ function unsentSettings({ entry }: KindOptions, { samples }: Thinking): readonly
   return refused.filter((name) => entry[name] !== undefined);
 }
 
-/** At most this many consecutive pauses of a reply. */
 const MOST_PAUSES = 20;
 
 type Ask = (request: ModelRequest) => AsyncIterable<Chunk>;

@@ -26,7 +26,6 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 interface Block {
   readonly type: "text" | "thinking" | "redacted_thinking" | "tool_use" | "other";
   readonly index: number;
-  /** As it was when it began. */
   readonly start: Fields;
   text: string;
   signature: string;
@@ -37,7 +36,6 @@ interface Block {
 
 const CHANNELS: Readonly<Record<string, Channel>> = { text: "text", thinking: "reasoning" };
 
-/** One reply of the Messages API. */
 export class MessageReply extends WireReply {
   protected override readonly countsFirst = true;
   /** Digest of everything that was sent before the reply. */
@@ -45,7 +43,6 @@ export class MessageReply extends WireReply {
   readonly #blocks: Block[] = [];
   readonly #texts = { text: "", reasoning: "" };
   readonly #counts: Record<string, number> = {};
-  /** Why the reply ended, and the details of a refusal. */
   #stop = "";
   #details: Fields = {};
 

@@ -76,7 +76,6 @@ class AnthropicMessages implements MessageWriter {
   #held: WireMessage[] = [];
   #results: string[] = [];
   #others: string[] = [];
-  /** True when the last message is a paused reply. */
   #paused = false;
   /** True when the first reply after the last user message begins with a thought; absent without a reply. */
   #loopThinks: boolean | undefined;
@@ -277,7 +276,6 @@ function cacheMark({ cache_ttl: ttl }: ProviderEntry): Fields {
   return { type: "ephemeral", ...(ttl === "5m" ? {} : { ttl }) };
 }
 
-/** The tools of a request, those of servers behind our own. */
 function wireTools(
   tools: readonly ToolSchema[],
   { extra, remote }: Pick<BodyOptions, "extra" | "remote">,
@@ -317,7 +315,6 @@ function lastMarked(blocks: readonly unknown[], entry: ProviderEntry): readonly 
   }];
 }
 
-/** Fields that differ from request to request, with their leading comma. */
 function tail(
   { entry, model, thinking, extra }: BodyOptions,
   request: ModelRequest,
@@ -364,7 +361,6 @@ function toolChoice(
   return toolChoice === "auto" && compat.tool_choice ? { type: "auto" } : undefined;
 }
 
-/** The experimental feature of the server that connects it to MCP servers. */
 export const MCP_BETA = "mcp-client-2025-11-20";
 
 function serverFields(servers: readonly RemoteServer[]): Fields {
@@ -429,7 +425,6 @@ export class Bodies {
   }
 }
 
-/** The request for thinking, and the use of earlier thoughts. */
 export interface Thinking {
   readonly fields: Fields;
   /** Thoughts to send back: all, those behind the same text as when they were thought, or none. */
@@ -438,7 +433,6 @@ export interface Thinking {
   readonly tokens: number;
   /** False when the server refuses sampling parameters with it. */
   readonly samples: boolean;
-  /** Experimental features of the server that it needs. */
   readonly betas: readonly string[];
 }
 
@@ -522,7 +516,6 @@ function withBudget(
   };
 }
 
-/** The server refuses smaller ones. */
 const LEAST_BUDGET = 1024;
 
 function tokensFor(

@@ -262,7 +262,6 @@ function takesNothing({ properties, additionalProperties, anyOf, oneOf, allOf, $
   return !open && (!isRecord(properties) || Object.keys(properties).length === 0);
 }
 
-/** Fields that differ from request to request. */
 function tail(options: BodyOptions, request: ModelRequest): string {
   return bodyTail({
     generationConfig: generationConfig(options, request),

@@ -45,10 +45,8 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   safety: "content_filter",
 };
 
-/** Finish reasons by which a server says that it gave up. */
 const GAVE_UP = new Set(["insufficient_system_resource", "network_error", "abort", "error"]);
 
-/** One reply of chat completions. */
 export class CompletionReply extends WireReply {
   readonly #tags: ThinkTags | undefined;
 

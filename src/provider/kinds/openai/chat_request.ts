@@ -148,7 +148,6 @@ export class AlternatingMessages implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[];
   readonly #inner: ChatMessages;
-  /** The message of the user that may still grow. */
   #open: WireMessage | undefined;
   #lastRole: string | undefined;
 
@@ -230,7 +229,6 @@ function head(options: BodyOptions, tools: readonly ToolSchema[]): string {
   return bodyHead(fields, "messages");
 }
 
-/** Fields that differ from request to request. */
 function tail({ entry, model }: BodyOptions, request: ModelRequest): string {
   const field = entry.compat.max_tokens_field;
   return bodyTail({

@@ -33,10 +33,8 @@ export const replay: ProviderKind = {
   },
 };
 
-/** The exchanges of one conversation, or those that serve any. */
 interface Lane {
   readonly exchanges: readonly Exchange[];
-  /** Number of each exchange in the file, from 1. */
   readonly numbers: readonly number[];
   next: number;
 }

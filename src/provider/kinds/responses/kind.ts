@@ -79,9 +79,7 @@ class ResponsesWire {
   readonly endpoint: Endpoint;
   readonly #options: KindOptions;
   readonly #refused = new Set<string>();
-  /** Messages whose reasoning the server has refused. */
   readonly #unreadable = new WeakSet<Message>();
-  /** Absent where the server keeps no replies. */
   #stored: StoredReplies | undefined;
   /** Consecutive replies that the server no longer had. */
   #lost = 0;

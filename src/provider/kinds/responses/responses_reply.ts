@@ -9,7 +9,6 @@ import { ASKS, KIND } from "./responses_request.ts";
 
 /** The facts of its request that a reply of this wire needs in addition. */
 export interface ResponseContext extends ReplyContext {
-  /** Tools whose optional arguments come as null. */
   readonly strictTools: ReadonlyMap<string, ToolSchema>;
   /** Digest of the conversation before the reply, where the server stores it. */
   readonly storedAfter?: string | undefined;
@@ -76,7 +75,6 @@ const KNOWN_STATUS: Readonly<Record<string, number>> = {
   vector_store_timeout: 504,
 };
 
-/** One response, streamed or in one piece. */
 export class ResponseReply extends WireReply {
   protected override readonly countsFirst = true;
   readonly #facts: ResponseContext;
@@ -205,7 +203,6 @@ type Field = "summary" | "content";
 /** Separates texts of a reply that are separate on the wire. */
 const SEPARATOR = "\n\n";
 
-/** A text of an item, as far as it was shown. */
 interface Piece {
   readonly name: string;
   readonly field: Field | undefined;

@@ -75,14 +75,12 @@ function isCall({ type }: Fields): boolean {
 interface ItemStyle {
   readonly model: ModelInfo;
   readonly toolImages: boolean;
-  /** Messages whose reasoning the server has refused. */
   readonly unreadable: WeakSet<Message>;
 }
 
 export class InputItems {
   readonly #style: ItemStyle;
   #pendingImages: ImagePart[] = [];
-  /** Ids of calls that ask whether an MCP server may be called. */
   readonly #asking = new Set<string>();
 
   constructor(style: ItemStyle) {
@@ -113,7 +111,6 @@ export class InputItems {
     return [...this.flush(), ...readable.map((item) => JSON.stringify(item))];
   }
 
-  /** Images of the results so far, where results cannot hold them. */
   flush(): string[] {
     if (this.#pendingImages.length === 0) return [];
     const images = this.#pendingImages;
@@ -302,7 +299,6 @@ function leaveOut(fields: Record<string, unknown>, [first = "", ...rest]: readon
   fields[first] = Object.keys(left).length > 0 ? left : undefined;
 }
 
-/** Fields that differ from request to request. */
 export function tail(
   { entry, model }: BodyOptions,
   request: ModelRequest,

@@ -168,7 +168,7 @@ Deno.test("always for what cannot be saved lets the call run, counts for the ses
   chat.terminal.press("tab", "a", "enter", "tab", "e", "enter");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["ok"]);
-  await chat.shows("The rule Bash(touch made) is not saved and counts for this session only");
+  await chat.shows("The rule Bash(touch made) is not saved and applies to this session only");
   assertEquals(await Deno.readTextFile(file), "broken = [");
   assertEquals(await asks(chat), false);
 });

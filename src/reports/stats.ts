@@ -1,0 +1,75 @@
+import { addUsage, NO_USAGE } from "../core/mod.ts";
+import type { CacheReset, StatsOptions, StatsRow } from "../session/mod.ts";
+import { cacheShare, grouped, moneyFigure } from "../view/mod.ts";
+import { table } from "./table.ts";
+
+/** Tokens, cache hits and cost by day, model, project or session, with their sum. */
+export function statsText(rows: readonly StatsRow[], by: StatsOptions["by"]): string {
+  const all = rows.length > 1 ? [{ ...total(rows), key: "total" }] : [];
+  return table(
+    [by.toUpperCase(), "SESSIONS", "REQUESTS", "INPUT", "CACHED", "HIT", "OUTPUT", "COST"],
+    [...rows, ...all].map((row) => [
+      row.key || "(unknown)",
+      // A session that spans days is counted in each of them, so there is no honest sum.
+      row.key === "total" && by !== "session" ? "" : grouped(row.sessions),
+      grouped(row.requests),
+      grouped(row.usage.inputTokens),
+      grouped(row.usage.cachedTokens),
+      cacheShare(row.usage),
+      grouped(row.usage.outputTokens),
+      money(row),
+    ]),
+    { right: ["SESSIONS", "REQUESTS", "INPUT", "CACHED", "HIT", "OUTPUT"] },
+  ) + (rows.some(({ costs }) => Object.keys(costs).length > 0) ? PRICED : "");
+}
+
+const PRICED =
+  "Each request costs what was known of prices on its day; reasonix models show MODEL has today's\n";
+
+function total(rows: readonly StatsRow[]): StatsRow {
+  const sum = (pick: (row: StatsRow) => number) => rows.reduce((all, row) => all + pick(row), 0);
+  const costs: Record<string, number> = {};
+  for (const row of rows) {
+    for (const [currency, amount] of Object.entries(row.costs)) {
+      costs[currency] = (costs[currency] ?? 0) + amount;
+    }
+  }
+  return {
+    key: "",
+    sessions: sum((row) => row.sessions),
+    requests: sum((row) => row.requests),
+    usage: rows.map(({ usage }) => usage).reduce(addUsage, NO_USAGE),
+    costs,
+    unpriced: sum((row) => row.unpriced),
+  };
+}
+
+/** Cache hits, and the places where the cached prefix was rebuilt. */
+export function cacheText(
+  rows: readonly StatsRow[],
+  resets: readonly CacheReset[],
+  width: number | undefined,
+): string {
+  const { usage, requests } = total(rows);
+  const list = table(
+    ["TIME", "SESSION", "EVENT", "KIND", "REASON"],
+    resets.map(({ time, session, seq, kind, reason }) => [
+      time.slice(0, 19).replace("T", " "),
+      session,
+      String(seq),
+      kind,
+      reason,
+    ]),
+    { right: ["EVENT"], width },
+  );
+  return `${grouped(usage.cachedTokens)} of ${grouped(usage.inputTokens)} input tokens came from the cache ` +
+    `(${cacheShare(usage)}) in ${grouped(requests)} requests\n` +
+    (resets.length === 0
+      ? "The cached prefix was never rebuilt (session starts not counted)\n"
+      : `The cached prefix was rebuilt ${resets.length === 1 ? "once" : `${grouped(resets.length)} times`} ` +
+        `(session starts not counted):\n\n${list}`);
+}
+
+function money(row: StatsRow): string {
+  return moneyFigure(row) ?? (row.unpriced > 0 ? "unknown" : "");
+}
