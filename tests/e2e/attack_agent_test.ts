@@ -3,7 +3,8 @@ import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import { ALL_ALLOWED, type Attempt, bash, JAILED, play, textOf } from "./attack_lab.ts";
+import { type Attempt, bash, textOf } from "../conformance/sandbox/attacks.ts";
+import { ALL_ALLOWED, JAILED, play } from "./attack_lab.ts";
 
 /** A length of sleep that no other process on the machine has. */
 const mark = () =>

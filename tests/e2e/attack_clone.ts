@@ -3,7 +3,8 @@
  * before it is trusted.
  */
 import { KEY, type Scene, SECRET } from "../conformance/sandbox/scene.ts";
-import { type Attempt, bash, exists, type Run, textOf } from "./attack_lab.ts";
+import { type Attempt, bash, exists, textOf } from "../conformance/sandbox/attacks.ts";
+import { type Run } from "./attack_lab.ts";
 
 /** A private file of the user that no setting forbids. */
 const PRIVATE = "the-users-private-key";

@@ -6,7 +6,8 @@ import type { Scene } from "../conformance/sandbox/scene.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import { type Attempt, bash, JAILED, play, through } from "./attack_lab.ts";
+import { type Attempt, bash } from "../conformance/sandbox/attacks.ts";
+import { JAILED, play, through } from "./attack_lab.ts";
 
 const SECRET = "a-key-of-the-workspace";
 

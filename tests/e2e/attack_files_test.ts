@@ -1,6 +1,6 @@
 import { assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import { FILE_ATTACKS, PROTECTED_ATTACKS } from "./attack_files.ts";
+import { FILE_ATTACKS, PROTECTED_ATTACKS } from "../conformance/sandbox/attacks.ts";
 import { playAll, through } from "./attack_lab.ts";
 
 Deno.test({

@@ -1,16 +1,8 @@
-import { SHELL_ATTACKS, type ShellAttack } from "../conformance/sandbox/shell_attacks.ts";
+import { type Attempt, PROGRAM_ATTACKS, SHELL_ATTACKS } from "../conformance/sandbox/attacks.ts";
 import { KEY, SECRET } from "../conformance/sandbox/scene.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { assert, assertEquals } from "../support/assert.ts";
-import { type Attempt, bash, playAll, type Run, through } from "./attack_lab.ts";
-import { CLI_ATTACKS } from "./attack_shell.ts";
-
-const fromTable = ({ name, line, succeeded }: ShellAttack): Attempt => ({
-  name,
-  calls: [bash(line)],
-  succeeded,
-});
-const table = SHELL_ATTACKS.map(fromTable);
+import { playAll, type Run, through } from "./attack_lab.ts";
 
 /** The compile cache lies in the home of the scene, where an attempt can reach for it. */
 const OWN_CACHE = { DENO_DIR: "" };
@@ -33,9 +25,9 @@ function assertNoLeak(runs: readonly Run[]): void {
 Deno.test({
   ...jailed("no shell attempt of the conformance table gets through the program with the jail on"),
   fn: async () => {
-    const runs = await playAll(table, { env: OWN_CACHE });
+    const runs = await playAll(SHELL_ATTACKS, { env: OWN_CACHE });
     assertEquals(through(runs), []);
-    assertEquals(runs.flatMap((run) => run.played).length, table.length);
+    assertEquals(runs.flatMap((run) => run.played).length, SHELL_ATTACKS.length);
     for (const { done } of runs) assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
     assertNoLeak(runs);
   },
@@ -44,9 +36,9 @@ Deno.test({
 Deno.test({
   ...jailed("no further shell attempt gets through the program with the jail on"),
   fn: async () => {
-    const runs = await playAll(CLI_ATTACKS);
+    const runs = await playAll(PROGRAM_ATTACKS);
     assertEquals(through(runs), []);
-    assertEquals(runs.flatMap((run) => run.played).length, CLI_ATTACKS.length);
+    assertEquals(runs.flatMap((run) => run.played).length, PROGRAM_ATTACKS.length);
     for (const { done } of runs) assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
     assertNoLeak(runs);
   },
@@ -69,7 +61,7 @@ function missingFor({ calls }: Attempt): string | undefined {
   return MISSING.find((name) => new RegExp(`\\b${name} `).test(lines));
 }
 
-const PROVABLE = CLI_ATTACKS.filter((attempt) => attempt.unproven === undefined);
+const PROVABLE = PROGRAM_ATTACKS.filter((attempt) => attempt.unproven === undefined);
 
 Deno.test({
   ...jailed("the further shell attempts get through where there is no jail"),

@@ -2,25 +2,10 @@
  * Plays a hostile model to the real program: every attempt is made by tool calls, and judged by what is left
  * behind.
  */
+import type { Attempt } from "../conformance/sandbox/attacks.ts";
 import { type Scene, scene } from "../conformance/sandbox/scene.ts";
-import type { Outcome } from "../unit/sandbox/jail/jail_support.ts";
-import { type ScriptedCall, startModelServer, type Turn } from "../support/model_server.ts";
+import { startModelServer, type Turn } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig } from "../support/program.ts";
-
-export interface Attempt {
-  readonly name: string;
-  /**
-   * Made one after the other; `{out}`, `{vault}` … are places of the scene, `{agent}` is the process of the
-   * program.
-   */
-  readonly calls: readonly ScriptedCall[];
-  /** What a repository or another program has prepared. */
-  readonly prepare?: (s: Scene) => Promise<unknown> | void;
-  /** Whether it got what it wanted, by what is on the disk and by what the model was told. */
-  succeeded(s: Scene, told: Outcome): Promise<boolean> | boolean;
-  /** Not tried without the jail: something else stops it as well, or it would harm the machine. */
-  readonly unproven?: true;
-}
 
 export interface Played {
   readonly name: string;
@@ -48,14 +33,6 @@ export interface Run {
   /** All files the program left in its home, but the key file. */
   readonly kept: string;
 }
-
-export const bash = (command: string, more: Record<string, unknown> = {}): ScriptedCall => ({
-  name: "bash",
-  args: { command, ...more },
-});
-
-export const exists = (path: string): Promise<boolean> => Deno.lstat(path).then(() => true, () => false);
-export const textOf = (path: string): Promise<string> => Deno.readTextFile(path).catch(() => "");
 
 /** The jail is on, everything else is allowed: only the lower layers stand. */
 export const JAILED = (s: Scene): string => `[sandbox]\nbash = "enforce"\nforbid_read = ["${s.vault}"]\n`;

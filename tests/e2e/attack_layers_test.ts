@@ -1,16 +1,17 @@
 import type { Scene } from "../conformance/sandbox/scene.ts";
-import { SHELL_ATTACKS } from "../conformance/sandbox/shell_attacks.ts";
+import { SHELL_ATTACKS } from "../conformance/sandbox/attacks.ts";
 import { assertEquals } from "../support/assert.ts";
-import { FILE_ATTACKS } from "./attack_files.ts";
-import { ALL_ALLOWED, type Attempt, bash, playAll, type PlayOptions, UNJAILED } from "./attack_lab.ts";
-import { CLI_ATTACKS } from "./attack_shell.ts";
+import { FILE_ATTACKS } from "../conformance/sandbox/attacks.ts";
+import { type Attempt, bash } from "../conformance/sandbox/attacks.ts";
+import { ALL_ALLOWED, playAll, type PlayOptions, UNJAILED } from "./attack_lab.ts";
+import { PROGRAM_ATTACKS } from "../conformance/sandbox/attacks.ts";
 import { DESTRUCTIVE_STOPS, POLICY_LETS_PASS, POLICY_PASSES_FILES } from "./attack_layers.ts";
 
 const ignore = Deno.build.os !== "linux";
 
 const LINES: readonly Attempt[] = [
   ...SHELL_ATTACKS.map(({ name, line }): Attempt => ({ name, calls: [bash(line)], succeeded: () => false })),
-  ...CLI_ATTACKS,
+  ...PROGRAM_ATTACKS,
 ];
 
 /** What a careful user would forbid. */

@@ -1,7 +1,8 @@
 /** What an Edit rule denies is not reached by moving or replacing a directory above it. */
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assertEquals } from "../support/assert.ts";
-import { type Attempt, bash, playAll, textOf, through, UNJAILED } from "./attack_lab.ts";
+import { type Attempt, bash, textOf } from "../conformance/sandbox/attacks.ts";
+import { playAll, through, UNJAILED } from "./attack_lab.ts";
 
 const move = (source_path: string, destination_path: string): ScriptedCall => ({
   name: "move_file",

@@ -4,7 +4,7 @@
  */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
-import { type Attempt, textOf } from "./attack_lab.ts";
+import { type Attempt, textOf } from "../conformance/sandbox/attacks.ts";
 
 const SECRET = "a-line-that-a-Read-rule-hides";
 

@@ -1,6 +1,7 @@
 /** No form of a patch reaches a file that a rule, a protected path or a mode keeps from it. */
 import { assertEquals } from "../support/assert.ts";
-import { type Attempt, playAll, through, UNJAILED } from "./attack_lab.ts";
+import type { Attempt } from "../conformance/sandbox/attacks.ts";
+import { playAll, through, UNJAILED } from "./attack_lab.ts";
 import { editAttempts, protectedAttempts, readAttempts } from "./attack_patch.ts";
 
 const ignore = Deno.build.os === "windows";

@@ -5,17 +5,8 @@
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import { assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import {
-  ALL_ALLOWED,
-  type Attempt,
-  bash,
-  exists,
-  JAILED,
-  play,
-  textOf,
-  through,
-  UNJAILED,
-} from "./attack_lab.ts";
+import { type Attempt, bash, exists, textOf } from "../conformance/sandbox/attacks.ts";
+import { ALL_ALLOWED, JAILED, play, through, UNJAILED } from "./attack_lab.ts";
 
 const PLACES = [
   ".cache/prompt.zsh",

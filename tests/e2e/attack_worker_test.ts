@@ -6,7 +6,8 @@ import { scene } from "../conformance/sandbox/scene.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
-import { JAILED, textOf } from "./attack_lab.ts";
+import { textOf } from "../conformance/sandbox/attacks.ts";
+import { JAILED } from "./attack_lab.ts";
 
 /** The arguments of the tool process that this process has started. */
 async function toolProcess(parent: number): Promise<string[]> {

@@ -3,7 +3,7 @@ import { createAgent } from "../../mod.ts";
 import type { ApprovalAnswer, Event } from "../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
-import { bash } from "./attack_lab.ts";
+import { bash } from "../conformance/sandbox/attacks.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Ground, ground } from "../unit/sandbox/support.ts";

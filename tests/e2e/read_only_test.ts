@@ -7,7 +7,8 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { jailed } from "../unit/sandbox/jail/jail_support.ts";
-import { type Attempt, bash, JAILED, play, through, UNJAILED } from "./attack_lab.ts";
+import { type Attempt, bash } from "../conformance/sandbox/attacks.ts";
+import { JAILED, play, through, UNJAILED } from "./attack_lab.ts";
 
 /** Everything in the workspace but what git does for itself. */
 function treeOf(directory: string): string {

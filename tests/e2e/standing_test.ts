@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type ScriptedCall, startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
-import { bash } from "./attack_lab.ts";
+import { bash } from "../conformance/sandbox/attacks.ts";
 
 const read = (path: string): ScriptedCall => ({ name: "read_file", args: { path } });
 const write = (path: string): ScriptedCall => ({ name: "write_file", args: { path, content: "changed\n" } });
