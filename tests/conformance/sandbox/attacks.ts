@@ -1,6 +1,6 @@
 /**
- * Everything that a hostile model tries, once. Three runners play it: the judge of command lines (unit), the jail
- * and the confinement of file tools alone (conformance), and the whole program (e2e).
+ * Everything that a hostile model tries, once. Three runners play it: the judge of command lines (unit), the
+ * jail and the confinement of file tools alone (conformance), and the whole program (e2e).
  */
 import type { ScriptedCall } from "../../support/model_server.ts";
 import type { Outcome } from "../../unit/sandbox/jail/jail_support.ts";
