@@ -10,8 +10,8 @@ import { KEY, type Scene, SECRET } from "./scene.ts";
 export interface Attempt {
   readonly name: string;
   /**
-   * Made one after the other; `{out}`, `{vault}` … are locations of the scene, `{agent}` is the process of the
-   * program.
+   * Made one after the other; `{out}`, `{vault}` … are locations of the scene, `{agent}` is the process of
+   * the program.
    */
   readonly calls: readonly ScriptedCall[];
   /** What a repository or another program has prepared. */
