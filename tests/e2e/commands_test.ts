@@ -270,7 +270,7 @@ Deno.test("words of other agents are told by the name they have here", async () 
     [["providers"], "here it is reasonix config get providers"],
     [["--yolo"], "--approval-mode yolo"],
     [["run", "--yolo", "x"], "danger-full-access"],
-    [["run", "--print", "x"], "prints the answer by itself"],
+    [["run", "--print", "x"], "prints the answer"],
     [["run", "--cwd=/", "x"], "here it is --dir"],
   ];
   for (const [args, said] of cases) {

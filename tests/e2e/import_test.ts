@@ -248,7 +248,7 @@ Deno.test({
     await terminal.shows("Write this?");
     await terminal.type("n");
     await terminal.press("Enter");
-    await terminal.shows("Put this key into");
+    await terminal.shows("Save this key in");
     await terminal.type("n");
     await terminal.press("Enter");
     const screen = await terminal.shows("No configuration was written");
@@ -261,7 +261,7 @@ Deno.test({
     await terminal.shows("Write this?");
     await terminal.type("y");
     await terminal.press("Enter");
-    await terminal.shows("Put this key into");
+    await terminal.shows("Save this key in");
     await terminal.type("y");
     await terminal.press("Enter");
     await terminal.shows("Wrote");

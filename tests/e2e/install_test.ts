@@ -221,7 +221,7 @@ Deno.test("the installed command refuses to work for an output that is closed", 
   const { code, text } = await machine.sh(`${machine.command} run x >&-`);
   assertEquals([code, text.split("\n")[0]], [
     1,
-    "error: Standard output is closed, so nobody would see the answer",
+    "error: Standard output is closed, so the answer would be lost",
   ]);
   assertEquals((await machine.sh(`${machine.command} --version > /dev/null`)).code, 0);
   const sources = await machine.sh(`deno run ${START_FLAGS.join(" ")} ${ROOT}cli/main.ts install`, {

@@ -164,7 +164,7 @@ Deno.test({
     await enter("remove it");
     const screen = await terminal.shows("拒绝……");
     // What it says comes first, and what hides in the command is named.
-    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许\n/);
+    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 是\n/);
     await pause();
     await enter(/(\d)\. 拒绝……/.exec(screen)?.[1] ?? "");
     await terminal.shows("告诉模型原因");

@@ -115,7 +115,7 @@ Deno.test("mcp login of what cannot be signed in at says why", async () => {
     `${plugin(open)}\n[[plugins]]\nname = "near"\ncommand = "true"\n`,
   );
   const cases: readonly [string, string][] = [
-    ["far", "Cannot sign in at far: it does not ask for a sign-in"],
+    ["far", "Cannot sign in at far: it does not require a sign-in"],
     ["near", "MCP server near needs no sign-in: it is a program on this machine"],
     ["fra", 'Cannot use the MCP server "fra": no file describes one of that name'],
   ];

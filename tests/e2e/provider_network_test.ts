@@ -88,7 +88,7 @@ Deno.test("run names the command and its exit code when it prints no key", async
   const { code, stderr } = await world.run(["run", "hello"]);
   assertEquals(code, 5);
   assertStringIncludes(stderr, 'No API key for provider "mock": api_key_command (sh -c ');
-  assertStringIncludes(stderr, "ended with exit code 7; run it in a terminal to see what it says");
+  assertStringIncludes(stderr, "ended with exit code 7; run it in a terminal to see its output");
 });
 
 Deno.test("a project cannot have a command run for a key before it is trusted", async () => {

@@ -4,7 +4,7 @@ import { parseJsonc } from "../load/jsonc.ts";
 import { readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { ReasonixError, textOf } from "../../core/mod.ts";
 import { canonicalJson, isRecord } from "../../util/json.ts";
 
 export { writeConfig };
@@ -54,7 +54,7 @@ function withoutSecrets(
   takeServer(plan, origin, server.name, { entry: server, without: [] });
   const [step] = plan.steps;
   if (step?.change.kind !== "entry") {
-    throw new ReasonixError(`Cannot add the MCP server "${server.name}": ${plan.left[0]?.why ?? ""}`, {
+    throw new ReasonixError(`Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`, {
       exit: "usage",
     });
   }

@@ -3,7 +3,7 @@
  * place and become layers like those of our own file: they restrict immediately, and grant once the user
  * trusts them. `config import` copies those of the user.
  */
-import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
+import { clausesOf, type LocalizedMessage, message, type Text, textOf } from "../../core/mod.ts";
 import { mcpJsonFile } from "../config_paths.ts";
 import type { SourceDocument } from "./document.ts";
 import { readOauth } from "./mcp_json.ts";
@@ -98,7 +98,7 @@ function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, val
     if ("rule" in result) builder.add(at, result.rule, path);
     else if (list !== "allow") builder.add(at, written, path);
     else {
-      const message = `The rule ${quoted(written)} allows nothing: ${result.why}`;
+      const message = `The rule ${quoted(written)} allows nothing: ${textOf(result.why)}`;
       reject(json, "warning", path, message, "correct or remove it");
     }
   }

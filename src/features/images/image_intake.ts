@@ -93,10 +93,10 @@ class ImageIntake {
     const fitted = await this.#fitted(given);
     if ("problem" in fitted) return await this.#leftOut(number, fitted.problem);
     const { image, note } = fitted;
-    const outcome = { image, ...(note === undefined ? {} : { note: `[${named(number)}: ${note}]` }) };
+    const outcome = { image, ...(note === undefined ? {} : { note: `[${named(number).text}: ${note}]` }) };
     if (!this.#describer) return outcome;
     const description = await this.#describer.describe(image, number, signal);
-    return { image, note: `[${named(number)}${description}]` };
+    return { image, note: `[${named(number).text}${description}]` };
   }
 
   async #fitted(
