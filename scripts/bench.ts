@@ -1,5 +1,5 @@
 /**
- * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program BUNDLE]
+ * Measures Reasonix next to the floor scripts: `deno task bench [--quick] [--peers] [--program BUNDLE]
  * [--json FILE] [--markdown] [--page] [--from FILE]… [group or scenario …]`. Programs run in turns against
  * a scripted model server; the tables go to standard output, all samples to dist/bench.json or the file
  * named. With `--markdown` the tables are written as docs/performance.md has them, and `--page` puts them

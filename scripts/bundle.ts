@@ -75,7 +75,7 @@ async function chunksFrom(entry: string, folder: string): Promise<readonly Chunk
   );
 }
 
-/** Writes packed code to a file of the folder, minified; returns it. */
+/** Writes packed code to a file of the directory, minified; returns it. */
 async function minified(code: string, folder: string, name: string): Promise<string> {
   await Deno.writeTextFile(`${folder}/packed.js`, code);
   await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
@@ -113,7 +113,7 @@ async function pagesChunk(): Promise<Chunk> {
   return { id: PAGES, modules: [`/${PAGES}`], imports: [], lazy: [], names: [], body };
 }
 
-/** The minified program and its parts, by the names of their files; written to the folder, too. */
+/** The minified program and its parts, by the names of their files; written to the directory, too. */
 async function packed(
   chunks: readonly Chunk[],
   parts: Parts,

@@ -34,7 +34,7 @@ async function showDiff(demo: DemoProject): Promise<void> {
 }
 
 /**
- * The script goes on only while commands print what they printed then, so what keeps them from running the
+ * The script continues only while commands print what they printed then, so what keeps them from running the
  * tests has to be said in words. Empty when they can.
  */
 async function obstacle(demo: DemoProject): Promise<string> {

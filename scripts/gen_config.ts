@@ -122,7 +122,7 @@ type Input<T> = T extends readonly (infer Item)[] ? Input<Item>[]
 type Partials<T> = { [Key in keyof T]?: Input<T[Key]> | undefined };
 `;
 
-/** The type of a value, written so that every key is a declaration of its own. */
+/** The type of a value, written so that every key is a separate declaration. */
 function typeText(node: JsonNode, indent = ""): string {
   if (node.properties) {
     const inner = `${indent}  `;

@@ -18,7 +18,7 @@ function pieces(text: string): string[] {
   return text.match(/\S+\s*/g) ?? [];
 }
 
-/** An exchange whose figures say that nobody counted them. */
+/** An exchange whose figures say that no one counted them. */
 function scripted(line: string): string {
   const exchange = JSON.parse(line) as { readonly reply: readonly { readonly usage?: object }[] };
   const reply = exchange.reply.map((chunk) =>

@@ -88,7 +88,7 @@ function judge(stage: Stage, done: Finished): Outcome {
   return { ...count, failures, flaky: [] };
 }
 
-/** Failures of a few files may be chance: the files run once more, alone, and that run decides. */
+/** Failures of a few files may be chance: the files run again, alone, and that run decides. */
 async function runAgain(stage: Stage, first: Outcome): Promise<Outcome> {
   const files = filesOf(first.failures) ?? [];
   if (files.length === 0 || files.length > MOST_FILES_AGAIN) return first;
@@ -108,7 +108,7 @@ export function secondRun(first: Outcome, second: Outcome): Outcome {
   const still = new Set(second.failures.flatMap(({ test, file }) => file === undefined ? [] : [test, file]));
   const alone = second.failures.some(({ file }) => file === undefined);
   return {
-    // An error outside of every test counts as one failure beside those of the tests of its file.
+    // An error outside of every test counts as one failure next to those of the tests of its file.
     passed: first.passed + Math.max(0, first.failed - uncaught(first) - second.failed + uncaught(second)),
     failed: second.failed,
     skipped: first.skipped,
@@ -155,7 +155,7 @@ async function runCoverage(): Promise<Outcome> {
   return { passed: 1, failed: 0, skipped: [], failures: [], flaky: [] };
 }
 
-/** Stages to run for the words on the command line; a path becomes a stage of its own. */
+/** Stages to run for the words on the command line; a path becomes a separate stage. */
 export function chooseStages(words: readonly string[]): Stage[] {
   if (words.length === 0) return [...STAGES];
   return words.map((word) => {

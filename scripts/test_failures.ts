@@ -1,4 +1,4 @@
-/** What failed in a run of `deno test`, read from its output, and how that is told at the very end. */
+/** What failed in a run of `deno test`, read from its output, and how that is reported at the very end. */
 
 /** A test, or a stage as a whole, that failed. */
 export interface Failure {
@@ -78,7 +78,7 @@ export function filesOf(failures: readonly Failure[]): string[] | undefined {
 }
 
 /**
- * Errors first, then a line for each test, so that the names stand at the very end; empty for none. Long
+ * Errors first, then a line for each test, so that the names are at the very end; empty for none. Long
  * errors and long lists are cut and say so.
  */
 export function tellFailures(title: string, failures: readonly Failure[]): string {

@@ -9,7 +9,7 @@ const CALLS = [
   { name: "write_file", arguments: { path: "made.txt", content: "one\n" } },
   { name: "edit_file", arguments: { path: "made.txt", old_string: "one", new_string: "two" } },
   { name: "read_file", arguments: { path: "made.txt" } },
-  // On Windows every command line is asked about.
+  // On Windows every command line requires approval.
   ...Deno.build.os === "windows"
     ? []
     : [{ name: "bash", arguments: { command: "cat made.txt made.txt > twice.txt" } }],

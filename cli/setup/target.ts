@@ -68,7 +68,7 @@ export function guided(text: string): string {
   return linesOf(text).join(`\n${S_BAR}  `);
 }
 
-/** The same with blanks there: what stands at the end of a question. */
+/** The same with blanks there: what is at the end of a question. */
 export function closing(text: string): string {
   return linesOf(text).join(`\n${" ".repeat(GUIDE)}`);
 }

@@ -282,7 +282,7 @@ async function chooseWindow(
   const known = found?.tokens ?? (await modelInfo({ entry, model })).contextWindow;
   if (known !== undefined) {
     log.info(linesOf(texts.window(known)).join("\n"));
-    // What the tables of models say need not stand in the file: a newer table would not count then.
+    // What the tables of models say need not be in the file: a newer table would not count then.
     return found || target.vendor?.window ? known : 0;
   }
   const given = answered(

@@ -84,7 +84,7 @@ export function processContext(): CliContext {
 
 /**
  * Returns an error of a command as the user reads it: place, message, remedy. Anything that is not meant for
- * the user is a defect and says so. The lines stand behind a word that takes so many columns.
+ * the user is a defect and says so. The lines are behind a word that takes so many columns.
  */
 export function errorText(error: unknown, word = "error: ", columns = word.length): string {
   if (isIncomplete(error)) return `${word}${error.message}`;

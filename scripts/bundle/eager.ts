@@ -1,7 +1,7 @@
 /**
  * Has V8 compile the functions of the start path when it compiles the file, so that Deno's code cache, which
  * is written at that moment, holds them: a function in parentheses is compiled at once, any other when it is
- * first called, in every process anew.
+ * first called, in every process again.
  */
 import ts from "typescript";
 

@@ -1,6 +1,6 @@
 /**
  * Puts the chunks of a split bundle into one file in which a chunk is a function. Nothing of a chunk is
- * evaluated, and none of the runtime's own modules it names is loaded, before somebody imports it. A plain
+ * evaluated, and none of the runtime's own modules it names is loaded, before someone imports it. A plain
  * one-file bundle has neither property: it declares the functions of all modules at its top and imports every
  * `node:` module at once.
  */
@@ -61,7 +61,7 @@ function chunkId(specifier: string): string {
   return specifier.replace(/^\.\//, "");
 }
 
-/** Replaces the keyword of each `import(…)` by the packed file's own loader; tells what is imported so. */
+/** Replaces the keyword of each `import(…)` by the packed file's own loader; reports what is imported so. */
 function lazyCalls(tree: ts.SourceFile, code: string): { code: string; specifiers: readonly string[] } {
   const places: number[] = [];
   const specifiers: string[] = [];
@@ -139,7 +139,7 @@ function load(specifier) {
 }
 `;
 
-/** Chunks in files of their own, by the name of the part (`reasonix.<name>.js`). */
+/** Chunks in separate files, by the name of the part (`reasonix.<name>.js`). */
 export type Parts = ReadonlyMap<string, readonly Chunk[]>;
 
 /** Returns the packed program. Chunks of a part are loaded from its file when they are imported first. */

@@ -27,7 +27,7 @@ const TASK = "task";
 
 /**
  * Runs the first of some files of a folder, which is the program, and tells where functions end that ran in
- * it and in its parts. All runs have the configuration of somebody who changed nothing, but for an MCP
+ * it and in its parts. All runs have the configuration of someone who changed nothing, but for an MCP
  * server, which is known by then, since an earlier run has met it.
  */
 export class Tracer implements AsyncDisposable {
@@ -80,7 +80,7 @@ export class Tracer implements AsyncDisposable {
     return folders;
   }
 
-  /** Runs a task with a model; returns the folder of the coverage. */
+  /** Runs a task with a model; returns the directory of the coverage. */
   async #run(
     model: string,
     coverage = model,
@@ -166,7 +166,7 @@ function config(port: number): string {
   return `default_model = "${USUAL_KIND}"\n${providers.join("")}[[plugins]]\n${plugin}`;
 }
 
-/** Where functions of a file end that ran, by the coverage in these folders. */
+/** Where functions of a file end that ran, by the coverage in these directories. */
 async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
   const ends = new Set<number>();
   const files = folders.flatMap((folder) =>
@@ -212,7 +212,7 @@ const REPLIES: Readonly<Record<string, readonly Readonly<Record<string, unknown>
 /** The kinds whose start is traced. */
 const TRACED_KINDS = Object.keys(REPLIES);
 
-/** The kind that most endpoints speak: its code lies in the program itself. */
+/** The kind that most endpoints speak: its code is in the program itself. */
 const USUAL_KIND = "openai";
 
 /** The shortest answer in the form of a kind. */
@@ -270,7 +270,7 @@ const TASK_REPLIES: readonly (readonly Call[])[] = [
   [],
 ];
 
-/** The tasks of the two turns: the second goes on with the session of the first. */
+/** The tasks of the two turns: the second continues with the session of the first. */
 const TURNS: readonly (readonly string[])[] = [["Fix the sum"], ["--continue", "Try it"]];
 
 /** Writes the project. */

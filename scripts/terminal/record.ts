@@ -1,4 +1,4 @@
-/** Runs a program on a terminal of its own (tmux) and returns what is on it after the program has ended. */
+/** Runs a program on a separate terminal (tmux) and returns what is on it after the program has ended. */
 
 export interface TerminalRun {
   readonly command: readonly string[];
@@ -8,7 +8,7 @@ export interface TerminalRun {
   readonly columns: number;
   /**
    * Looks at the screen and says which key a person presses now; nothing to wait. `done` ends it while the
-   * program goes on. Absent: the program is left to end by itself.
+   * program continues. Absent: the program is left to end automatically.
    */
   readonly person?: (screen: string) => string | "done" | undefined;
 }
@@ -64,7 +64,7 @@ async function sit(socket: string, person: NonNullable<TerminalRun["person"]>): 
   for (const end = Date.now() + LIMIT_MS; Date.now() < end;) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const screen = await tmux(socket, "capture-pane", "-p", "-t", "0");
-    // Only the clock goes on.
+    // Only the clock continues.
     const seen = screen.replaceAll(/\d+ s\b/g, "");
     still = seen === last ? still + 1 : 0;
     last = seen;

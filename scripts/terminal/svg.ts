@@ -1,4 +1,4 @@
-/** A captured terminal as a picture (SVG 1.1): every stretch of text stands in its columns, in any font. */
+/** A captured terminal as a picture (SVG 1.1): every stretch of text is in its columns, in any font. */
 import { displayWidth } from "../../src/util/display_width.ts";
 import type { Background, Span, Style } from "./spans.ts";
 

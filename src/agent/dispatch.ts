@@ -225,7 +225,7 @@ function refused(reason: string): ToolResult {
   return { content: `blocked: ${reason}`, isError: true, summary: reason };
 }
 
-/** The result of a call that a person was asked about and did not allow. */
+/** The result of a call that a person was prompted for and did not allow. */
 function denied({ source }: Decision, reason: string): ToolResult {
   const content = `denied, not executed: ${reason}`;
   return { content, isError: true, summary: content, ...(source === "hook" ? {} : { denied: true }) };

@@ -456,7 +456,7 @@ async function collect(deps: AgentDeps, step: number, signal: AbortSignal): Prom
 /** Characters that are shown of what a call was given, and of what it gave. */
 const SHOWN = { args: 200, output: 300 };
 
-/** Tells people of a call that the model's server has made: it is over, and stays with the reply. */
+/** Informs people of a call that the model's server has made: it is over, and stays with the reply. */
 function remoteCallNotice(call: Extract<Chunk, { type: "remote_call" }>): NewEventOf<"notice"> {
   const server = oneLine(call.server, 60);
   const tool = oneLine(call.tool, 100);

@@ -128,9 +128,9 @@ export interface Checkpointer {
 
 /** The form that the answer of a turn must have. */
 export interface AnswerForm {
-  /** Tells the model of it; goes before the user's text. */
+  /** Informs the model of it; goes before the user's text. */
   readonly request: string;
-  /** Tells the model what is wrong with an answer; undefined when nothing is, or the signal was aborted. */
+  /** Informs the model what is wrong with an answer; undefined when nothing is, or the signal was aborted. */
   problem(answer: string, signal?: AbortSignal): Promise<string | undefined>;
 }
 

@@ -16,7 +16,7 @@ import {
   type TurnInput,
 } from "../run/mod.ts";
 
-/** The parts of an agent in a program of your own. */
+/** The parts of an agent in a separate program. */
 export interface AgentOptions
   extends Omit<RunOptions, "continue" | "resume" | "copy" | "record" | "sessionId"> {
   /**

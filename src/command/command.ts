@@ -62,7 +62,7 @@ export interface ConfirmOptions {
 export interface CommandHost {
   /** The language of the user. */
   readonly locale: Locale;
-  /** Nobody can be asked and there is no other session to go to: the command is a whole run. */
+  /** No one can be asked and there is no other session to go to: the command is a whole run. */
   readonly headless?: boolean;
   /** The front end shows what happens in the session, such as a compaction or a change of the goal. */
   readonly showsEvents?: true;

@@ -86,7 +86,7 @@ export function loadInstructions(options: InstructionOptions): Instructions {
   for (const directory of directories) collector.directory(directory, "project", directories[0]);
   const root = directories[0] ?? options.cwd;
   for (const path of options.extra ?? []) {
-    // A file in the repository may be a link of the repository, whoever names it.
+    // A file in the repository may be a link of the repository, the one that names it.
     const fence = contains(root, path) ? { within: root } : {};
     collector.file(path, `${path} (configured)`, { required: true, ...fence });
   }
@@ -268,7 +268,7 @@ function cutBytes(text: string, bytes: number): string {
 export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"> {
   /** The conversation: what is in it has been said. */
   readonly messages: () => readonly Message[];
-  /** Tells what an earlier call was about. */
+  /** Reports what an earlier call was about. */
   readonly describe: (call: ToolCall) => PreparedCall | undefined;
   readonly onNotice?: (notice: InstructionNotice) => void;
 }

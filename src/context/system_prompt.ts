@@ -10,7 +10,7 @@ interface EnvironmentOptions {
   readonly now?: Date;
   readonly platform: string;
   readonly writableRoots?: readonly string[];
-  /** A remark that holds for all files. */
+  /** A warning that holds for all files. */
   readonly files?: string;
 }
 

@@ -388,7 +388,7 @@ function resetReason(
       : [model ?? "unknown", wanted.model];
     return { reason: "model", detail: [`${from} → ${to}`, ...tools].join("; ") };
   }
-  // Tools that are taught as text stand in the system prompt, and earlier calls in the text of replies.
+  // Tools that are taught as text are in the system prompt, and earlier calls in the text of replies.
   const wantedMode = wanted.toolMode ?? "official";
   if (toolMode !== wantedMode) {
     return { reason: "tool_mode", detail: [`${toolMode} → ${wantedMode}`, ...tools].join("; ") };

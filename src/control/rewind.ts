@@ -73,7 +73,7 @@ export function redoTarget(state: SessionState): RewindTarget {
   });
 }
 
-/** Tells what a rewind would do to files, and changes nothing. */
+/** Reports what a rewind would do to files, and changes nothing. */
 export async function previewRewind(deps: RewindDeps, target: RewindTarget): Promise<RewindPreview> {
   const checkpoints = await checkpointsFor(deps, target);
   const id = checkpoints?.checkpointFor(target.to);

@@ -123,7 +123,7 @@ export class TurnCheckpoints implements Checkpointer {
     });
   }
 
-  /** Tells of changes in a turn in which nothing should have changed. */
+  /** Reports of changes in a turn in which nothing should have changed. */
   async #report(paths: readonly string[]): Promise<void> {
     if (this.#meantTo || paths.length === 0) return;
     const first = [...paths].sort().slice(0, NAMED_PATHS);

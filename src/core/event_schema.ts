@@ -121,7 +121,7 @@ const AUTONOMY_KINDS = {
     file: z.optional(z.string()),
     /** Words of the user. */
     note: z.optional(z.string()),
-    /** Its calls are not asked about until the turn that carries it out has ended. */
+    /** Its calls are not prompted for until the turn that carries it out has ended. */
     window: z.optional(z.boolean()),
     /** Edits need no approval for the rest of the session. */
     acceptEdits: z.optional(z.boolean()),

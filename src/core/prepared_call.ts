@@ -27,7 +27,7 @@ export interface PreparedCall {
   readonly family?: ToolFamily;
   /** It is known to change nothing. */
   readonly readOnly: boolean;
-  /** The MCP server of the tool declares that it changes nothing. Nobody vouches for that. */
+  /** The MCP server of the tool declares that it changes nothing. No one vouches for that. */
   readonly claimsToRead?: true;
   /**
    * Prefix of the tool names of the MCP server that the call is sent to, where it calls none of these tools.

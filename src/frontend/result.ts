@@ -54,9 +54,9 @@ export interface RunResult {
   readonly maxOutput?: number;
   /** Day of the prices that the cost was computed with. */
   readonly priceDate?: string;
-  /** Money of several requests where `cost` cannot tell it: in several currencies, or in part unknown. */
+  /** Money of several requests where `cost` does not know it: in several currencies, or in part unknown. */
   readonly partialCost?: Pick<Spending, "costs" | "unpriced">;
-  /** The goal of the run, as it stands at its end. */
+  /** The goal of the run, as it is at its end. */
   readonly goal?: GoalResult | undefined;
   readonly plan?: { readonly text: string; readonly state: string; readonly file?: string };
   readonly verification?: VerificationResult;

@@ -49,10 +49,10 @@ interface FoundDestructive {
 
 /**
  * Findings about calls. Logs and models get them in English from whoever finds them, which is passed through
- * here; other languages say them anew from their codes.
+ * here; other languages say them again from their codes.
  */
 const ENGLISH_REASONS = {
-  /** Why a call is asked about. */
+  /** Why a call requires approval. */
   asked: (_why: AskReason | undefined, english: string) => english,
   /** Why it was refused. */
   refused: (_decision: Pick<EventOf<"approval.decision">, "source" | "rule">, english: string) => english,

@@ -11,11 +11,11 @@
  * The reading of wildcards. `ignore`: they stop at `/`, and `**` counts only as a whole path part
  * (gitignore(5)). `rule`: `*` is any text, `/` included, and `/**\/` also no directory at all. `search`: as
  * `ignore`, and `**` at the beginning of a part crosses `/`, `@(a|b)`, `?(…)`, `*(…)`, `+(…)`, `!(…)` and
- * `(a|b)` are groups, and `[id]` or `(group)` also stands for its own text.
+ * `(a|b)` are groups, and `[id]` or `(group)` also represents its own text.
  */
 export type GlobDialect = "ignore" | "rule" | "search";
 
-/** A glob, and what it names below: all of it `within` and the path itself, or what lies `below` alone. */
+/** A glob, and what it names below: all of it `within` and the path itself, or what is `below` alone. */
 export interface GlobForm {
   readonly glob: string;
   readonly tail?: "within" | "below";
@@ -113,7 +113,7 @@ interface Group {
 
 type OpenGroup = Omit<Group, "end" | "separators"> & { readonly separators: number[] };
 
-/** Groups within groups that are told apart; deeper ones are plain text. */
+/** Groups within groups that are distinguished; deeper ones are plain text. */
 const MAX_DEPTH = 16;
 
 /** The groups of a glob, the outer ones first; what is escaped or between brackets belongs to none. */
@@ -200,7 +200,7 @@ const [FORK, END, CHAR, ANY, NO_SLASH, CLASS, NOT] = [0, 1, 2, 3, 4, 5, 6];
 
 /** Positions in a glob: at its beginning, at that of a part, with one or two stars since, anywhere else. */
 const [START, PART, START_STAR, PART_STAR, START_STARS, PART_STARS, INSIDE] = [0, 1, 2, 3, 4, 5, 6];
-/** Added while a parenthesis that stands for itself is open. */
+/** Added while a parenthesis that represents itself is open. */
 const IN_PARENTHESIS = 8;
 
 /** A set of states that a text can have led to. */
@@ -380,14 +380,14 @@ class Automaton {
     return upper.length === 1 ? upper.charCodeAt(0) : code;
   }
 
-  /** Characters that no state tells apart share a column. */
+  /** Characters that no state distinguishes share a column. */
   #column(code: number): number {
     const known = this.#columns.get(code);
     if (known !== undefined) return known;
     const folded = this.#folded(code);
     const name = (this.#characters.has(folded) ? folded : "") + ":" +
       this.#classes.map((_, i) => this.#inClass(i, code) ? 1 : 0).join("");
-    // What is in a part that must not match is told apart by that part alone.
+    // What is in a part that must not match is distinguished by that part alone.
     const shared = this.#parts.length > 0 ? `${code}` : name;
     const column = this.#columnNames.get(shared) ?? this.#columnNames.size;
     this.#columnNames.set(shared, column);
@@ -682,7 +682,7 @@ class GlobReader {
     return this.#make.state(FORK, 0, choice, itself);
   }
 
-  /** Two stars that begin a part: what follows tells whether they are all of it. */
+  /** Two stars that begin a part: what follows reports whether they are all of it. */
   #afterTwoStars(at: number, mode: number): number {
     const char = this.#glob[at];
     const isStart = (mode & ~IN_PARENTHESIS) === START_STARS;

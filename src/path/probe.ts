@@ -28,7 +28,7 @@ export function isDirectory(path: string): boolean {
 
 /**
  * The text of an ordinary file of at most this many bytes. A repository may bring a pipe or a link to a
- * device under any name: opening one waits for ever, reading the other never ends.
+ * device under any name: opening one waits forever, reading the other never ends.
  */
 export function readSmallText(path: string, maxBytes = 1024 * 1024): string | undefined {
   try {

@@ -27,7 +27,7 @@ function hash(text: string): string {
 
 /**
  * The directory of the work trees of agents: `<home>/worktrees/<id>/tree/<name>`. Of all
- * that is in the Reasonix home only these belong to agents; what describes a work tree lies beside `tree`.
+ * that is in the Reasonix home only these belong to agents; what describes a work tree is next to `tree`.
  */
 export function worktreesDir(home: string): string {
   return `${home.replace(/[\\/]+$/, "")}/worktrees`;

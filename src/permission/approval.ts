@@ -31,7 +31,7 @@ export type Suggested = Pick<
 >;
 
 interface QuestionOptions {
-  /** Where nobody can be asked, what only a person may allow is refused. */
+  /** Where no one can be asked, what only a person may allow is refused. */
   readonly interactive: boolean;
   /** Rules that an answer could save. */
   readonly suggested: Suggested;

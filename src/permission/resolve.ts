@@ -3,7 +3,7 @@ import type { Ruling } from "../rule/mod.ts";
 import { type Evaluation, exactKey } from "./evaluate.ts";
 import type { ApprovalMode, Decision, GateOptions, HookWord, PermissionMode } from "./types.ts";
 
-/** The circumstances besides the evaluation of a call that decide whether it runs. */
+/** The circumstances in addition to the evaluation of a call that decide whether it runs. */
 export interface DecisionContext {
   readonly approvalMode: ApprovalMode;
   readonly permissionMode: PermissionMode;

@@ -20,7 +20,7 @@ export type ApprovalMode = "ask" | "auto" | "yolo";
 /** The coarse boundary of a session (`--permission-mode`); plan is the fail-closed boundary of plan mode. */
 export type PermissionMode = "read-only" | "workspace-write" | "danger-full-access" | "plan";
 
-/** Something that will be destroyed if the call goes ahead. `files` counts what lies below, up to a bound. */
+/** Something that will be destroyed if the call goes ahead. `files` counts what is below, up to a bound. */
 export interface DestructiveTarget {
   readonly path: string;
   readonly files?: number;
@@ -225,7 +225,7 @@ export interface GateOptions {
   readonly saveProjectRule?: (rule: string) => Promise<void>;
   /** Persists hosts that commands of this project may reach. Without it, that is not offered. */
   readonly saveHosts?: (hosts: readonly string[]) => Promise<void>;
-  /** Finds out what a call would do, before a person is asked about it. Rejects only for an abort. */
+  /** Finds out what a call would do, before a person is prompted for it. Rejects only for an abort. */
   readonly preview?: (call: PreparedCall, signal: AbortSignal) => Promise<CallPreview>;
   /** Absent: nothing of the sandbox can be opened. */
   readonly sandbox?: SandboxAccess;
@@ -240,7 +240,7 @@ export interface GateOptions {
   /** Files stay as they are in every mode, as `[tools] writes` says. */
   readonly filesStay?: boolean;
   /**
-   * Tells why there is no jail, in words that end a sentence; undefined where one works. Then only listed
+   * Reports why there is no jail, in words that end a sentence; undefined where one works. Then only listed
    * commands run where files have to stay as they are. Asked once, before the first command is judged.
    */
   readonly unconfined?: () => Promise<string | undefined>;

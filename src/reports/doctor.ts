@@ -83,7 +83,7 @@ interface Report {
     readonly rejected: readonly { readonly backend: string; readonly reason: string }[];
     /** The layers of defence that stand without the jail, where there is none. */
     readonly standing?: readonly string[];
-    /** Those that would stand in `--permission-mode danger-full-access`. */
+    /** Those that would be in `--permission-mode danger-full-access`. */
     readonly fullAccess?: readonly string[];
   };
   /** Work trees of agents: what is used, what waits for its batch, what was left behind and is gone now. */

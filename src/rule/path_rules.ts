@@ -38,7 +38,7 @@ export interface PathMatcher {
   forms(path: string, cwd?: string): PathForms;
   match(glob: string, list: RuleList, forms: PathForms): Match;
   /**
-   * Reports whether what a glob of a refusal names lies, or would lie, in this directory, so that moving or
+   * Reports whether what a glob of a refusal names is, or would be, in this directory, so that moving or
    * replacing it concerns that. `isDirectory` is asked where the path could be an ordinary file just as well.
    */
   holds(glob: string, path: PathForms, isDirectory: () => boolean): boolean;
@@ -136,10 +136,10 @@ interface GlobContext {
   readonly realPath: (path: string) => string;
 }
 
-/** An absolute glob without braces; a name means the file or directory and what lies in it. */
+/** An absolute glob without braces; a name means the file or directory and what is in it. */
 export interface PathGlob {
   readonly glob: string;
-  /** Names only what lies in a directory, not the directory. */
+  /** Names only what is in a directory, not the directory. */
   readonly contentOnly: boolean;
   /** Begins with `**` below its base, so that it holds at any depth. */
   readonly floating: boolean;
@@ -150,7 +150,7 @@ export interface PathGlob {
 /**
  * The absolute globs that the glob of a rule means. A leading `/` is read from the bases, as Claude Code
  * does, and as an absolute path; `//` is absolute only. Braces, and brackets that could be part of a name,
- * are read both ways. A refusal of a name without a slash holds in any directory, and one of what lies in a
+ * are read both ways. A refusal of a name without a slash holds in any directory, and one of what is in a
  * directory for the directory as well.
  */
 export function absoluteGlobs(written: string, context: GlobContext, refuses: boolean): PathGlob[] {

@@ -1,7 +1,7 @@
 /**
  * One small pattern language for rules and for what a command line is known to become.
  *
- * A text is a string in which control characters, which no judged line may contain, stand for what is not
+ * A text is a string in which control characters, which no judged line may contain, represent what is not
  * known: {@linkcode ANY} any text at all, {@linkcode STAR} and {@linkcode ONE} what a glob left open. Words
  * are joined by {@linkcode SEP}.
  */
@@ -22,7 +22,7 @@ export function isKnown(text: string): boolean {
   return !MARKS.test(text);
 }
 
-/** Tells where the first unknown part begins, or -1. */
+/** Reports where the first unknown part begins, or -1. */
 export function firstMark(text: string): number {
   return text.search(MARKS);
 }

@@ -50,7 +50,7 @@ class TurnRunner {
     this.#warnings = [...runWarnings(deps), ...modelWarnings(deps.provider, deps.remote)];
   }
 
-  /** Tells the model with the next turn. */
+  /** Informs the model with the next turn. */
   addFact(fact: string): void {
     this.#facts.push(fact);
   }
@@ -338,7 +338,7 @@ export class Assembly implements AsyncDisposable {
     });
   }
 
-  /** Saves a fact of the user for this project; the next turn tells the model. */
+  /** Saves a fact of the user for this project; the next turn notifies the model. */
   async remember(text: string): Promise<SavedMemory> {
     const { memory } = this.inputs.ports;
     if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");

@@ -89,7 +89,7 @@ export class Fallback {
     if (failed !== this.provider || !TAKEN.has(error.kind)) return false;
     const next = await this.#takeNext(error, deps);
     if (!next) {
-      // Nobody is left: the next turn begins with the first one again.
+      // No one is left: the next turn begins with the first one again.
       if (this.#back !== undefined) this.#back = 0;
       return false;
     }

@@ -243,7 +243,7 @@ interface RunTools {
   readonly todos: TodoStore;
   /** Runs calls where they may run. */
   readonly host: CallHost;
-  /** Tells where the last command left off. */
+  /** Reports where the last command left off. */
   readonly shellDirectory: () => string | undefined;
   /** Connects the gate that the jail asks, once it is built. */
   readonly judgedBy: SandboxSession["judgedBy"];

@@ -133,7 +133,7 @@ export interface PlanReviewer {
   readonly takesProse?: boolean;
 }
 
-/** Tells the time of a goal and waits between its turns. */
+/** Reports the time of a goal and waits between its turns. */
 export interface GoalClock {
   /** Milliseconds, monotonic. */
   now(): number;

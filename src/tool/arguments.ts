@@ -9,7 +9,7 @@ type Checked = { readonly value: unknown } | { readonly problem: string };
 
 /** Rules for arguments in addition to their schema. */
 export interface ArgumentRules {
-  /** Names that stand for others; null: dropped. */
+  /** Names that represent others; null: dropped. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
   /** Arguments that are accepted but not named in messages. */
   readonly unoffered?: Readonly<Record<string, JsonSchema>> | undefined;

@@ -1,6 +1,6 @@
 /**
  * The one place where text is shortened for the model: every cut leaves a marker in the text and a record
- * beside it.
+ * next to it.
  */
 import { byteLength } from "../util/bytes.ts";
 import type { ToolContext, Truncation } from "./tool.ts";
@@ -63,7 +63,7 @@ export function cutLine(line: string, maxBytes: number): string {
   return `${kept}… [line cut: ${total} bytes in all]`;
 }
 
-/** Tells where the full text of a call's output belongs. */
+/** Reports where the full text of a call's output belongs. */
 export function spillPath(context: ToolContext): string {
   const name = context.callId.replace(/[^A-Za-z0-9_-]/g, "_").slice(-80) || "output";
   return `${context.outputDir}/${name}.txt`;
@@ -123,7 +123,7 @@ function halved(caps: Caps): Caps {
 }
 
 /**
- * Tells where the head ends: at the last line end within the caps, or inside a line that is too long alone.
+ * Reports where the head ends: at the last line end within the caps, or inside a line that is too long alone.
  */
 function headEnd(text: string, caps: Caps): number {
   let end = byteIndex(text, caps.maxBytes);

@@ -55,7 +55,7 @@ export function mapTexts(value: unknown, map: (text: string) => string): unknown
   return changed ?? value;
 }
 
-/** The findings of a scan of a JSON Lines file besides its values. */
+/** The findings of a scan of a JSON Lines file in addition to its values. */
 interface JsonlReport {
   /** Bytes up to the end of the last complete line. */
   readonly end: number;

@@ -159,7 +159,7 @@ export function gitEnvironment(): Record<string, string> {
     LC_ALL: "C",
     GIT_OPTIONAL_LOCKS: "0",
     GIT_TERMINAL_PROMPT: "0",
-    // Older versions do not know this one: callers forbid all protocols besides.
+    // Older versions do not know this one: callers forbid all protocols too.
     GIT_NO_LAZY_FETCH: "1",
   };
 }

@@ -180,7 +180,7 @@ export function createRedactor(secretValues: Iterable<string>): (text: string) =
 const learned = { values: new Set<string>(), remove: (text: string) => text };
 
 /**
- * Tells every redactor of this process, also those that exist already, a secret that the configuration does
+ * Informs every redactor of this process, also those that exist already, a secret that the configuration does
  * not know: a token that a server has just issued.
  */
 export function learnSecret(value: string): void {

@@ -2,7 +2,7 @@ const BLOCK_END = /<\/(?:file|dir|stdin|resource|goal|plan)>\n\n/g;
 
 /**
  * Returns what the user wrote, without the files, directories, resources, piped text, the goal and the plan
- * that stand before it in the same message.
+ * that are before it in the same message.
  */
 export function userText(message: string): string {
   const end = [...message.matchAll(BLOCK_END)].at(-1);

@@ -16,7 +16,7 @@ import { STARTS } from "./scenarios/start.ts";
 import { COMMANDS, NO_JAIL, STEPS, TASKS, WRITES } from "./scenarios/steps.ts";
 import { sessionRows } from "./sessions.ts";
 
-/** Figures that belong together: runs of scenarios, or a part that measures in a way of its own. */
+/** Figures that belong together: runs of scenarios, or a part that measures in a separate way. */
 export interface Group {
   readonly name: string;
   readonly title: string;

@@ -8,7 +8,7 @@ export interface Program {
   readonly name: string;
   readonly command: string;
   task(url: string): { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
-  /** Absent when the program has no command line of its own. */
+  /** Absent when the program has no command separate line. */
   plain?(args: readonly string[]): readonly string[];
   /** Prepares a fresh home before each run. */
   prepare(home: string, url: string): Promise<void>;
@@ -90,7 +90,7 @@ export function bareFetch(kind: string): Program {
   };
 }
 
-/** A program on a runtime that is a file of its own, so that no other process shares its pages. */
+/** A program on a runtime that is a separate file, so that no other process shares its pages. */
 export function onRuntime(program: Program, runtime: string): Program {
   return program.command === Deno.execPath() ? { ...program, command: runtime } : program;
 }
@@ -120,7 +120,7 @@ function providerConfig(url: string, kind = "openai"): string {
   ].join("\n");
 }
 
-/** A script of this folder, started as Reasonix is. */
+/** A script of this directory, started as Reasonix is. */
 function script(file: string): Program {
   const path = new URL(file, import.meta.url).pathname;
   const args = [...DENO_RUN, "--no-check", path];

@@ -17,7 +17,7 @@ export interface Row {
   readonly targetRatio?: number;
   readonly reached?: boolean;
   readonly ratioToFloor?: number;
-  /** By name: `reasonix`, `floor`, and others that stand beside them. */
+  /** By name: `reasonix`, `floor`, and others that are next to them. */
   readonly programs: Readonly<Record<string, Spread>>;
 }
 

@@ -1,4 +1,4 @@
-/** Starts the programs under test beside the model server and takes their times. */
+/** Starts the programs under test next to the model server and takes their times. */
 import type { Sample } from "./figures.ts";
 import { watchTree } from "./memory.ts";
 import { type Manner, mannerPath } from "./model/manner.ts";

@@ -25,7 +25,7 @@ export async function scenarioRows(bench: Bench, scenario: Scenario): Promise<Ro
   });
 }
 
-/** All samples of each program. A round before them, which nobody counts, fills the code cache. */
+/** All samples of each program. A round before them, which no one counts, fills the code cache. */
 async function inTurns(
   { runner, quick }: Bench,
   { runs, ...plan }: Scenario,

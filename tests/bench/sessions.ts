@@ -17,7 +17,7 @@ interface Written {
   readonly path: string;
 }
 
-/** Homes that runs begin with, by what lies in them. */
+/** Homes that runs begin with, by what is in them. */
 interface Homes {
   readonly one: string;
   readonly long: string;
@@ -69,7 +69,7 @@ export async function sessionRows(bench: Bench): Promise<Row[]> {
 
 type Target = number | ((floor: number) => number);
 
-/** All samples of each program; a round before them, which nobody counts, fills the code cache. */
+/** All samples of each program; a round before them, which no one counts, fills the code cache. */
 async function inTurns(
   { runner }: Bench,
   runs: number,
@@ -129,7 +129,7 @@ async function run({ runner, program }: Bench, home: string, words: readonly str
   return new TextDecoder().decode(stdout);
 }
 
-/** Adds sessions of some twenty messages, each under an id of its own. */
+/** Adds sessions of some twenty messages, each under a separate id. */
 async function fill(home: string, { id, path, text }: Written, count: number): Promise<void> {
   const log = longLog(text).split("\n").slice(0, text.split("\n").length + LINES).join("\n") + "\n";
   for (let number = 1; number < count; number++) {

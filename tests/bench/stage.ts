@@ -1,4 +1,4 @@
-/** The folders a benchmark runs in. */
+/** The directories a benchmark runs in. */
 import { mustRun } from "../../scripts/process.ts";
 import { LONG_STEPS } from "./model/scripts.ts";
 

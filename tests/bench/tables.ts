@@ -22,7 +22,7 @@ function cell(found: Spread | undefined): string {
   return samples.length === 1 ? number(median) : `${number(median)} (${number(min)}–${number(max)})`;
 }
 
-/** The name with its unit, and what stands beside both programs. */
+/** The name with its unit, and what is next to both programs. */
 function nameOf({ figure, unit, programs }: Row): string {
   const others = Object.entries(programs).filter(([name]) => name !== "reasonix" && name !== "floor");
   const beside = others.map(([name, { median }]) => `${name} ${number(median)}`).join(", ");
@@ -56,7 +56,7 @@ function cells(row: Row): string[] {
   ];
 }
 
-/** Lines with columns of one width each; `toRight` tells of a column that its numbers stand at its right. */
+/** Lines with columns of one width each; `toRight` reports a column that its numbers are at its right. */
 function aligned(lines: readonly string[][], toRight: (column: number) => boolean): string[][] {
   const widths = HEAD.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
   return lines.map((line) =>
@@ -77,7 +77,7 @@ export function textTables(tables: readonly Table[]): string {
   ).join("\n\n");
 }
 
-/** A page with these tables instead of those that stand between its heading "Figures" and the next one. */
+/** A page with these tables instead of those that are between its heading "Figures" and the next one. */
 export function withTables(page: string, tables: readonly Table[]): string {
   return page.replace(/(?<=^## Figures\n\n).*?(?=^## )/ms, () => `${markdownTables(tables)}\n`);
 }

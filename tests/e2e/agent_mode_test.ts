@@ -1,4 +1,4 @@
-/** Several turns of a run without a person: how they go on and end, and what of them is printed. */
+/** Several turns of a run without a person: how they continue and end, and what of them is printed. */
 import { type ScriptedTurn, startModelServer } from "../support/model_server.ts";
 import { WIRES } from "../support/wires/wires.ts";
 import { type Finished, makeWorld, mockConfig } from "../support/program.ts";
@@ -79,7 +79,7 @@ Deno.test("run prints of several turns the last answer, all texts, or nothing", 
   assertEquals([json.result, json.num_turns], ["It has two lines.", 3]);
 });
 
-Deno.test("run ends several turns at the mark, where an answer only speaks of it goes on", async () => {
+Deno.test("run ends several turns at the mark, where an answer only speaks of it continues", async () => {
   const cases: readonly (readonly [answers: readonly string[], requests: number, stdout: string])[] = [
     [["Ready. %%DONE%%"], 1, "Ready.\n"],
     [["Ready.\n%%COMPLETED%%\n"], 1, "Ready.\n"],

@@ -1,4 +1,4 @@
-/** Hooks that somebody else brings, or writes while a session runs. */
+/** Hooks that another program brings, or writes while a session runs. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { gone, processesWith } from "../support/processes.ts";

@@ -4,7 +4,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { playAll, type Run, through } from "./attack_lab.ts";
 
-/** The compile cache lies in the home of the scene, where an attempt can reach for it. */
+/** The compile cache is in the home of the scene, where an attempt can reach for it. */
 const OWN_CACHE = { DENO_DIR: "" };
 
 /**

@@ -10,7 +10,7 @@ import { type Finished, finished, makeWorld, mockConfig } from "../support/progr
 export interface Played {
   readonly name: string;
   readonly through: boolean;
-  /** What the model was told, one text a call. */
+  /** What the model was reported, one text a call. */
   readonly told: readonly string[];
 }
 
@@ -84,7 +84,7 @@ export async function playAll(
   return runs;
 }
 
-/** Names of the attempts that got through, with what the model was told. */
+/** Names of the attempts that got through, with what the model was reported. */
 export function through(runs: readonly Run[]): string[] {
   return runs.flatMap((run) => run.played).filter((one) => one.through)
     .map((one) => `${one.name}: ${one.told.join(" | ").slice(0, 300)}`);

@@ -1,7 +1,7 @@
 /** Which layer stops what when it is the only one above the tools. A change here is a decision. */
 
 /**
- * Attempts at the shell that the destructive-command check refuses; all others are for the layers beside it.
+ * Attempts at the shell that the destructive-command check refuses; all others are for the layers next to it.
  */
 export const DESTRUCTIVE_STOPS: readonly string[] = [
   "a user namespace of its own",
@@ -59,7 +59,7 @@ export const POLICY_LETS_PASS: readonly string[] = [
 ];
 
 /**
- * The same for the file tools: names that lead somewhere else, and places nobody thought of. Confinement
+ * The same for the file tools: names that lead somewhere else, and places no one thought of. Confinement
  * stops them.
  */
 export const POLICY_PASSES_FILES: readonly string[] = [

@@ -37,7 +37,7 @@ const settings = (s: Scene): string => `${UNJAILED(s)}[tools.shell]\npath = "${s
 
 /**
  * Names of the attempts of which a call was refused by the gate, in words that begin so; the others were
- * carried out.
+ * executed.
  */
 async function stopped(
   attempts: readonly Attempt[],

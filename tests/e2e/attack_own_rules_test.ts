@@ -1,5 +1,5 @@
 /**
- * Rules that the user keeps for one project. Nobody is there to ask, so that only a rule lets a call run:
+ * Rules that the user keeps for one project. No one is there to ask, so that only a rule lets a call run:
  * none may come with the repository, with a copy of the project, or from the model.
  */
 import { addSavedRule, savedRulesFile } from "../../src/config/mod.ts";

@@ -179,7 +179,7 @@ function call(lines: readonly string[], index: number): ScriptedCall {
 
 const LINE_ENDS = ["x\u2028", "\u2029y", "a\u0085b", "v\u000bt"];
 
-/** One attempt per form; each has a directory of its own, so that none depends on another. */
+/** One attempt per form; each has a separate directory, so that none depends on another. */
 export function editAttempts(directory: string): Attempt[] {
   return FORMS.map((form, index) => {
     // Every fourth of the names holds what only some take for the end of a line.

@@ -1,5 +1,5 @@
 /**
- * Everything by which a repository can have something run or reached, each as a clone that nobody trusts and
+ * Everything by which a repository can have something run or reached, each as a clone without trust and
  * as the same clone trusted: the second really starts it, so that the first can fail.
  */
 import { assert, assertEquals } from "../support/assert.ts";
@@ -10,7 +10,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 interface Door {
   readonly name: string;
   /**
-   * Files of the clone; `{dir}` is where it lies, `{outside}` the directory above, `{url}` an address that
+   * Files of the clone; `{dir}` is where it is, `{outside}` the directory above, `{url}` an address that
    * notes who asks there.
    */
   readonly files: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ interface Door {
   readonly opens?: { readonly config: string } | { readonly line: string };
 }
 
-/** Leaves a mark, then waits as a server would, to whom nobody speaks. */
+/** Leaves a mark, then waits as a server would, to whom no one speaks. */
 const EVIL = '#!/bin/sh\ntouch "{dir}/started"\ncat > /dev/null\n';
 const SHELL = '#!/bin/sh\ntouch "{dir}/started"\nexec /bin/bash "$@"\n';
 const MARK = "touch started";

@@ -19,7 +19,7 @@ function linesOf(stdout: string): Line[] {
   return stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Tasks run side by side, and a killed one begins its conversation anew. */
+/** Tasks run side by side, and a killed one begins its conversation again. */
 const LOOSE = { check: { prefix: false } } as const;
 
 /** Writes one file, then answers; looks only at the conversation, as a model does. */
@@ -30,7 +30,7 @@ function work(request: RecordedRequest): Turn {
   // An append is looked at before it is done again.
   const command = `grep -qx ${id} out.txt 2>/dev/null || echo ${id} >> out.txt`;
   const results = messages.filter(({ role }) => role === "tool");
-  // Whatever else came back (the call was cut off, or its jail could not be set up), it is tried once more.
+  // Whatever else came back (the call was cut off, or its jail could not be set up), it is tried again.
   if (results.some(({ content }) => String(content) === "(no output)")) return { text: `did ${id}` };
   if (results.length > 8) return { text: `gave up: ${results.at(-1)?.content}` };
   return { calls: [{ id: `call-${id}-${results.length}`, name: "bash", args: { command } }] };
@@ -57,7 +57,7 @@ function below(n: number): number {
   return Math.floor(random / 2 ** 32 * n);
 }
 
-Deno.test("a batch killed at 10 random points does each task exactly once, in a work tree of its own", async () => {
+Deno.test("a batch killed at 10 random points does each task exactly once, in a separate work tree", async () => {
   await using server = startModelServer([], { ...LOOSE, fallback: work });
   await using world = await makeWorld(mockConfig(server.url));
   await makeRepository(world);
@@ -181,7 +181,7 @@ Deno.test("a file with wrong lines starts nothing, and every one is named with i
   }
 });
 
-Deno.test("Ctrl-C ends all tasks at once, says how to go on, and the next run goes on in their sessions", async () => {
+Deno.test("Ctrl-C ends all tasks at once, says how to continue, and the next run continues in their sessions", async () => {
   const held = Promise.withResolvers<void>();
   await using server = startModelServer([], {
     ...LOOSE,
@@ -214,7 +214,7 @@ Deno.test("Ctrl-C ends all tasks at once, says how to go on, and the next run go
   assert(resumed.length > 0, "sessions were gone on with");
 });
 
-Deno.test("the cost limit holds for the whole batch, and a higher one goes on", async () => {
+Deno.test("the cost limit holds for the whole batch, and a higher one continues", async () => {
   await using server = startModelServer([], { ...LOOSE, fallback: work });
   const price = "price = { input = 1000.0, output = 1000.0 }\n";
   await using world = await makeWorld(mockConfig(server.url, "", price));

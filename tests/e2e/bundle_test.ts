@@ -92,7 +92,7 @@ Deno.test({
 });
 
 /**
- * Minifying puts a resource that is used only once in the place of its name, and then nobody closes it: write
+ * Minifying puts a resource that is used only once in the place of its name, and then no one closes it: write
  * try and finally there.
  */
 Deno.test("the bundle closes every resource that the sources declare with using", async () => {

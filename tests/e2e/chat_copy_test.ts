@@ -1,4 +1,4 @@
-/** Two chats on one session: the second one goes on in a copy, or not at all. */
+/** Two chats on one session: the second one continues in a copy, or not at all. */
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig, programFile } from "../support/program.ts";
@@ -20,7 +20,7 @@ async function openBeside({ world }: Chat): Promise<Terminal> {
   await terminal.type("clear; reasonix -c; echo left-with-$?");
   await terminal.press("Enter");
   await terminal.shows("has this session open. Continue in a copy?");
-  // A panel that comes by itself takes no key at once.
+  // A panel that comes automatically takes no key at once.
   await new Promise((resolve) => setTimeout(resolve, 500));
   return terminal;
 }
@@ -64,7 +64,7 @@ for (const answer of ["yes", "no"] as const) {
     await beside.type("only beside");
     await beside.press("Enter");
     await beside.shows("Here.");
-    // The first chat goes on as if nothing had happened.
+    // The first chat continues as if nothing had happened.
     await chat.enter("only at first");
     await chat.terminal.shows("There.");
     await chat.terminal.shows(EMPTY);

@@ -1,10 +1,10 @@
-/** Esc stops the chat wherever it is, at once, and the session goes on. */
+/** Esc stops the chat wherever it is, at once, and the session continues. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, textEvent, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
-/** So long, in ms, it may take from the key to a screen on which nothing goes on any more. */
+/** So long, in ms, it may take from the key to a screen on which nothing continues any more. */
 const LIMIT_MS = 200;
 /** A machine that is busy with something else gets another try. */
 const TRIES = 12;

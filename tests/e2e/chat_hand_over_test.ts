@@ -1,4 +1,4 @@
-/** A chat of which nothing can be drawn any more goes on in plain lines, in the same session. */
+/** A chat of which nothing can be drawn any more continues in plain lines, in the same session. */
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig } from "../support/program.ts";

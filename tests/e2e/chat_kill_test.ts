@@ -12,7 +12,7 @@ const POINTS = 40;
 /** After this time half of the points are enough; a quick machine passes all of them in less. */
 const LIMIT_MS = 20_000;
 const EMPTY = "> Ask for something";
-/** A panel that comes by itself takes no key for this long. */
+/** A panel that comes automatically takes no key for this long. */
 const PAUSE_MS = 350;
 
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);

@@ -33,7 +33,7 @@ onTerminal(
     await shownSoon(terminal, (screen) => /Line 0[5-9]\d/.test(screen));
     for (let round = 0; round < 50; round++) {
       await terminal.resize(28 + (round * 7) % 53, 16 + (round * 5) % 20);
-      // tmux tells the first of several changes at once: after a pause frames are on their way.
+      // tmux reports the first of several changes at once: after a pause frames are on their way.
       if (round % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 310));
     }
     await terminal.resize(80, 30);
@@ -48,7 +48,7 @@ onTerminal(
   },
 );
 
-/** Steps in which nobody has heard of the last size when the next one comes. */
+/** Steps in which no one has heard of the last size when the next one comes. */
 const STEP_MS = 140;
 const letters = (text: string) => text.replaceAll(/\s/g, "");
 

@@ -7,7 +7,7 @@ import { needs } from "../support/tools.ts";
 
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
-/** In the environment, in the file of keys, and one that only its form tells. */
+/** In the environment, in the file of keys, and one that only its form reports. */
 const HELD = "provider-value-4713";
 const FILED = "filed-value-4720";
 const FORMED = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";

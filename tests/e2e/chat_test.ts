@@ -1,4 +1,4 @@
-/** A person in the chat: the program itself, on a terminal, beside a model that does as it is told. */
+/** A person in the chat: the program itself, on a terminal, next to a model that does as it is notified. */
 import { exists } from "../../src/path/probe.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";

@@ -1,4 +1,4 @@
-/** What a project brings is a question for the person in front of the chat, in every approval mode. */
+/** What the project provides is a question for the person in front of the chat, in every approval mode. */
 import { startModelServer } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";

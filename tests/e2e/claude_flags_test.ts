@@ -81,7 +81,7 @@ Deno.test("--tools leaves exactly the named tools, by either program's names", a
   assertEquals([messages.at(-1).content, tools ?? []], ["go --tools=", []]);
 });
 
-Deno.test("--session-id names the session, and --fork-session goes on in a copy of another", async () => {
+Deno.test("--session-id names the session, and --fork-session continues in a copy of another", async () => {
   await using server = startModelServer([], { fallback: { text: "hi" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const [first, second] = ["3f0c7f6e-1111-4222-8333-444455556666", "3f0c7f6e-1111-4222-8333-777788889999"];
@@ -109,7 +109,7 @@ Deno.test("--include-partial-messages shows pieces, and without it there are non
   assertEquals(await pieces([]), 0);
 });
 
-Deno.test("--permission-mode takes the names of Claude Code and tells them in init", async () => {
+Deno.test("--permission-mode takes the names of Claude Code and notifies them in init", async () => {
   for (const mode of ["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]) {
     for (const flag of forms("--permission-mode", mode)) {
       assertEquals((await play(flag)).lines[0].permissionMode, mode);

@@ -67,18 +67,18 @@ const SCRIPTS: readonly Script[] = [
     asked: "Explain add",
   },
   {
-    name: "a task runner that goes on with the session",
+    name: "a task runner that continues with the session",
     script: 'claude -p "first" > /dev/null && claude --continue -p "second" --permission-mode acceptEdits',
     asked: "second",
   },
   {
-    name: "a bot with a session of its own",
+    name: "a bot with a separate session",
     script: "id=3f0c7f6e-1111-4222-8333-444455556666; " +
       'claude -p "first" --session-id $id > /dev/null && claude -p --resume "$id" "second" --fork-session',
     asked: "second",
   },
   {
-    name: "agents, settings and plugins beside the prompt",
+    name: "agents, settings and plugins next to the prompt",
     script: 'claude -p --agents \'{"r":{"description":"d","prompt":"p"}}\' --settings \'{}\' ' +
       '--plugin-dir ./p --fallback-model sonnet --append-system-prompt "Be brief." --add-dir . -- "Do it"',
     asked: "Do it",

@@ -208,7 +208,7 @@ function pages(table: Readonly<Record<string, () => Response>>) {
   return { url: `http://127.0.0.1:${server.addr.port}/v1`, asked, shutdown: () => server.shutdown() };
 }
 
-Deno.test("doctor --online tells a server that refused from one that was not reached", async () => {
+Deno.test("doctor --online reports a server that refused from one that was not reached", async () => {
   for (const status of [400, 401, 402, 404, 502]) {
     const answer = () => Response.json({ error: { message: "so not" } }, { status });
     const server = pages({ "/v1/models": answer, "/v1/chat/completions": answer });
@@ -264,7 +264,7 @@ Deno.test({
   },
 });
 
-Deno.test("words of other agents are told by the name they have here", async () => {
+Deno.test("words of other agents are reported by the name they have here", async () => {
   await using world = await makeWorld();
   const cases: [args: string[], said: string][] = [
     [["providers"], "here it is reasonix config get providers"],

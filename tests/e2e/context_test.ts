@@ -41,7 +41,7 @@ Deno.test("instructions of a directory follow as a message when a call touches i
   assertEquals(all.filter((text) => text.includes("Tabs only here.")).length, 1);
 });
 
-Deno.test("a full window folds old work, keeps the user's words and goes on", async () => {
+Deno.test("a full window folds old work, keeps the user's words and continues", async () => {
   const big = "x ".repeat(9000);
   const step = (n: number) => ({
     calls: [{ name: "read_file", args: { path: `f${n}.txt` } }],
@@ -61,7 +61,7 @@ Deno.test("a full window folds old work, keeps the user's words and goes on", as
   assertStringIncludes(await Deno.readTextFile(session.path), '"type":"compaction"');
 });
 
-Deno.test("a server that refuses the length gets a shorter request and the run goes on", async () => {
+Deno.test("a server that refuses the length gets a shorter request and the run continues", async () => {
   const tooLong = {
     status: 400,
     body: { error: { code: "context_length_exceeded", message: "maximum context length is 8192 tokens" } },

@@ -50,7 +50,7 @@ Deno.test("the demo with --live works with the model of the user's own configura
 /** Where no other Deno is looked for. */
 const PATH = "/usr/bin:/bin";
 
-/** A machine whose only Deno lies where the jail shows nothing; undefined where none can be made. */
+/** A machine whose only Deno is where the jail shows nothing; undefined where none can be made. */
 async function hiddenRuntime(): Promise<string[] | undefined> {
   if (await Deno.stat("/usr/bin/deno").then(() => true, () => false)) return undefined;
   const deno = "/run/reasonix-demo/deno";

@@ -104,7 +104,7 @@ const FILLED: Readonly<Record<string, string>> = {
   "cd my-project": "cd .",
 };
 
-/** Lines whose exit code is an answer of its own; the chat finds nobody here who asks anything. */
+/** Lines whose exit code is a separate answer; the chat finds no one here who asks anything. */
 const CODES: Readonly<Record<string, number>> = {
   "reasonix permissions check 'cd x && git push -f'": 3,
   "reasonix": 2,

@@ -9,7 +9,7 @@ import { jailed } from "../unit/sandbox/jail/jail_support.ts";
 import { type Ground, ground } from "../unit/sandbox/support.ts";
 
 interface Told {
-  /** What the model was told of its command. */
+  /** What the model was reported of its command. */
   readonly result: string;
   readonly asked: readonly ApprovalRequest[];
   readonly events: readonly Event[];
@@ -17,7 +17,7 @@ interface Told {
 
 interface Scenario {
   readonly command: string;
-  /** Absent: nobody can be asked. */
+  /** Absent: no one can be asked. */
   readonly answer?: Partial<ApprovalAnswer>;
   readonly config?: Record<string, unknown>;
   readonly permissionMode?: "read-only" | "plan";

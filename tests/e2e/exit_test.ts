@@ -72,7 +72,7 @@ Deno.test("exit 4: a step limit, a time limit and a cost limit", async () => {
   }
 });
 
-Deno.test("a run that was cut short names the command that goes on with it, and that command does", async () => {
+Deno.test("a run that was cut short names the command that continues with it, and that command does", async () => {
   const work = { calls: [{ name: "write_file", args: { path: "a.txt", content: "x\n" } }] };
   const busy = { status: 429, headers: { "retry-after": "999" }, body: { error: { message: "later" } } };
   await using server = startModelServer([work, busy, { text: "Done." }]);
@@ -219,7 +219,7 @@ Deno.test("a second Ctrl-C ends the program at once", async () => {
   assertEquals((await finished(child)).code, 130);
 });
 
-Deno.test("a killed run loses no message that was shown and goes on", async () => {
+Deno.test("a killed run loses no message that was shown and continues", async () => {
   await using server = startModelServer([
     { text: "first words", calls: [{ id: "c1", name: "read_file", args: { path: "a.txt" } }] },
     { stream: [textEvent("never finished"), NEVER] },
@@ -237,7 +237,7 @@ Deno.test("a killed run loses no message that was shown and goes on", async () =
   assert(texts.includes("first words") && texts.includes("content") && texts.includes("and now?"));
 });
 
-Deno.test("a second process on one session is told who has it and offered a copy", async () => {
+Deno.test("a second process on one session is reported who has it and offered a copy", async () => {
   await using server = startModelServer([{ text: "one" }, { stream: [textEvent("x"), NEVER] }]);
   await using world = await makeWorld(mockConfig(server.url));
   await world.run(["run", "begin"]);
@@ -275,7 +275,7 @@ Deno.test("a slow reader gets every byte and a closed one ends the run", async (
   assertEquals((await closed.status).code, 130);
 });
 
-Deno.test("an answer that nobody could be given is no success", async () => {
+Deno.test("an answer that no one could be given is no success", async () => {
   await using server = startModelServer([], {
     fallback: { text: "y".repeat(300_000) },
     check: { prefix: false },

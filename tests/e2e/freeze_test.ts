@@ -1,9 +1,9 @@
-/** Nothing that a repository or the model writes keeps the program busy for ever, or deaf to Ctrl-C. */
+/** Nothing that a repository or the model writes keeps the program busy forever, or deaf to Ctrl-C. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type ModelServer, startModelServer } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
 
-/** The machine may be busy; what this is about takes minutes, or for ever. */
+/** The machine may be busy; what this is about takes minutes, or forever. */
 const LIMIT_MS = 25_000;
 
 /** Runs the program; one that does not end in time is killed, and has no exit code of its own. */
@@ -200,7 +200,7 @@ Deno.test("a patch of thousands of hunks over equal lines is answered at once", 
   assertMatch(result, /hunk \d+ of 3000 fits in \d+ places/);
 });
 
-Deno.test("a pattern of --json-schema that takes for ever ends in words, and Ctrl-C ends the check", async () => {
+Deno.test("a pattern of --json-schema that takes forever ends in words, and Ctrl-C ends the check", async () => {
   const schema = JSON.stringify({ type: "string", pattern: "^(a+)+$" });
   await using server = startModelServer([], {
     fallback: { text: `"${"a".repeat(40)}!"` },

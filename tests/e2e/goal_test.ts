@@ -52,7 +52,7 @@ Deno.test("a goal of a liar, an ok sayer and a blocked model ends with the exit 
   }
 });
 
-Deno.test("a run that was killed goes on with its goal without a task, and repeats no call", async () => {
+Deno.test("a run that was killed continues with its goal without a task, and repeats no call", async () => {
   const held = Promise.withResolvers<void>();
   await using server = startModelServer([
     calling("bash", { command: "echo once >> log.txt" }),

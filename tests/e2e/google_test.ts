@@ -70,7 +70,7 @@ Deno.test("the page's entry for Vertex AI asks the address of the project", asyn
   assertEquals(first?.headers.get("authorization"), "Bearer ya29.token");
 });
 
-Deno.test("a session of another model goes on with Gemini, and comes back", async () => {
+Deno.test("a session of another model continues with Gemini, and comes back", async () => {
   const wire = googleWire();
   await using chat = startModelServer([
     { text: "One.", calls: [{ id: "c1", name: "read_file", args: { path: "a.txt" } }] },

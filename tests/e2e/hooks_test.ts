@@ -47,7 +47,7 @@ const CLOSED: Readonly<Record<string, string>> = {
   "closed-13": "echo '{broken'",
 };
 
-/** Hooks with a short time of their own, so that a busy machine makes no other one late. */
+/** Hooks with a separate short time, so that a busy machine makes no other one late. */
 const LATE = [{ "late-8": "sleep 30" }, { "closed-12": "sleep 30" }] as const;
 
 function script(rows: Readonly<Record<string, string | readonly string[]>>, at: number): string {
@@ -61,7 +61,7 @@ function script(rows: Readonly<Record<string, string | readonly string[]>>, at: 
 interface Rows {
   readonly world: World;
   readonly done: Finished;
-  /** What the model was told of the call with a word. */
+  /** What the model was reported of the call with a word. */
   readonly told: (word: string) => string;
   readonly made: (name: string) => Promise<boolean>;
 }
@@ -208,7 +208,7 @@ Deno.test("row 32: a refused prompt never reaches the model; what the start and 
   assertEquals(server.requests[0]?.json.messages[0].content.includes("of-the-start"), false);
 });
 
-Deno.test("row 33: a hook keeps a turn from ending, at most five times, and is told so", async () => {
+Deno.test("row 33: a hook keeps a turn from ending, at most five times, and is reported so", async () => {
   const answers = Array.from({ length: 9 }, (_, n) => ({ text: `answer ${n}` }));
   await using server = startModelServer(answers, { check: { prefix: false } });
   await using world = await makeWorld(

@@ -1,4 +1,4 @@
-/** Each way of installing in the README, run as it stands there, up to a finished task with an edit. */
+/** Each way of installing in the README, run as it is there, up to a finished task with an edit. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
@@ -74,7 +74,7 @@ Deno.test("the program installs from an address, edits files without its server,
   const installed = await machine.sh(line);
   assertEquals(installed.code, 0, installed.text);
   await finishTask(machine);
-  // What lies beside the program is asked for by build, since the runtime keeps it for good.
+  // What is next to the program is asked for by build, since the runtime keeps it for good.
   const beside = server.asked.filter((path) => path !== "/reasonix.js");
   assert(beside.some((path) => path.startsWith("/reasonix.tools.js?")), `${server.asked}`);
   for (const path of beside) assertMatch(path, /^\/reasonix\.\w+\.js\?\d+\.\d+\.\d+/);

@@ -50,7 +50,7 @@ Deno.test("each line of a pipe is a message of one session; commands and shell l
   assert(!told.some((text) => text.startsWith("<memory>")), "a line of a document is no fact");
 });
 
-Deno.test("a task in quotes begins the chat; on a pipe it is the first message, and nobody is asked", async () => {
+Deno.test("a task in quotes begins the chat; on a pipe it is the first message, and no prompt appears", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url));
   const { code, stdout } = await world.run(["write it", "--permission-mode", "dontAsk"], {
@@ -201,7 +201,7 @@ Deno.test({
   },
 });
 
-Deno.test("on a pipe a server that fails is told once, too", async () => {
+Deno.test("on a pipe a server that fails is reported once, too", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url) + pluginToml("dead", { diesOn: "start" }));
   const { stderr } = await world.run([], { stdin: "hello\nagain\n" });

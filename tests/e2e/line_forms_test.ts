@@ -5,7 +5,7 @@ import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 
-/** What the model was told: it ran, was refused, or was refused as destructive. */
+/** What the model was reported: it ran, was refused, or was refused as destructive. */
 type Outcome = "ran" | "refused" | "destructive";
 
 interface Mode {
@@ -40,7 +40,7 @@ const MODES: readonly Mode[] = [
     expected: { reads: "ran", listed: "ran", destroys: "destructive", local: "ran", code: "ran" },
   },
   {
-    name: "headless beside a deny rule",
+    name: "headless next to a deny rule",
     flags: [],
     config: '[permissions]\ndeny = ["Bash(git push:*)", "Bash(npm publish:*)"]\n',
     expected: { reads: "ran", code: "refused" },

@@ -1,4 +1,4 @@
-/** The program with a llama-server of its own, as a user meets it. */
+/** The program with a separate llama-server, as a user meets it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { processStart } from "../../src/util/process.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../support/fake_llama.ts";
@@ -45,7 +45,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "run --output-format jsonl tells of loading in events of the code server",
+  name: "run --output-format jsonl reports loading in events of the code server",
   ignore,
   async fn() {
     await using there = await stage({ loadMs: 800 });
@@ -122,7 +122,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "run tells how a server ended that cannot load its model",
+  name: "run reports how a server ended that cannot load its model",
   ignore,
   async fn() {
     await using there = await stage({ diesLoading: 20 });

@@ -1,4 +1,4 @@
-/** Model servers on this machine, seen by the program in a network of its own. */
+/** Model servers on this machine, seen by the program in a separate network. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type Finished, makeWorld, type World } from "../support/program.ts";
 import { needs } from "../support/tools.ts";

@@ -68,7 +68,7 @@ async function eventsOf(world: World, args: readonly string[]): Promise<Line[]> 
 
 const ALL: readonly Call[] = TOOLS.map((name) => [`mcp__toy__${name}`]);
 
-/** Which tools run in each mode with nobody there. */
+/** Which tools run in each mode without a user. */
 const MODES: Readonly<
   Record<string, { readonly args: readonly string[]; readonly config?: string; readonly run: string[] }>
 > = {
@@ -124,7 +124,7 @@ Deno.test("known readers run together, and claimed ones one after the other", as
   }
 });
 
-Deno.test("an SDK is asked about a claim, and its answer lets the call run", async () => {
+Deno.test("an SDK is prompted for a claim, and its answer lets the call run", async () => {
   await onStage({ calls: [["mcp__toy__claims"], ["mcp__toy__known"]] }, async ({ world, reached }) => {
     const asked: unknown[] = [];
     const sdk = await launch(world, ["--permission-prompt-tool=stdio"], (request) => {

@@ -73,7 +73,7 @@ Deno.test("the model lists and reads resources with a tool that is there only wh
   assert(!offered(3).includes("mcp_resource"));
 });
 
-Deno.test("what a server says about its use is told once for a session, outside of the prompt", async () => {
+Deno.test("what a server says about its use is reported once for a session, outside of the prompt", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
   for (const more of [[], ["-c"]]) assertEquals((await world.run(["run", ...more, "hello"])).code, 0);

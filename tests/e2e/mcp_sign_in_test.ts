@@ -126,7 +126,7 @@ Deno.test("mcp login of what cannot be signed in at says why", async () => {
   }
 });
 
-Deno.test("mcp login asks nobody at an address that a project brings and nobody trusts", async () => {
+Deno.test("mcp login shows no prompt at an address that the project provides and no one trusts", async () => {
   await using server = startHttpMcpServer();
   await using world = await makeWorld();
   await world.write(".mcp.json", JSON.stringify({ mcpServers: { far: { type: "http", url: server.url } } }));

@@ -180,7 +180,7 @@ onTerminal(
     assertEquals(marks(world), []);
     await open("Trust this project's content?");
     await answer("t");
-    // Servers start by themselves, before anything is typed.
+    // Servers start automatically, before anything is typed.
     await shownSoon(terminal, () => marks(world).length === 2);
     await leave();
     assertEquals(marks(world), ["started-json", "started-toml"]);

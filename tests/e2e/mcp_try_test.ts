@@ -132,7 +132,7 @@ Deno.test("mcp status, tools, prompts and resources show every server, the broke
   assertStringIncludes(broken.stderr, "set GONE_FOR_GOOD");
 });
 
-Deno.test("mcp call prints results and progress, and its exit code tells failures apart", async () => {
+Deno.test("mcp call prints results and progress, and its exit code distinguishes failures", async () => {
   await using world = await makeWorld(
     `${entry("good", {})}[permissions]\ndeny = ["mcp__good__die"]\nask = ["mcp__good__echo"]\n`,
   );

@@ -31,7 +31,7 @@ Deno.test("a server that does not start is one line, and one that does is none",
   assertStringIncludes(wrong.stderr, 'There is no MCP server "other" (configured: dead, good)');
 });
 
-Deno.test("programs are told of the servers and their states, in both machine formats", async () => {
+Deno.test("programs are notified of the servers and their states, in both machine formats", async () => {
   await using server = open();
   await using world = await makeWorld(
     mockConfig(server.url, PATIENT) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
@@ -67,7 +67,7 @@ Deno.test("the tokens of a project's server are counted once the project is trus
   assertMatch((await world.run(["context"])).stdout, /[1-9]\d* {2}MCP server theirs \(11 tools\)/);
 });
 
-Deno.test("an SDK asks for the states of servers, starts one anew, and switches one off and on", async () => {
+Deno.test("an SDK asks for the states of servers, starts one again, and switches one off and on", async () => {
   await using server = open();
   await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("good"));
   const sdk = await launch(world, []);

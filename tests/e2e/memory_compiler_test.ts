@@ -50,7 +50,7 @@ Deno.test("a command that fails in two turns is named in later ones, until it su
   assert(!(await heard(world, server))?.includes('"sh fail.sh":'));
 });
 
-Deno.test("config memory-v5 switches it off and on and tells which, and no project has a say", async () => {
+Deno.test("config memory-v5 switches it off and on and reports which, and no project has a say", async () => {
   await using server = startModelServer([], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const switched = async (...mode: string[]) => (await world.run(["config", "memory-v5", ...mode])).stdout;

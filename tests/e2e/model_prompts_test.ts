@@ -1,4 +1,4 @@
-/** What the user tells single models, and the model that answers where nobody attends. */
+/** What the user reports single models, and the model that answers where no one attends. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
 import { makeWorld } from "../support/program.ts";
@@ -32,7 +32,7 @@ supplemental_prompt = "For the entry."
 `;
 }
 
-Deno.test("texts for agent, entry and model stand in the system prompt in that order, each once", async () => {
+Deno.test("texts for agent, entry and model are in the system prompt in that order, each once", async () => {
   await using server = await startModelServer(TWO, { lane: ({ json }) => json.model });
   await using world = await makeWorld(config(server.url));
   for (const flags of [[], ["-m", "plain"]]) {
@@ -65,7 +65,7 @@ Deno.test("agent_model answers runs, a flag goes before it, and config says so",
   assertStringIncludes(stdout, "# model of run, SDKs: mock/work (agent_model; --model goes before it)\n");
 });
 
-Deno.test("a wrong agent_model is told with its place, and leaves the chat's model alone", async () => {
+Deno.test("a wrong agent_model is reported with its place, and leaves the chat's model alone", async () => {
   await using world = await makeWorld(config("http://127.0.0.1:9").replace("mock/work", "mock/wrok"));
   const { code, stderr } = await world.run(["run", "-q", "go"]);
   assertEquals(code, 6);

@@ -195,7 +195,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("package-registries stands for the hosts of all package managers that the program knows"),
+  ...jailed("package-registries represents the hosts of all package managers that the program knows"),
   fn: async () => {
     await using g = await ground();
     const hosts = ["static.crates.io", "jsr.io", "proxy.golang.org", "rubygems.org"];

@@ -58,7 +58,7 @@ Deno.test("run in plan mode prints the plan as its answer, saves it, and a later
   assertStringIncludes(again.stderr, "none was proposed");
 });
 
-Deno.test("the example of docs/plan-and-goal.md plans, shows and carries out", async () => {
+Deno.test("the example of docs/plan-and-goal.md plans, shows and executes", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, OPEN));
   const page = await Deno.readTextFile(new URL("../../docs/plan-and-goal.md", import.meta.url));
@@ -113,7 +113,7 @@ Deno.test("run --plan-then-run opens no window where nothing is to be allowed un
   assertStringIncludes(wrong.stderr, "--permission-mode read-only");
 });
 
-Deno.test("an SDK is asked about ExitPlanMode: a refusal revises, an approval can change the plan and accept edits", async () => {
+Deno.test("an SDK is prompted for ExitPlanMode: a refusal revises, an approval can change the plan and accept edits", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, OPEN));
   const asked: Record<string, unknown>[] = [];
@@ -148,7 +148,7 @@ Deno.test("an SDK is asked about ExitPlanMode: a refusal revises, an approval ca
   assertEquals(modes, ["plan", "acceptEdits"]);
 });
 
-Deno.test("plan mode on a pipe of lines prints the plan and asks nobody", async () => {
+Deno.test("plan mode on a pipe of lines prints the plan and shows no prompt", async () => {
   await using server = scripted();
   await using world = await makeWorld(mockConfig(server.url, OPEN));
   const { code, stdout } = await world.run([], { stdin: "/plan greet\n/plan off\n/plan off\n" });

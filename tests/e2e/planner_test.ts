@@ -1,4 +1,4 @@
-/** Two models through the program: one that plans in a session of its own, and one that acts. */
+/** Two models through the program: one that plans in a separate session, and one that acts. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { lastText, planOf, startPlannerStage, TASK } from "../support/planner_stage.ts";
 import { finished, makeWorld } from "../support/program.ts";
@@ -11,7 +11,7 @@ function eventsOf(stdout: string): any[] {
 const names = ({ json }: { readonly json: { tools: { function: { name: string } }[] } }) =>
   json.tools.map((tool) => tool.function.name);
 
-Deno.test("a task is planned by the other model in a session of its own, and handed over as text", async () => {
+Deno.test("a task is planned by the other model in a separate session, and handed over as text", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "It is done." }],
     planner: [
@@ -79,7 +79,7 @@ Deno.test("prose in place of the tool is the plan, and what is no task is not pl
   assertEquals(stage.planner.requests.length, 1);
 });
 
-Deno.test("a planner that fails is told of once, and the executor goes on without a plan", async () => {
+Deno.test("a planner that fails is notified of once, and the executor continues without a plan", async () => {
   for (
     const [config, reply, why] of [
       ["", { status: 401, body: { error: { message: "no such key" } } }, "401"],
@@ -169,7 +169,7 @@ Deno.test("an interrupt while the plan is made ends both, and nothing of it was 
   assertEquals(stage.main.requests.length, 0);
 });
 
-Deno.test("after kill -9 the planner's session goes on with that of the executor", async () => {
+Deno.test("after kill -9 the planner's session continues with that of the executor", async () => {
   await using stage = startPlannerStage({
     main: [{ text: "done one" }, { text: "done three" }],
     planner: [

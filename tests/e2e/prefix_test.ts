@@ -42,7 +42,7 @@ async function daysAhead(world: World, days: number): Promise<string> {
 
 const headOf = ({ json }: RecordedRequest) => JSON.stringify(json.tools) + json.messages[0].content;
 
-/** Dates and branches that a request tells of, in order. */
+/** Dates and branches that a request reports, in order. */
 const told = ({ json }: RecordedRequest): string[] =>
   json.messages.flatMap(({ content }: { content: string }) =>
     /^<environment>[^]*date: (\S+)\n(git.*)\n/.exec(content)?.slice(1).join(" ") ?? []

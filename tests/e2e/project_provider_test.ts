@@ -138,7 +138,7 @@ for (
   });
 }
 
-Deno.test("a project cannot lift the user's limit of costs by a price of its own", async () => {
+Deno.test("a project cannot lift the user's limit of costs by a separate price", async () => {
   for (const name of ["mine", "theirs"]) {
     for (
       const models of [
@@ -177,7 +177,7 @@ Deno.test("a model that the user has no price for cannot be used under a limit o
   assertStringIncludes(stderr, "the price of mine/dear is unknown");
 });
 
-Deno.test("what the user set at an endpoint stays when a project's entry stands in its place", async () => {
+Deno.test("what the user set at an endpoint stays when a project's entry is in its place", async () => {
   await using it = await stage('headers = { X-Own = "account-1" }\nextra = { data_collection = "deny" }');
   await it.project(`base_url = "${it.mine.url}"\napi_key_env = "MINE_KEY"\ntemperature = 0.25`);
   await it.world.run(["run", "hi"]);

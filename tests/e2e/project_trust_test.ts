@@ -1,6 +1,6 @@
 /**
  * What a repository allows: nothing before the user trusts it as it is, and less than the user's own refusals
- * afterwards. Nobody is there to ask (`--on-ask deny`), so that only a rule lets a command run.
+ * afterwards. No one is there to ask (`--on-ask deny`), so that only a rule lets a command run.
  */
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -199,7 +199,7 @@ Deno.test("trust holds for one content: another rule, one refusal less or anothe
   assertEquals(await counts("afterwards"), false);
 });
 
-Deno.test("another project with the same content and a worktree are trusted by themselves", async () => {
+Deno.test("another project with the same content and a worktree are trusted automatically", async () => {
   await using it = await clone(TEAM);
   await it.world.run(["trust", "--yes"]);
   const { dir } = it.world;

@@ -93,7 +93,7 @@ Deno.test("an enforced jail stays in force in danger-full-access, also when the 
   }
 });
 
-Deno.test("with --writes deny or dry-run jailed commands see the workspace read-only, and the model is told what to do", async () => {
+Deno.test("with --writes deny or dry-run jailed commands see the workspace read-only, and the model gets instructions", async () => {
   const command = "cat old.txt && echo tmp > /tmp/t && cat /tmp/t && echo new > old.txt";
   for (
     const [writes, instead] of [
@@ -182,7 +182,7 @@ Deno.test("what the jail leaves writable is said once per project, and again whe
   assertStringIncludes(other.stderr, "Commands run in a jail");
 });
 
-Deno.test("run names once what a project brings for other agents and is not used", async () => {
+Deno.test("run names once project content for other agents and is not used", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".claude/rules/x.md", "x");

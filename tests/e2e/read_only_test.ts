@@ -34,7 +34,7 @@ const FILES: Readonly<Record<string, string>> = {
   "prog.awk": "BEGIN { print 1 }\n",
 };
 
-/** Lines that were once taken for readers, and some that nobody would. */
+/** Lines that were once taken for readers, and some that no one would. */
 const WRITERS = [
   "bash version",
   "sh version",

@@ -9,7 +9,7 @@ const KEY = "sk-the-key-0123456789";
 const OWN = "own-header-0123456789";
 const env = { TEST_API_KEY: KEY };
 
-/** A user's entry of a kind, with a key and a header of its own. */
+/** A user's entry of a kind, with a key and a separate header. */
 function entryText(kind: string, { first }: TwoOrigins): string {
   return `default_model = "mine"\n\n[[providers]]\nname = "mine"\nkind = "${kind}"\nbase_url = "${first}/v1"\n` +
     `model = "m"\napi_key_env = "TEST_API_KEY"\nheaders = { "X-Own" = "${OWN}" }\n`;

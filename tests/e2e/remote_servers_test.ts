@@ -89,7 +89,7 @@ Deno.test("a call that waits at the Responses API is judged by the gate, and ans
   assertEquals(done.status.code, 0);
 });
 
-Deno.test("a call that no rule allows is refused at the Responses API where nobody can be asked", async () => {
+Deno.test("a call that no rule allows is refused at the Responses API in headless runs", async () => {
   const done = await run({
     wire: new ResponsesWire(),
     script: [ASKING, { text: "I may not." }],
@@ -169,7 +169,7 @@ Deno.test("the Messages API is only given tools that rules allow, and its calls 
   assertStringIncludes(done.stderr, 'tracker was called: search(q: "bug"): 3 bugs');
 });
 
-Deno.test("without a rule the Messages API does not hear of a server, and the user is told why", async () => {
+Deno.test("without a rule the Messages API does not hear of a server, and the user is notified why", async () => {
   const done = await run({ wire: anthropicWire(), script: [{ text: "Hi." }] });
   assertEquals([done.requests[0]?.json.mcp_servers, done.code], [undefined, 0]);
   assertStringIncludes(done.stderr, 'allow = ["mcp__tracker__*"]');

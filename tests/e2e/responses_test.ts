@@ -70,7 +70,7 @@ Deno.test("strict tools of the program keep the vendor's rules, and their nulls 
   assertEquals(JSON.parse(call.arguments), args);
 });
 
-Deno.test("a session goes on with chat completions, and without the reasoning of the other model", async () => {
+Deno.test("a session continues with chat completions, and without the reasoning of the other model", async () => {
   const wire = new ResponsesWire();
   await using first = startModelServer([{ reasoning: "Secret.", text: "One." }, { text: "Three." }], {
     wire,

@@ -52,7 +52,7 @@ Deno.test("run answers to ask with allow by default, deny and fail with refusals
   }
 });
 
-Deno.test("run lets a deny rule win over an allow rule and tells the model why", async () => {
+Deno.test("run lets a deny rule win over an allow rule and notifies the model why", async () => {
   await using server = startModelServer([
     { calls: [{ id: "c", name: "bash", args: { command: "git push origin main" } }] },
     { text: "understood" },
@@ -113,7 +113,7 @@ Deno.test("run continues a session with a byte-identical prefix", async () => {
   assertStringIncludes(JSON.stringify(server.requests[2]?.json.messages), "Be kinder.");
 });
 
-Deno.test("run goes on in a copy with --copy and leaves the original alone", async () => {
+Deno.test("run continues in a copy with --copy and leaves the original alone", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using world = await makeWorld(mockConfig(server.url));
   await world.run(["run", "start"]);

@@ -129,7 +129,7 @@ Deno.test("a project cannot widen what the user allowed", async () => {
   assertStringIncludes(server.requests[1]?.json.messages.at(-1).content, "blocked");
 });
 
-Deno.test("what a project brings is refused until it is trusted, and asks again when it changed", async () => {
+Deno.test("project content is refused until it is trusted, and asks again when it changed", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const shell = (name: string) => `[tools.shell]\npath = "${world.dir}/${name}"\n`;
@@ -248,7 +248,7 @@ Deno.test("no file tool changes the user's own configuration, whatever is allowe
   assertMatch(server.requests[2]?.json.messages.at(-1).content, /^(error|blocked): /);
 });
 
-Deno.test("a single file in allow_write can be edited, and nothing beside it", async () => {
+Deno.test("a single file in allow_write can be edited, and nothing next to it", async () => {
   await using server = startModelServer([]);
   await using world = await makeWorld();
   const [open, shut] = [`${world.home}-open.txt`, `${world.home}-shut.txt`];

@@ -1,4 +1,4 @@
-/** What an SDK asks for besides turns, and what it can send wrong. */
+/** What an SDK asks for in addition to turns, and what it can send wrong. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { paddedPng } from "../support/images.ts";
 import { startModelServer } from "../support/model_server.ts";
@@ -11,7 +11,7 @@ const write = (id: string, path: string) => ({
 });
 const results = (lines: readonly Record<string, unknown>[]) => lines.filter(({ type }) => type === "result");
 
-Deno.test("an SDK changes the model between turns, and is told when there is none such", async () => {
+Deno.test("an SDK changes the model between turns, and is reported when there is none such", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }, { text: "three" }], {
     lane: (request) => request.json.model,
   });
@@ -38,7 +38,7 @@ Deno.test("an SDK changes the model between turns, and is told when there is non
   for (const said of ["first", "one", "second", "two", "third"]) assert(contents.includes(said), said);
 });
 
-Deno.test("an SDK changes the permission mode: plan refuses, bypassPermissions asks nobody", async () => {
+Deno.test("an SDK changes the permission mode: plan refuses, bypassPermissions shows no prompt", async () => {
   await using server = startModelServer([write("c1", "a.txt"), { text: "1" }, write("c2", "b.txt"), {
     text: "2",
   }, {
@@ -64,14 +64,14 @@ Deno.test("an SDK changes the permission mode: plan refuses, bypassPermissions a
   await sdk.send(user("third"));
   await sdk.seen('"type":"result"', 3);
   const { lines } = await sdk.end();
-  // What would be destroyed, and what other programs obey, is asked about in every mode.
+  // What would be destroyed, and what other programs obey, requires approval in every mode.
   assertEquals(asked, ["c3", "c4"]);
   assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["b.txt"]);
   const modes = lines.filter(({ subtype }) => subtype === "init").map(({ permissionMode }) => permissionMode);
   assertEquals(modes, ["plan", "bypassPermissions", "bypassPermissions"]);
 });
 
-Deno.test("requests of an SDK are carried out, or answered with the reason why not", async () => {
+Deno.test("requests of an SDK are executed, or answered with the reason why not", async () => {
   await using server = startModelServer([{ text: "hi" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const sdk = await launch(world, []);
@@ -103,7 +103,7 @@ Deno.test("requests of an SDK are carried out, or answered with the reason why n
   assertStringIncludes((await world.run(["session", "list"])).stdout, "Größe");
 });
 
-Deno.test("lines that cannot be used get an error result of their own, and the session goes on", async () => {
+Deno.test("lines that cannot be used get a separate error result, and the session continues", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const sdk = await launch(world, []);

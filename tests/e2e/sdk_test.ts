@@ -56,7 +56,7 @@ Deno.test("an SDK is asked with can_use_tool, and allows, changes or refuses a c
   assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "not this one");
 });
 
-Deno.test("an SDK interrupts a turn and goes on with the next", async () => {
+Deno.test("an SDK interrupts a turn and continues with the next", async () => {
   await using server = startModelServer([{ stream: [textEvent("partial "), NEVER] }, { text: "two" }], {
     check: { prefix: false },
   });

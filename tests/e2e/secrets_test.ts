@@ -16,7 +16,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 };
 const PROVIDER = 'api_key_env = "MOCK_KEY"\nheaders = { "X-Extra" = "${HDR}" }\n' +
   '[[plugins]]\nname = "later"\ncommand = "serve"\nenv = { ACCESS_TOKEN = "${PLUG}" }\n';
-/** Prints every variable by name, so that a redacted value is told from an absent one. */
+/** Prints every variable by name, so that a redacted value is reported from an absent one. */
 const ASK = Object.keys(SECRETS).map((name) => `echo ${name}=\${${name}-absent}`).join("; ");
 
 function textBelow(directory: string): string {

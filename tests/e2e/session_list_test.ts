@@ -80,7 +80,7 @@ Deno.test("stats --cache counts what gave the cache up, and no start of a sessio
     assertEquals(JSON.parse((await world.run(["stats", "--cache", "--json"])).stdout).resets.length, 1);
   }));
 
-Deno.test("a rewind on a terminal asks before it overwrites what somebody else changed", async () => {
+Deno.test("a rewind on a terminal asks before it overwrites what another program changed", async () => {
   await using server = startModelServer([
     { calls: [{ name: "write_file", args: { path: "made.txt", content: "mine\n" } }] },
     { text: "made" },
@@ -114,7 +114,7 @@ Deno.test("a session of another directory says where the run works", () =>
     assert(!back.stderr.includes("this run works in"), back.stderr);
   }));
 
-Deno.test("session rewind names what somebody has changed since, and redo brings it back", async () => {
+Deno.test("session rewind names what someone has changed since, and redo brings it back", async () => {
   const made = { calls: [{ name: "write_file", args: { path: "made.txt", content: "m\n" } }] };
   await using server = startModelServer([made, { text: "done" }]);
   await using world = await makeWorld(mockConfig(server.url));

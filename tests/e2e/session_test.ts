@@ -199,7 +199,7 @@ Deno.test("the workspace is looked at while the arguments of a writing call arri
   assertEquals([(await running).code, found, await world.read("a.txt")], [0, true, "new"]);
 });
 
-Deno.test("session fork goes on after a turn in a session of its own", async () => {
+Deno.test("session fork continues after a turn in a separate session", async () => {
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   const [original] = JSON.parse(await ok(world, "session", "list", "--json"));
@@ -257,7 +257,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
   assertEquals((await list("--limit", "1")).length, 1);
 });
 
-Deno.test("session titles come from the user's own words, whatever stands before them", async () => {
+Deno.test("session titles come from the user's own words, whatever is before them", async () => {
   await using server = startModelServer([{ text: "ok" }, { text: "ok" }], { check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("big.ts", "const x = 1;\n".repeat(4000));
@@ -389,7 +389,7 @@ Deno.test("every session help page fits into 80 columns", async () => {
   }
 });
 
-Deno.test("a session that could not be written does not stop the turn, and its loss is told at the end", async () => {
+Deno.test("a session that could not be written does not stop the turn, and its loss is reported at the end", async () => {
   await using server = startModelServer([
     { calls: [{ name: "bash", args: { command: "echo x > made.txt" } }] },
     { text: "answered" },

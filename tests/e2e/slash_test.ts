@@ -129,7 +129,7 @@ Deno.test("/help and /skills are answered without the model", async () => {
   assertEquals(server.requests.length, 0);
 });
 
-Deno.test("the window that a server on this machine tells is the limit of the report, asked for with its key", async () => {
+Deno.test("the window that a server on this machine reports is the limit of the report, asked for with its key", async () => {
   const keys: (string | null)[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     keys.push(request.headers.get("authorization"));

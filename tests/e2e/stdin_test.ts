@@ -1,4 +1,4 @@
-/** What `run` does with every kind of standard input beside its task. */
+/** What `run` does with every kind of standard input next to its task. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
@@ -54,7 +54,7 @@ Deno.test("run waits for a pipe that writes slowly, and says that it waits", asy
   assertEquals(last(server.requests[0]), "<stdin>\none two\n</stdin>\n\nreview this");
 });
 
-Deno.test("run goes on without a pipe that never writes and never closes", async () => {
+Deno.test("run continues without a pipe that never writes and never closes", async () => {
   await using server = startModelServer([{ text: "ok" }]);
   await using world = await makeWorld(mockConfig(server.url));
   const { code, stderr } = await piped(world, () => Promise.resolve("leave"));

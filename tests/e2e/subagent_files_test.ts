@@ -132,7 +132,7 @@ function results(request: RecordedRequest): string {
   return messages.filter(({ role }) => role === "tool").map(({ content }) => content).join("\n");
 }
 
-Deno.test("a skill that runs as an agent works in a session of its own, called by either tool", async () => {
+Deno.test("a skill that runs as an agent works in a separate session, called by either tool", async () => {
   await using server = startAgentServer({
     main: [
       { calls: [{ name: "skill", args: { name: "survey", arguments: "job-0. of it" } }] },

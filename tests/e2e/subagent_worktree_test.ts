@@ -51,7 +51,7 @@ function scripts(more: Partial<AgentScripts> = {}): AgentScripts {
   };
 }
 
-Deno.test("the changes of an agent in a work tree of its own are applied, and it is gone", async () => {
+Deno.test("the changes of an agent in a separate work tree are applied, and it is gone", async () => {
   await using server = startAgentServer(scripts());
   await using world = await makeWorld(mockConfig(server.url));
   await repository(world);

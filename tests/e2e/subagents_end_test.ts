@@ -57,7 +57,7 @@ for (const signal of ["SIGINT", "SIGKILL"] as const) {
   });
 }
 
-Deno.test("after kill -9 the agent's conversation goes on by its id", async () => {
+Deno.test("after kill -9 the agent's conversation continues by its id", async () => {
   const first = mark();
   await using server = startAgentServer({
     main: [

@@ -8,7 +8,7 @@ function eventsOf(stdout: string): any[] {
   return stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-Deno.test("an agent works on a task in a session of its own and its answer comes back", async () => {
+Deno.test("an agent works on a task in a separate session and its answer comes back", async () => {
   await using server = startAgentServer({
     main: [
       {
@@ -98,7 +98,7 @@ Deno.test("at most max_parallel agents work at the same time", async () => {
   assert(/ {2}· agent explore is done · 0 steps · 0 calls · /.test(stderr), stderr);
 });
 
-Deno.test("a run waits for an agent in the background and tells the model what it answered", async () => {
+Deno.test("a run waits for an agent in the background and informs the model of what it answered", async () => {
   let id = "";
   await using server = startAgentServer({
     main: [
@@ -242,7 +242,7 @@ Deno.test("what agents change goes back with the turn that they worked in", asyn
   }
 });
 
-Deno.test("stream-json tells of agents as tasks", async () => {
+Deno.test("stream-json reports agents as tasks", async () => {
   await using server = startAgentServer({
     main: [{ calls: tasks(1) }, { text: "ok" }],
     "job-0.": [{ calls: [{ name: "glob", args: { pattern: "*" } }] }, { text: "found" }],

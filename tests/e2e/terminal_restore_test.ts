@@ -9,7 +9,7 @@ const PROGRAM = `${ROOT}tests/support/terminal_program.ts`;
 const COMMAND = `'${Deno.execPath()}' run -A --no-check --config '${ROOT}deno.json' '${PROGRAM}'`;
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
-/** A shell in which `t` starts the program; it turns on no modes of the terminal by itself. */
+/** A shell in which `t` starts the program; it turns on no modes of the terminal automatically. */
 async function openShell(size: { columns?: number; rows?: number } = {}): Promise<Terminal> {
   const env = { HOME: Deno.env.get("HOME") ?? "", LC_ALL: "C.UTF-8", ...denoDir() };
   const terminal = await openTerminal(PROGRAM, { cwd: ROOT, env, rows: 24, ...size });
@@ -89,7 +89,7 @@ Deno.test({
       if (fromOutside) Deno.kill(pid, "SIGSTOP");
       else await terminal.type("!z");
       await terminal.shows("Stopped");
-      // Nobody can give the terminal back before a stop that no program sees coming.
+      // No one can give the terminal back before a stop that no program sees coming.
       if (!fromOutside) await assertSane(terminal);
       await enter(terminal, "clear; fg");
       await terminal.shows("> kept");
@@ -194,7 +194,7 @@ Deno.test({
     const pid = await processId(terminal);
     await terminal.type("!f");
     await until(() => Deno.readTextFileSync(file) !== "");
-    // Nobody reads from the terminal any more, as when a connection is stuck.
+    // No one reads from the terminal any more, as when a connection is stuck.
     Deno.kill(server, "SIGSTOP");
     try {
       const count = () => Number(Deno.readTextFileSync(file));

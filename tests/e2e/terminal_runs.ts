@@ -220,7 +220,7 @@ export const SCENES: readonly TerminalScene[] = [
 /** A clock that runs twenty times slower: what takes time says 0.0 s on every machine. */
 const SLOW_CLOCK = "const now = performance.now.bind(performance);\nperformance.now = () => now() / 20;\n";
 
-/** An address where nobody listens. */
+/** An address where no one listens. */
 function closedAddress(): string {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return `http://127.0.0.1:${listener.addr.port}/v1`;

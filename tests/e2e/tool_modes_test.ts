@@ -71,7 +71,7 @@ Deno.test("run of a model without tools is a chat, says so, and promises none", 
   for (const word of ["dedicated tools", "# Skills", "memory tool"]) assert(!told.includes(word), word);
 });
 
-Deno.test("a session that goes on with a model without tools tells its calls as text", async () => {
+Deno.test("a session that continues with a model without tools reports its calls as text", async () => {
   await using server = startModelServer([
     { calls: [{ id: "c1", name: "write_file", args: { path: "a.txt", content: "x" } }] },
     { text: "Done." },
@@ -116,7 +116,7 @@ Deno.test("run says that a call was written as text, and how to have it executed
   assertStringIncludes(stderr, 'set tool_mode = "pseudo" for provider "mock"');
 });
 
-Deno.test("a session that goes on with another way of calling tools declares that, and runs calls in both", async () => {
+Deno.test("a session that continues with another way of calling tools declares that, and runs calls in both", async () => {
   const official = { calls: [{ id: "c1", name: "write_file", args: { path: "b.txt", content: "y" } }] };
   await using server = startModelServer([
     { text: CALL },
@@ -127,7 +127,7 @@ Deno.test("a session that goes on with another way of calling tools declares tha
     { text: "Third." },
   ]);
   await using world = await makeWorld(mockConfig(server.url, "", PSEUDO));
-  /** Runs a turn and tells what of the request's head was declared. */
+  /** Runs a turn and reports what of the request's head was declared. */
   const turn = async (...args: string[]) => {
     const { stdout } = await world.run(["run", "--output-format", "jsonl", ...args]);
     const events = stdout.trim().split("\n").map((line) => JSON.parse(line));

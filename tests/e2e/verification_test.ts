@@ -50,7 +50,7 @@ async function onStage(
 
 const workflow = (line: string, more = "") => `[workflow]\nverify_commands = { "*.js" = [${line}] }\n${more}`;
 
-Deno.test("a failure goes back to the model, which mends it", async () => {
+Deno.test("a failure goes back to the model, which fixes it", async () => {
   const turns = [write("bad"), { text: "It is done." }, write("good"), { text: "Now it works." }];
   await onStage({ turns, config: workflow(TOML_CHECK) }, async ({ run, messages }) => {
     const { code, stdout, stderr } = await run();

@@ -28,7 +28,7 @@ function imagesOf({ json }: RecordedRequest): string[] {
   );
 }
 
-Deno.test("an attached image is scaled to what the model takes, and the model is told", async () => {
+Deno.test("an attached image is scaled to what the model takes, and the model is notified", async () => {
   await using server = await startModelServer([{ text: "a gradient" }]);
   await using world = await makeWorld(config(server, { vision: true }));
   await Deno.writeFile(`${world.dir}/big.png`, await makeImage(3000, 300));
@@ -41,7 +41,7 @@ Deno.test("an attached image is scaled to what the model takes, and the model is
   assertStringIncludes(request.body, "[The image: scaled from 3000×300 to 2048×205 pixels]");
 });
 
-Deno.test("a damaged image from a tool is left out with a reason, and the turn goes on", async () => {
+Deno.test("a damaged image from a tool is left out with a reason, and the turn continues", async () => {
   await using server = await startModelServer([
     { calls: [{ name: "read_file", args: { path: "cut.png" } }] },
     { text: "It is broken." },
@@ -84,7 +84,7 @@ Deno.test("vision_model describes an image once for a model that takes none, als
   assertMatch(stats.stdout, /"key":\s*"eyes"/);
 });
 
-Deno.test("an image that vision_model cannot describe is told, and nothing stops", async () => {
+Deno.test("an image that vision_model cannot describe is reported, and nothing stops", async () => {
   await using server = await startModelServer([
     { status: 400, body: { error: { message: "no pictures today" } } },
     { text: "Then without it." },
@@ -97,7 +97,7 @@ Deno.test("an image that vision_model cannot describe is told, and nothing stops
   assertStringIncludes(server.requests[1]?.body ?? "", "no pictures today");
 });
 
-Deno.test("a wrong vision_model is told with its place", async () => {
+Deno.test("a wrong vision_model is reported with its place", async () => {
   await using server = await startModelServer([]);
   await using world = await makeWorld(config(server, { vision: false, more: 'vision_model = "mock/eyse"' }));
   const { code, stderr } = await world.run(["run", "-q", "go"]);

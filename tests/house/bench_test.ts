@@ -23,7 +23,7 @@ Deno.test("parseOptions takes groups, scenarios and a program and refuses what i
   assertThrows(() => parseOptions(["--json"]), Error, "--json needs a value");
 });
 
-Deno.test("quantile lies between the values around it and is absent for none", () => {
+Deno.test("quantile is between the values around it and is absent for none", () => {
   assertEquals(median([3, 1, 2]), 2);
   assertEquals(median([1, 2]), 1.5);
   assertEquals(quantile([0, 10], 0.95), 9.5);
@@ -41,7 +41,7 @@ Deno.test("each scenario has a script, and no two figures or scenarios have one 
   }
 });
 
-Deno.test("what a model does comes back out of the path it stands in", () => {
+Deno.test("what a model does comes back out of the path it is in", () => {
   for (
     const manner of [{ script: "hello" }, {
       script: "long",

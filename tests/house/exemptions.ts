@@ -67,7 +67,7 @@ function excuses(exemption: Exemption, rule: string, offence: Offence): boolean 
   return exemption.limit === undefined || (offence.value ?? Infinity) <= exemption.limit;
 }
 
-/** The offences nobody excused, one line each, and the exemptions of this rule that excuse nothing. */
+/** The offences no one excused, one line each, and the exemptions of this rule that excuse nothing. */
 export function judge(
   rule: string,
   offences: readonly Offence[],

@@ -93,7 +93,7 @@ for (const [path, map] of Object.entries(MAPS)) {
   });
 }
 
-Deno.test("judge excuses an offence within its limit and names an exemption nobody needs", () => {
+Deno.test("judge excuses an offence within its limit and names an exemption no one needs", () => {
   const table = [
     { rule: "small files", path: "a.ts", limit: 320, reason: "table" },
     { rule: "small files", path: "b.ts", reason: "gone" },

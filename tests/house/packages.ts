@@ -41,7 +41,7 @@ export const API_PACKAGE = "assembly";
  */
 export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
 
-/** Files beside the `mod.ts` of a package that may be imported for their types. */
+/** Files next to the `mod.ts` of a package that may be imported for their types. */
 export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
 
 /** Modules that a process starts with: imported late, and past the `mod.ts`, which would bring much more. */

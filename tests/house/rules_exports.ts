@@ -112,7 +112,7 @@ class Usage {
 /**
  * Exports that nothing imports and the embedding API does not show. Types in the signature of a used export
  * count as used. Of the program a test is a user only of what the file itself uses, too; of scripts, whose
- * command lines nobody imports, of everything.
+ * command lines no one imports, of everything.
  */
 export function deadExports(project: Project): Offence[] {
   const byProgram = usageBy(project, (path) => !isTest(path));
@@ -148,7 +148,7 @@ function usageBy(project: Project, isUser: (path: string) => boolean): Usage {
   return usage;
 }
 
-/** A type may be passed on beside the functions that speak of it, whether or not somebody names it. */
+/** A type may be passed on next to the functions that speak of it, whether or not someone names it. */
 function isUsed(usage: Usage, path: string, item: Declared): boolean {
   if (usage.has(path, item.name)) return true;
   return item.typeFrom !== undefined && usage.has(item.typeFrom.path, item.typeFrom.name);

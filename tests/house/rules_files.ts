@@ -76,7 +76,7 @@ export function foreignPackages(project: Project): Offence[] {
 
 const PROSE = 500;
 
-/** Long prose in code, Markdown in `src` nobody imports, and tools without a description beside them. */
+/** Long prose in code, Markdown in `src` no one imports, and tools without a description next to them. */
 export function misplacedProse(project: Project): Offence[] {
   const sources = productFiles(project).filter((file) => file.path.startsWith("src/"));
   const imported = new Set(sources.flatMap((file) => file.edges.map((edge) => edge.to)));

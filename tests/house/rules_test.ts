@@ -153,7 +153,7 @@ Deno.test("extensionShortcuts lets languages take their types from English, and 
   assertFinds(layers.extensionShortcuts, files, ["src/i18n/en/run.ts:1", "src/i18n/zh_cn/setup.ts:1"]);
 });
 
-Deno.test("deadExports finds exports nobody names, through re-exports and lazy imports", () => {
+Deno.test("deadExports finds exports no one names, through re-exports and lazy imports", () => {
   const files = {
     "mod.ts": 'export * from "./src/core/mod.ts";',
     "src/core/mod.ts": 'export { shown } from "./a.ts";\nexport { hidden as other } from "./a.ts";',

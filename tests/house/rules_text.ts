@@ -95,7 +95,7 @@ const SNAKE = /^[a-z0-9]+(_[a-z0-9]+)*(\.(ts|tsx|md|txt|toml|json|d\.ts))+$/;
 const VAGUE = /(^|_)(utils?|helpers?|misc|common|stuff|v\d+|new|old|tmp)\.tsx?$/;
 
 /**
- * TypeScript files, and whatever lies beside them in src and cli, are snake_case and named for what they do.
+ * TypeScript files, and whatever is next to them in src and cli, are snake_case and named for what they do.
  */
 export function badFileNames(project: Project): Offence[] {
   return [...project.texts.keys()].flatMap((path) => {

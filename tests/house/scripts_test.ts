@@ -67,7 +67,7 @@ Deno.test("the CI script runs the README's test command and nothing after it", a
 });
 
 Deno.test({
-  name: "the CI script says what could not be installed and goes on to the tests",
+  name: "the CI script says what could not be installed and continues to the tests",
   ignore: Deno.build.os === "windows",
   fn: async () => {
     const folder = await Deno.makeTempDir();

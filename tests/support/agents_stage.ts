@@ -1,4 +1,4 @@
-/** A scripted server for runs with other agents: each conversation has a script of its own. */
+/** A scripted server for runs with other agents: each conversation has a separate script. */
 import {
   type ModelServer,
   type RecordedRequest,

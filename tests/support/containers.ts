@@ -52,7 +52,7 @@ rm -r root image.tar`;
 let built: Promise<Readonly<Record<string, string>>> | undefined;
 
 /**
- * Makes an image in a store of its own, and returns the variables by which podman finds that. What podman
+ * Makes an image in a separate store, and returns the variables by which podman finds that. What podman
  * needs on a machine without all rights of root is in its own configuration: limits that are no higher than
  * ours, and a runtime that takes the machine's control groups.
  */

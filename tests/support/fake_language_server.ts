@@ -3,11 +3,11 @@
  * first argument, as JSON.
  */
 export interface FakeBehaviour {
-  /** Publishes by itself instead of being asked. */
+  /** Publishes automatically instead of being asked. */
   readonly publishes?: boolean;
   /** Never answers about a text with this word. */
   readonly hangsOn?: string;
-  /** Ends when it is told a text with this word. */
+  /** Ends when it is notified a text with this word. */
   readonly diesOn?: string;
   /** Starts to work after this time, in ms. */
   readonly startsAfter?: number;

@@ -1,6 +1,6 @@
 /**
  * Stands for llama-server: takes its flags, is "Loading model" for a while, and answers /health, /props, chat
- * completions as its public description says. How it behaves stands in its model file, behind
+ * completions as its public description says. How it behaves is in its model file, behind
  * the magic.
  */
 import { contentType, type FakeModel, MAGIC } from "./fake_llama.ts";
@@ -135,7 +135,7 @@ async function answer(request: Request): Promise<Response> {
 }
 
 Deno.serve({
-  // Tests are reached by nobody but themselves.
+  // Tests are reached by no one but themselves.
   hostname: value("--host") === "0.0.0.0" ? "127.0.0.1" : value("--host"),
   port,
   onListen() {},

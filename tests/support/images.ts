@@ -37,7 +37,7 @@ export function animatedPng(png: Uint8Array): Uint8Array<ArrayBuffer> {
   return withChunk(png, "acTL", new Uint8Array([0, 0, 0, 1, 0, 0, 0, 0]));
 }
 
-/** A PNG with so many bytes more, in a chunk that whoever shows it passes over. */
+/** A PNG with so many bytes more, in a chunk that the one that shows it passes over. */
 export function paddedPng(png: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> {
   return withChunk(png, "paDd", new Uint8Array(bytes));
 }

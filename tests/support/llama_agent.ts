@@ -1,5 +1,5 @@
 /**
- * An agent as far as a managed server can tell: sends one request with the settings of its arguments (binary,
+ * An agent as far as a managed server knows: sends one request with the settings of its arguments (binary,
  * model file, home), prints the reply on one line, and stays until its input ends.
  */
 import { collect, providerEntry } from "./model_client.ts";

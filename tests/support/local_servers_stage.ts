@@ -1,6 +1,6 @@
 /**
- * Runs a program beside stand-ins for Ollama and LM Studio on their usual ports, and says on standard error
- * what they were asked. Meant for a network of its own, where no other test is disturbed.
+ * Runs a program next to stand-ins for Ollama and LM Studio on their usual ports, and says on standard error
+ * what they were asked. Meant for a separate network, where no other test is disturbed.
  */
 const asked: string[] = [];
 const PAGES: Readonly<Record<string, unknown>> = {

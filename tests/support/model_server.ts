@@ -102,7 +102,7 @@ export class ModelServer implements AsyncDisposable {
     this.#script.push(...turns);
   }
 
-  /** Declares that the message array of the next request may start anew. */
+  /** Declares that the message array of the next request may start again. */
   expectReset(): void {
     this.#resets++;
   }

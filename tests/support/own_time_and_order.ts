@@ -20,7 +20,7 @@ export function ownClock(): Disposable & { forward(ms: number): void } {
   };
 }
 
-/** Lists every directory backwards, or as the system does, as it is told. */
+/** Lists every directory backwards, or as the system does, as it is notified. */
 export function ownDirectoryOrder(): Disposable & { backwards: boolean } {
   const { readDir, readDirSync } = Deno;
   const order = { backwards: false };

@@ -11,7 +11,7 @@ export interface PlanStage {
   readonly requests: readonly (readonly Message[])[];
   /** Plans that the user was shown. */
   readonly shown: string[];
-  /** Subjects of the calls that the user was asked about. */
+  /** Subjects of the calls that the user was prompted for. */
   readonly asked: string[];
   /** The events of a kind. */
   all<T extends EventType>(type: T): EventOf<T>[];
@@ -19,10 +19,10 @@ export interface PlanStage {
 
 export interface PlanStageOptions extends Partial<Parameters<typeof assemble>[0]> {
   readonly replies: readonly Reply[];
-  /** The user's word about each plan, in order; absent: nobody is there. */
+  /** The user's word about each plan, in order; absent: no one is there. */
   readonly answers?: readonly (PlanAnswer | undefined)[];
   readonly config?: ConfigInput;
-  /** Answers a question about a call; absent: nobody is asked. */
+  /** Answers a question about a call; absent: no prompt appears. */
   readonly allow?: (request: ApprovalRequest) => boolean;
   /** How long an answer counts; default: once. */
   readonly scope?: "once" | "session";

@@ -1,6 +1,6 @@
 /** Which processes are there, by a mark that only they can have: a directory of the test or a random word. */
 
-/** A process, told apart from a later one that gets its number. */
+/** A process, distinguished from a later one that gets its number. */
 export interface Living {
   readonly pid: number;
   readonly command: string;

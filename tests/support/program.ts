@@ -135,7 +135,7 @@ export async function makeWorld(config = ""): Promise<World> {
   };
 }
 
-/** The environment of the tests in English, without its secrets, which the program would tell of. */
+/** The environment of the tests in English, without its secrets, which the program would report. */
 function ownEnvironment(): Record<string, string> {
   const entries = Object.entries(Deno.env.toObject());
   const kept = entries.filter(([name]) => !/TOKEN|KEY|SECRET|PASS|CREDENTIAL/i.test(name));

@@ -209,7 +209,7 @@ interface ContractReply {
   readonly usage: Usage | undefined;
   readonly finish: string | undefined;
   readonly error: ProviderError | undefined;
-  /** The reply as it stands in the conversation afterwards. */
+  /** The reply as it is in the conversation afterwards. */
   readonly message: AssistantMessage;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Runs a module in a process of its own that has only the permissions of these flags; input and output are
+ * Runs a module in a separate process that has only the permissions of these flags; input and output are
  * JSON.
  */
 export async function runRestricted(flags: readonly string[], module: URL, input: unknown): Promise<unknown> {

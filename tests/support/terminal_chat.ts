@@ -16,7 +16,7 @@ export interface Chat extends AsyncDisposable {
   pid(): Promise<number>;
 }
 
-/** A panel that comes by itself takes no key for this long. */
+/** A panel that comes automatically takes no key for this long. */
 const PAUSE_MS = 500;
 
 /** Opens the chat in a fresh home and workspace; without a configuration the wizard comes first. */

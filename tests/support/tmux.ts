@@ -34,7 +34,7 @@ export interface Terminal extends AsyncDisposable {
   shows(text: string): Promise<string>;
 }
 
-/** A shell on a terminal of its own, with `reasonix` as a command in it. */
+/** A shell on a separate terminal, with `reasonix` as a command in it. */
 export async function openTerminal(program: string, options: TerminalOptions): Promise<Terminal> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-tmux-" });
   const socket = `${folder}/socket`;

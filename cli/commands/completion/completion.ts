@@ -117,7 +117,7 @@ export function completeCommand({ appFor, inCommandWords }: CompletedProgram): C
   });
 }
 
-/** Words that can stand in the position of a command. */
+/** Words that can be in the position of a command. */
 const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
 
 /** Proposals of the parser. Flags are among them once a dash says that one is meant, or nothing else fits. */

@@ -487,7 +487,7 @@ function toolOf({ servers }: OpenServers, server: string, tool: string): Offered
   });
 }
 
-/** A person who types the call needs not be asked about it; what the rules refuse stays refused. */
+/** A person who types the call needs not require approval it; what the rules refuse stays refused. */
 async function requireAllowed(
   { paths, loaded, servers }: OpenServers,
   name: string,

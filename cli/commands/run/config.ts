@@ -77,7 +77,7 @@ async function readSchema(path: string): Promise<string> {
 }
 
 interface ConfigFlags extends RunFlags, TrustOptions {
-  /** A provider besides those of the files, or in place of its namesake. */
+  /** A provider in addition to those of the files, or in place of its namesake. */
   readonly offered?: ProviderEntry | undefined;
 }
 

@@ -52,7 +52,7 @@ async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<Pl
       const gone = new Promise<undefined>((resolve) =>
         stopped.addEventListener("abort", () => resolve(undefined), { once: true })
       );
-      // Nobody who has pressed Ctrl-C writes a line as well.
+      // No one who has pressed Ctrl-C writes a line as well.
       return await Promise.race([person.planReviewer.review(proposal, stopped), gone]);
     },
   };

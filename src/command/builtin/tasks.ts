@@ -114,7 +114,7 @@ export const planCommand: CommandBody = {
   },
 };
 
-/** Puts a plan that waits before the user once more; without one plan mode begins. */
+/** Puts a plan that waits before the user again; without one plan mode begins. */
 async function ask(
   host: CommandHost,
   session: Assembly,

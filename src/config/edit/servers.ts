@@ -54,9 +54,12 @@ function withoutSecrets(
   takeServer(plan, origin, server.name, { entry: server, without: [] });
   const [step] = plan.steps;
   if (step?.change.kind !== "entry") {
-    throw new ReasonixError(`Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`, {
-      exit: "usage",
-    });
+    throw new ReasonixError(
+      `Cannot add the MCP server "${server.name}": ${textOf(plan.left[0]?.why ?? "")}`,
+      {
+        exit: "usage",
+      },
+    );
   }
   let text = JSON.stringify(step.change.entry);
   const secrets = plan.keys.map(({ name, value }): LiftedSecret => {

@@ -129,7 +129,7 @@ function realOf(path: string): string {
 /**
  * Returns the file `from`, or the files of a usual name in that directory. Files in the project belong to it.
  *
- * @throws {ReasonixError} (usage) when there is none, or when nothing tells whose it is
+ * @throws {ReasonixError} (usage) when there is none, or when nothing reports whose it is
  */
 export function filesFrom(from: string, agent: AgentName | undefined, context: ImportContext): SourceFile[] {
   const path = resolvePath(from, context.cwd, context.env);

@@ -90,7 +90,7 @@ export class JsonFile {
     this.#json = json;
   }
 
-  /** Opens a file if it is there; `wanted` tells by the text whether it has to be parsed. */
+  /** Opens a file if it is there; `wanted` reports by the text whether it has to be parsed. */
   static async open(
     source: JsonSource,
     unusable: Unusable,

@@ -209,7 +209,7 @@ function range(from: number, to: number): number[] {
 
 type Reason = "pressure" | "overflow" | "manual";
 
-/** The outcome of a compaction, besides what it removes. */
+/** The outcome of a compaction, in addition to what it removes. */
 interface CompactionResult {
   readonly summary: string;
   readonly archive?: string;

@@ -42,7 +42,7 @@ export interface CompactionOptions {
   readonly settings: CompactionSettings;
   /** Tokens the model accepts as far as known now; 0 turns automatic compaction off. */
   readonly window: () => number;
-  /** Tells what an earlier call was about. */
+  /** Reports what an earlier call was about. */
   readonly describe: (call: ToolCall) => PreparedCall | undefined;
   /** Keeps the originals, one message a line, and returns where. A failure is a notice, nothing more. */
   readonly archive?: (messages: readonly Message[]) => string | Promise<string>;
@@ -54,7 +54,7 @@ export interface CompactionOptions {
    * pinned.
    */
   readonly carry?: (message: Message) => string | undefined;
-  /** Tells whether the reasoning of a reply is sent back to the model; absent: of none. */
+  /** Reports whether the reasoning of a reply is sent back to the model; absent: of none. */
   readonly sendsReasoning?: (message: AssistantMessage) => boolean;
 }
 

@@ -165,7 +165,7 @@ const MAX_FILES = 200;
 const MAX_DEPTH = 3;
 const SCRIPT = /\.(?:sh|bash|zsh|fish|py|rb|pl|js|mjs|cjs|ts|mts|ps1|bat|cmd|exe|lua|php)$|^scripts\/|^bin\//;
 
-/** Files of a skill besides its SKILL.md, relative to its directory, in a stable order. */
+/** Files of a skill in addition to its SKILL.md, relative to its directory, in a stable order. */
 function resourcesOf(skill: Pick<Skill, "dir">): string[] {
   const files: string[] = [];
   const visit = (directory: string, prefix: string, depth: number): void => {

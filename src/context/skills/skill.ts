@@ -80,7 +80,7 @@ function optional(head: Frontmatter) {
 }
 
 function readHead(path: string): string {
-  // Opening a pipe would wait for ever.
+  // Opening a pipe would wait forever.
   const { isFile, size } = Deno.statSync(path);
   if (!isFile || size > MAX_FILE_BYTES) throw new Error("It is no text file of at most 1 MiB");
   const bytes = new Uint8Array(HEAD_BYTES);

@@ -357,7 +357,7 @@ export interface ChildTask {
   readonly readOnly: boolean;
   /** Replaces the text that an agent works for another one. */
   readonly system?: string;
-  /** Nobody is asked anything. */
+  /** No one is asked anything. */
   readonly nonInteractive?: boolean;
   /** Its model, whatever is configured for agents. */
   readonly model?: string;

@@ -76,7 +76,7 @@ export function factsOf(event: HookEvent): EventFacts {
 type Matcher = (names: readonly string[]) => boolean;
 
 /**
- * Reads a matcher: empty or `*` means everything, plain names count as they are, alternatives stand between
+ * Reads a matcher: empty or `*` means everything, plain names count as they are, alternatives are between
  * `|` (or commas), and anything else is a regular expression that has to match a whole name. Returns what is
  * wrong with one that cannot be read.
  */

@@ -532,7 +532,7 @@ function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {
   };
 }
 
-/** Tells hooks that the model or a server asks the user something. */
+/** Informs hooks that the model or a server asks the user something. */
 function askerWithHooks(asker: Asker, hooks: RunHooks): Asker {
   return {
     async ask(questions, signal) {

@@ -221,7 +221,7 @@ interface HooksOptions<S extends HookSource> {
   readonly now?: () => number;
 }
 
-/** The input of an event besides what all have. */
+/** The input of an event in addition to what all have. */
 type HookInput = Readonly<Record<string, unknown>>;
 
 interface Firing {

@@ -74,7 +74,7 @@ export class MemoryCompiler {
     await saveFile(this.#file, text, { mode: 0o600 }).catch(() => {});
   }
 
-  /** Tells the model which commands to avoid, unless its last message about them is the same. */
+  /** Informs the model which commands to avoid, unless its last message about them is the same. */
   async notify(recorder: Recorder): Promise<void> {
     const lines = this.#read().filter(({ turns }) => turns >= MIN_TURNS).slice(-MAX_LINES).map(lineOf);
     if (lines.length === 0) return;

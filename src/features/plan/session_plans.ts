@@ -152,7 +152,7 @@ function sizeOf(text: string): number {
   return words + wide / 2;
 }
 
-/** Nobody reads a longer one, and the tool's result may have to repeat it. */
+/** No one reads a longer one, and the tool's result may have to repeat it. */
 const MAX_PLAN = 30_000;
 
 /**

@@ -147,7 +147,7 @@ async function packageCommands(cwd: string): Promise<VerifyCommand[]> {
     const around = ["pre", "post"].map((prefix) => scripts[prefix + name]).filter((text) =>
       typeof text === "string"
     );
-    // Else it would wait for changes for ever.
+    // Else it would wait for changes forever.
     const once = /\breact-scripts test\b/.test(script) ? " -- --watchAll=false" : "";
     const line = `${manager} ${name === "test" && manager === "npm" ? "test" : `run ${name}`}${once}`;
     const text = [script, ...around].join("\n");

@@ -3,7 +3,7 @@ import { CLOCK, type Clock } from "./live_line.ts";
 /** Silence of a model after which a person wants to know that it is still being waited for. */
 const FIRST_MS = 30_000;
 
-/** Tells how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
+/** Reports how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
 export class SilenceNotifier {
   readonly #tell: (seconds: number) => void;
   readonly #timer: Clock;

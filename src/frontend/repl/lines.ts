@@ -65,7 +65,7 @@ interface LinePersonOptions {
   readonly message?: (line: string) => void;
 }
 
-/** Nobody reads a question and types a line faster, in ms. */
+/** No one reads a question and types a line faster, in ms. */
 const PAUSE_MS = 300;
 
 /** A person who reads lines and types numbers. */

@@ -32,7 +32,7 @@ export class RemoteApprover implements Approver, PlanReviewer {
     this.#interrupt = interrupt;
   }
 
-  /** Notes a call that begins, so that it can be asked about. */
+  /** Notes a call that begins, so that it can require approval. */
   began(call: ToolCall): void {
     this.#calls.set(call.id, call);
   }

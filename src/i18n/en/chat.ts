@@ -56,7 +56,7 @@ export const texts = (t: Translate) => ({
   statusLine: {
     modes: { ask: t`ask`, auto: t`auto`, yolo: t`yolo` },
     planThen: (mode: string) => t`plan (then ${mode})`,
-    /** An approved plan is being carried out. */
+    /** An approved plan is being executed. */
     planApproved: t`plan approved`,
     permissions: {
       "read-only": t`read-only`,

@@ -9,7 +9,7 @@ export const texts = (t: Translate) => ({
   ofThisProject: t`this project`,
   same: t`the same`,
   notTakenOver: (why: Text) => t`not taken over: ${why}`,
-  /** Why a setting becomes what it becomes, and other remarks of the plan, which is made in English. */
+  /** Why a setting becomes what it becomes, and other warnings of the plan, which is made in English. */
   remark: (text: Text) => t`${text}`,
   error: t`error`,
   noSuchAgent: (name: string) => t`Cannot import from ${name}: no such agent is known`,

@@ -211,7 +211,7 @@ interface Hit {
 /** Judges the targets of one destructive command. Paths may have unknown parts (see pattern.ts). */
 interface TargetJudge {
   /**
-   * Returns what lies outside of the roots, or is a root, the home directory or the root directory, or holds
+   * Returns what is outside of the roots, or is a root, the home directory or the root directory, or holds
    * one.
    */
   hits(path: string, cwds: readonly string[] | undefined): Hit[];

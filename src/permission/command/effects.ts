@@ -370,7 +370,7 @@ const PATTERN = /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression))/;
 const EVERYTHING_BELOW = /^(?:-[A-Za-z]*[rRa][A-Za-z]*|--recursive|--archive)$/;
 
 /**
- * Returns the files that a program names in its words, as far as its row tells; used to refuse, never to
+ * Returns the files that a program names in its words, as far as its row reports; used to refuse, never to
  * allow.
  */
 function fileUses({ args }: Call, row: Program): FileUses {

@@ -433,12 +433,12 @@ const MAX_EXPANDED = 64 * 1024;
 /** Braces within braces that are followed. */
 const MAX_BRACES_DEEP = 16;
 
-/** How the name of what `mktemp` makes ends; nobody else can have meant that file or directory. */
+/** How the name of what `mktemp` makes ends; no one else can have meant that file or directory. */
 export const MKTEMP_NAME = `tmp.${ONE.repeat(10)}`;
 
 /**
  * The words a source word becomes, as far as that is known: braces, tilde, known variables and splitting are
- * done, and marks stand for the rest (see pattern.ts).
+ * done, and marks represent the rest (see pattern.ts).
  */
 function expandWord(word: Word, variables: Variables): string[] {
   if (!word.parts) return [sanitize(tilde(word.text, word.value, variables))];

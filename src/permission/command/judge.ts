@@ -396,7 +396,7 @@ function refusal(effects: Effects, rules: ToolRules, context: CommandContext): R
 
 type LocatedUse = FileUse & { readonly forms: PathForms };
 
-/** `holder`: what lies below the path is concerned as well, if it is, or becomes, a directory. */
+/** `holder`: what is below the path is concerned as well, if it is, or becomes, a directory. */
 function matchFile(rule: Rule, use: LocatedUse, paths: PathMatcher, holder?: () => boolean): Match {
   // A bare Read or Edit rule is about tools; among commands it concerns what the shell itself opens.
   if (!rule.spec) return use.redirect ? "yes" : "no";

@@ -50,7 +50,7 @@ export type RecordedChunk = Chunk & {
 /** Every further line: a request and what came back. */
 export interface Exchange {
   /**
-   * Tells conversations apart that run side by side; exchanges without one serve any conversation in order.
+   * Distinguishes conversations that run side by side; exchanges without one serve any conversation in order.
    */
   readonly conversation?: number;
   /** Absent = any request is answered. */
@@ -215,7 +215,7 @@ export function toolPrints(tools: readonly ToolSchema[]): readonly string[] {
   return tools.map((tool) => `${tool.name}#${hash(JSON.stringify(tool))}`);
 }
 
-/** FNV-1a, 32 bits: tells versions of a text apart, nothing more. */
+/** FNV-1a, 32 bits: distinguishes versions of a text, nothing more. */
 function hash(text: string): string {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);

@@ -8,7 +8,7 @@ import { outputOf, runProgram } from "../../util/process.ts";
  * its exit code is left in a file, and the shell ends, too.
  *
  * The pipe is opened in both directions first: a starter that was killed in between would keep the shell
- * waiting for ever otherwise.
+ * waiting forever otherwise.
  */
 const SCRIPT = `trap '' HUP INT TERM QUIT
 umask 077

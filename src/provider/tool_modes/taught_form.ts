@@ -8,7 +8,7 @@ export interface TextCall {
   readonly arguments: string;
 }
 
-/** Lines that mean something, and lines that only look so because backslashes stand before them. */
+/** Lines that mean something, and lines that only look so because backslashes are before them. */
 const MARKER_LINE = /^([ \t]*)(?=\\*%%(?:CMD|BLOCK|END|RESULT))/gim;
 const ESCAPED_LINE = /^([ \t]*)\\(?=\\*%%(?:CMD|BLOCK|END|RESULT))/gim;
 const PLAIN_KEY = /^[A-Za-z_][\w.-]*$/;

@@ -31,7 +31,7 @@ const GRACE_MS = {
 
 /** Reads the text of one successful response; a kind knows its form. */
 export interface ReplyReader {
-  /** Tells whether everything that matters has come, so that waiting for more is optional. */
+  /** Reports whether everything that matters has come, so that waiting for more is optional. */
   readonly over: "no" | keyof typeof GRACE_MS;
   /** Takes text as it comes in, cut anywhere. Throws a ProviderFailure when it reports an error. */
   feed(text: string): void;

@@ -124,7 +124,7 @@ function unconfined(why: string, full = false): Warning {
   return { text: describeConfinement(confinement), confinement };
 }
 
-/** `further` are directories that file tools may write to besides those of the configuration. */
+/** `further` are directories that file tools may write to in addition to those of the configuration. */
 export function buildWorkspace(paths: RunPaths, config: Config, further: readonly string[] = []): Workspace {
   const { sandbox } = config;
   const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
@@ -158,7 +158,7 @@ export function linkedSettings({ files, home }: LoadedConfig): string[] {
   });
 }
 
-/** Tells how far a run reaches, by its configuration and its `--permission-mode`. */
+/** Reports how far a run reaches, by its configuration and its `--permission-mode`. */
 export function buildAccessScope(
   paths: RunPaths,
   config: Config,
@@ -182,7 +182,7 @@ export interface RunScope extends AccessScope {
 }
 
 /**
- * Tells besides how commands will be confined. Throws a ReasonixError (exit "blocked") when
+ * Reports in addition to how commands will be confined. Throws a ReasonixError (exit "blocked") when
  * `[sandbox] bash = "enforce"` finds no jail.
  */
 export async function openAccessScope(

@@ -75,7 +75,7 @@ const modeNote = (mode: string) => `${TAG}${MODE_TEXTS[mode as PermissionMode]}\
 
 /**
  * The approval mode and the permission mode of a session, which a person may change between calls. The head
- * of a request is the same whatever they are: a message tells the model the permission mode, where it
+ * of a request is the same whatever they are: a message informs the model of the permission mode, where it
  * is not the one that the model knows. Approvals change nothing of what it may do, so it hears nothing of
  * them.
  */
@@ -235,7 +235,7 @@ export class Modes {
     await this.#record();
   }
 
-  /** Tells the model of the mode, unless it knows. */
+  /** Informs the model of the mode, unless it knows. */
   async announce(): Promise<void> {
     this.#unannounced = false;
     const content = modeNote(this.#suspended ?? this.permission);

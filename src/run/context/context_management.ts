@@ -167,7 +167,7 @@ class ContextWindow {
 
 /**
  * Returns what a server on this machine says its context window is; undefined when the configuration says it,
- * or nobody.
+ * or no one.
  */
 async function askServerWindow(
   loaded: LoadedConfig,

@@ -42,7 +42,7 @@ interface Listing {
  */
 export class DeniedFiles {
   readonly #plain: readonly string[];
-  /** The same by the root they are in, where one look at it tells that most are not there. */
+  /** The same by the root they are in, where one look at it reports that most are not there. */
   readonly #parents: ReadonlyMap<string, readonly string[]>;
   readonly #pattern: GlobTest | undefined;
   /** What a rule means by its name alone, in whatever directory. */

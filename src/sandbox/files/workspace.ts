@@ -377,7 +377,7 @@ export const HOME_SECRETS = [
 const KERNEL_READ = /^\/(?:proc\/(?:\d+|self|thread-self|kcore|kmsg|keys)(?:\/|$)|dev\/(?!shm(?:\/|$)))/;
 const KERNEL_WRITE = /^\/(?:proc|sys|dev)(?:\/|$)(?!shm(?:\/|$))/;
 
-/** Tells why a real path is not an ordinary file, or undefined. */
+/** Reports why a real path is not an ordinary file, or undefined. */
 function kernelReason(realPath: string, access: "read" | "write"): string | undefined {
   if (access === "write" && KERNEL_WRITE.test(realPath)) return "it is a kernel or device file";
   if (!KERNEL_READ.test(realPath)) return undefined;

@@ -59,7 +59,7 @@ export async function expectedSandbox(
   return { confined: false, reason };
 }
 
-/** Tells why the settings cannot be met by what the probe found, or undefined. */
+/** Reports why the settings cannot be met by what the probe found, or undefined. */
 export function shortfall(
   probe: ProbeResult,
   options: Pick<ExpectedSandboxOptions, "mode" | "network">,

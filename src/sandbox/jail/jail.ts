@@ -88,14 +88,14 @@ export class Jail {
     return (this.#made ??= new MadeFilesWatch(scope)).begin();
   }
 
-  /** Tells why a command seems to have failed in this jail, or undefined. */
+  /** Reports why a command seems to have failed in this jail, or undefined. */
   denialOf(outcome: CommandOutcome): JailDenial | undefined {
     const { backend, fixed: { scope: { network } } } = this.data;
     return looksJailDenied(outcome, { backend, network });
   }
 
   /**
-   * Whether a command did not begin since the jail could not be set up, which `wrap` may mend: what the jail
+   * Whether a command did not begin since the jail could not be set up, which `wrap` may fix: what the jail
    * hides may have gone away in between. `output` was written before the command began.
    */
   failedToBegin(output: string): boolean {

@@ -168,7 +168,7 @@ function readableRoots({ roots, rootAccess }: JailScope): readonly string[] {
 }
 
 /**
- * Returns what the user starts by name, where it lies in a writable directory that is more than a project. A
+ * Returns what the user starts by name, where it is in a writable directory that is more than a project. A
  * project's programs are the project's.
  */
 function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] {

@@ -158,7 +158,7 @@ export function gitPaths(root: string): GitPaths {
   };
 }
 
-/** `outer`: what lies outside of the directory is opened for it. */
+/** `outer`: what is outside of the directory is opened for it. */
 function repositoryAt(root: string, outer: boolean): GitPaths {
   let info: Deno.FileInfo;
   try {

@@ -51,7 +51,7 @@ export function neededBelowTemporary({ userHome, searchPath, executable }: Comma
 
 /**
  * The parts that commands may use of the caches in the user's home. Packages and objects that builds fetch
- * and compile are shared with the user; what a program or a shell would run by itself is not. Data first:
+ * and compile are shared with the user; what a program or a shell would run automatically is not. Data first:
  * reviewers should be able to check the lists.
  */
 

@@ -272,9 +272,9 @@ const CRLF_CRLF = [13, 10, 13, 10];
 /** The requests of a protocol to the proxy, and its answers. */
 export interface ProxyRequest {
   readonly destination: Destination;
-  /** Tells the program that the way is open. */
+  /** Informs the program that the way is open. */
   accept(): Promise<void>;
-  /** Tells the program why there is none. */
+  /** Informs the program why there is none. */
   refuse(reason: string): Promise<void>;
   /** Goes to the destination before everything else. */
   readonly first?: Uint8Array;

@@ -73,7 +73,7 @@ export class HostList {
   }
 
   /**
-   * Tells how far a destination may lead. A name someone else controls may resolve to an address of this
+   * Reports how far a destination may lead. A name someone else controls may resolve to an address of this
    * machine or network, so a wildcard only leads to public addresses, a plain name to private ones too, and
    * loopback has to be listed as such.
    */

@@ -242,7 +242,7 @@ function areCalls(value: unknown): boolean {
 type MessageEntry = Message | number;
 
 /**
- * The messages of a conversation. Those of a session that was opened may stay in its file until somebody
+ * The messages of a conversation. Those of a session that was opened may stay in its file until someone
  * wants them: a session of any length can then be opened without having all its texts in memory.
  *
  * Contract: the array is the same one until `replace`; a message that was read is the same object ever after.
@@ -389,7 +389,7 @@ export interface SessionState {
   /** The form of tool calls; undefined: native to the wire. */
   toolMode: string | undefined;
   messages: Message[];
-  /** The same messages, for whoever need not have them all read from the file. */
+  /** The same messages, for the one that need not have them all read from the file. */
   readonly messageList: MessageList;
   sources: MessageSource[];
   turns: TurnRecord[];
@@ -773,7 +773,7 @@ function clearConversation(state: SessionState): void {
 
 /**
  * Applies a compaction to the conversation. A removal takes the assistant and tool messages out of the
- * range, and the harness's ephemeral remarks; what the user wrote, pinned context and earlier summaries stay
+ * range, and the harness's ephemeral warnings; what the user wrote, pinned context and earlier summaries stay
  * as they are, and the new summary follows them. A prune only shortens tool outputs. Neither can leave a tool
  * result without its call.
  */
@@ -801,7 +801,7 @@ function removeRange(state: SessionState, event: EventOf<"compaction">): void {
     sources.push(source);
     if (source.seq <= event.to) at = messages.length;
   });
-  // Nothing may stand between a reply and its results.
+  // Nothing may be between a reply and its results.
   while (sources[at]?.kind === "tool") at += 1;
   if (event.digest !== "") {
     messages.splice(at, 0, { role: "user", content: event.digest });

@@ -155,7 +155,7 @@ function differing(lines: readonly Line[], old: readonly Line[], place: number):
 }
 
 /**
- * Blanks at both ends, tabs and characters that cannot be seen, made visible; beside a line that looks the
+ * Blanks at both ends, tabs and characters that cannot be seen, made visible; next to a line that looks the
  * same, also every character that has a twin, and every blank of a run.
  */
 function visible(text: string, other: string | undefined): string {
@@ -232,7 +232,7 @@ function readMark(line: string): "omission" | "dots" | undefined {
 }
 
 /**
- * The first of `fresh` that stands for text left out and that is not among `old`; undefined for an honest
+ * The first of `fresh` that represents text left out and that is not among `old`; undefined for an honest
  * edit. A comment of nothing but dots counts only where lines go away.
  */
 export function omissionIn(fresh: readonly string[], old: readonly string[]): string | undefined {

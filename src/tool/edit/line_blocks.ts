@@ -72,7 +72,7 @@ export function shiftBetween(quoted: readonly string[], raw: readonly string[]):
 }
 
 /**
- * Tells how new lines are fitted to a match; undefined when one of them cannot be unindented as far.
+ * Reports how new lines are fitted to a match; undefined when one of them cannot be unindented as far.
  * `replaced` are the lines that they take the place of.
  */
 export function adaptTo(

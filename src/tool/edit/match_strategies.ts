@@ -177,7 +177,7 @@ function written(source: Source, edits: readonly TextEdit[], found: Found): stri
 }
 
 function exactly({ text, style }: Source, edit: Edit): Found | Refusal | undefined {
-  // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal looking
+  // No one sees which line ends in CRLF: in a mixed file an exact match may be one of several equal looking
   // places.
   if (style.mixed && edit.oldString.includes("\n")) return undefined;
   const places = occurrences(text, edit.oldString).map((start) => ({

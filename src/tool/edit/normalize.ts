@@ -210,7 +210,7 @@ function normalizeCluster(cluster: string): string {
 }
 
 /**
- * What of a line is compared: all of it, all but blanks at its end, or nothing but what stands between
+ * What of a line is compared: all of it, all but blanks at its end, or nothing but what is between
  * blanks.
  */
 type LineKey = "text" | "ended" | "bare";

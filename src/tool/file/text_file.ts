@@ -225,7 +225,7 @@ function digest(bytes: Uint8Array): string {
   return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36);
 }
 
-/** Time for a file with size 0 to show its end; kernel files can block for ever. */
+/** Time for a file with size 0 to show its end; kernel files can block forever. */
 const EMPTY_DEADLINE_MS = 2000;
 const EMPTY_CAP = 4 * 1024 * 1024;
 

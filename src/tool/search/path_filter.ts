@@ -95,7 +95,7 @@ export function globBase(pattern: string, path: unknown): string {
   return searchRoot(splitRoot(pattern.trim(), path).directory);
 }
 
-/** Splits at commas that stand in no braces. */
+/** Splits at commas that are in no braces. */
 function splitList(text: string): string[] {
   const out: string[] = [];
   let [depth, part] = [0, ""];

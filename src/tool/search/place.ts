@@ -17,7 +17,7 @@ export async function searchTarget(context: ToolContext, path: unknown): Promise
   try {
     const info = await Deno.stat(real);
     if (!info.isDirectory && !info.isFile) {
-      // Opening one can block for ever.
+      // Opening one can block forever.
       throw new ReasonixError(`Cannot look into ${wanted}: it is a ${kindOf(info)}`, {
         remedy: "name a directory or a file",
       });

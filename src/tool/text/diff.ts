@@ -45,7 +45,7 @@ export function unifiedDiff(before: string, after: string, options: DiffOptions)
   return { diff: header + bounded(body, options.maxBytes), added: count("+"), removed: count("-") };
 }
 
-/** Tells how much of two texts is equal at the beginning and at the end, in whole lines. */
+/** Reports how much of two texts is equal at the beginning and at the end, in whole lines. */
 function sharedEnds(a: string, b: string): { readonly head: number; readonly tail: number } {
   const limit = Math.min(a.length, b.length);
   let head = 0;

@@ -1,7 +1,7 @@
 import { joinBytes } from "../../util/bytes.ts";
 
 /**
- * The way a file's bytes stand for text. `utf-8-escaped` is UTF-8 with stray bytes, which are carried through
+ * The way a file's bytes represent text. `utf-8-escaped` is UTF-8 with stray bytes, which are carried through
  * as lone surrogates U+DC80…U+DCFF so that they are written back as they were.
  */
 export type Encoding = "utf-8" | "utf-8-escaped" | "utf-16le" | "utf-16be" | "gb18030" | "windows-1252";

@@ -29,7 +29,7 @@ const MAX_HOPS = 5;
 /**
  * Keeps the requests of a fetch at the origin that they name: a redirect there, or to the https form of the
  * same address, gets the same method, headers and body; any other one, and the sixth in a row, is a
- * RedirectError. Keys stand in headers of many names, and conversations in bodies, so that no part of a
+ * RedirectError. Keys are in headers of many names, and conversations in bodies, so that no part of a
  * request is safe to pass on.
  */
 export function withinOrigin(send: Fetch): Fetch {

@@ -103,7 +103,7 @@ async function inTurns(homes: Homes, runs: number, options: VisitKind): Promise<
   return visits;
 }
 
-/** Homes in which the programs are visited, and the runtime as a file of its own: no process shares it. */
+/** Homes in which the programs are visited, and the runtime as a separate file: no process shares it. */
 async function makeHomes(runner: Runner, program: Program): Promise<Homes> {
   const { root, workspace } = runner.stage;
   const runtime = await runner.stage.runtime();

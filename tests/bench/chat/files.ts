@@ -95,7 +95,7 @@ async function peerRows(runner: Runner, cwd: string, tell: (line: string) => voi
   return rows;
 }
 
-/** Types the name twice: as soon as the chat rests, and once more. */
+/** Types the name twice: as soon as the chat rests, and again. */
 async function visit(options: Visited): Promise<Found> {
   await using pty = new Pty(options);
   await wait(SETTLE_MS);

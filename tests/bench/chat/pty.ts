@@ -1,5 +1,5 @@
 /**
- * A program on a pseudo-terminal of its own, without a multiplexer in between: `script` of util-linux makes
+ * A program on a separate pseudo-terminal, without a multiplexer in between: `script` of util-linux makes
  * the terminal and passes bytes through. What it prints is kept with the time of its arrival, so that a
  * terminal can be played afterwards, when nothing is being measured.
  */

@@ -13,7 +13,7 @@ const MESSAGE = "qzxwvkjpqzxwvkjpqzxwvkjp";
 const WHILE_STREAMING = "jvkwzqpxjvkwzqpxjvkwzqpx";
 const AFTER_PASTE = "xkcdqz";
 const PASTE = "The quick brown fox jumps over it\tand on.\n".repeat(24_000);
-/** Keys of somebody who types very fast; not in step with the frames of a screen. */
+/** Keys of someone who types very fast; not in step with the frames of a screen. */
 const KEY_MS = 37;
 const SETTLE_MS = 1500;
 const ANSWER_MS = 800;

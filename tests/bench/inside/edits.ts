@@ -1,4 +1,4 @@
-/** Time of a patch of 200 hunks on a file of 5 MB, in this process, beside the `diff` package's. */
+/** Time of a patch of 200 hunks on a file of 5 MB, in this process, next to the `diff` package's. */
 import { applyPatch } from "diff";
 import { applyHunks } from "../../../src/tool/builtin/apply_patch/apply_hunks.ts";
 import { parsePatch } from "../../../src/tool/builtin/apply_patch/parse.ts";

@@ -1,4 +1,4 @@
-/** Searches over 15,000 files, beside the floor and beside ripgrep itself on the same files. */
+/** Searches over 15,000 files, next to the floor and next to ripgrep itself on the same files. */
 import { run } from "../../../scripts/process.ts";
 import { everySecond } from "../figures.ts";
 import { GLOB_PATTERN, GREP_PATTERN } from "../model/scripts.ts";
@@ -64,7 +64,7 @@ async function ripgrepTimes(cwd: string, args: readonly string[], runs: number):
   return times;
 }
 
-/** A folder with the usual programs but ripgrep. */
+/** A directory with the usual programs but ripgrep. */
 async function linkPrograms(folder: string): Promise<void> {
   await Deno.mkdir(folder);
   for (const name of OTHER_PROGRAMS) {

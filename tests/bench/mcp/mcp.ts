@@ -9,7 +9,7 @@ import { type Row, row } from "../report.ts";
 import type { Bench, Program, Runner } from "../runner.ts";
 
 const SERVERS = 20;
-/** Tools of each, where their start is measured and where a start beside them is. */
+/** Tools of each, where their start is measured and where a start next to them is. */
 const MANY_TOOLS = 50;
 const TOOLS = 10;
 const START_RUNS = 11;

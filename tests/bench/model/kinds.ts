@@ -1,4 +1,4 @@
-/** The first request of each provider kind but the usual one, beside a bare fetch of the same wire. */
+/** The first request of each provider kind but the usual one, next to a bare fetch of the same wire. */
 import { ResponsesWire } from "../../support/wires/responses.ts";
 import { anthropicWire } from "../../support/wires/anthropic.ts";
 import { googleWire } from "../../support/wires/google.ts";

@@ -1,4 +1,4 @@
-/** How the scripted model behaves in a run. It stands in the base URL: the server needs no other word. */
+/** How the scripted model behaves in a run. It is in the base URL: the server needs no other word. */
 export interface Manner {
   /** What it says: a name of `SCRIPTS`. */
   readonly script: string;

@@ -1,5 +1,5 @@
 /**
- * The scripted model server of the benchmarks, in a process of its own. Prints its port, then serves
+ * The scripted model server of the benchmarks, in a separate process. Prints its port, then serves
  * `POST /<manner>/<run>/v1/chat/completions`, `GET /<manner>/<run>/count`, `GET /<manner>/<run>/report` and
  * `GET /clock`; a manner is what `mannerPath` writes.
  */

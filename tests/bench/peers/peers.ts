@@ -13,7 +13,7 @@ export interface Peer {
   readonly kind?: "responses";
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The file of its home that names the model, and what stands in it. */
+  /** The file of its home that names the model, and what is in it. */
   readonly config: readonly [path: string, text: (url: string) => string];
 }
 

@@ -121,7 +121,7 @@ function jailed(name: string, think: number, target: number): Scenario {
   };
 }
 
-/** The mixed task as installed, beside the same without jail and permissions. */
+/** The mixed task as installed, next to the same without jail and permissions. */
 function task(name: string, think: number): Scenario {
   return {
     name,

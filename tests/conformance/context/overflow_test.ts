@@ -22,7 +22,7 @@ function longTask(steps: number): (request: RecordedRequest) => Turn {
 }
 
 for (const window of [0, 1_000_000]) {
-  Deno.test(`a turn goes on when the server refuses although ${window} tokens are declared`, async () => {
+  Deno.test(`a turn continues when the server refuses although ${window} tokens are declared`, async () => {
     await using fixture = await contextFixture({
       window,
       realWindow: 8_000,
@@ -73,7 +73,7 @@ Deno.test("strategy prune drops whole turns where it can", async () => {
   checkPairing(messages);
 });
 
-Deno.test("an output that alone exceeds the window is shortened, and the model is told", async () => {
+Deno.test("an output that alone exceeds the window is shortened, and the model is notified", async () => {
   const huge = tool(
     "read_file",
     true,

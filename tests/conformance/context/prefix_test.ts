@@ -20,7 +20,7 @@ import { keysBackwards, ownClock, ownDirectoryOrder } from "../../support/own_ti
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const TURNS = 200;
-/** Turns before which the session goes on in another process; with the second one another model answers. */
+/** Turns before which the session continues in another process; with the second one another model answers. */
 const RESTARTS = [45, 100, 153];
 /** Turns in which a server changes its tools. */
 const CHANGES = [62, 143];
@@ -186,7 +186,7 @@ function modelOf(body: string): string {
   return JSON.parse(body).model;
 }
 
-/** Changes what stands around the agent before a turn; returns what it is to be told of that. */
+/** Changes what stands around the agent before a turn; returns what it is to be reported of that. */
 async function changeSurroundings(cwd: string, turn: number): Promise<string> {
   const branch = `branch-${turn - turn % 25}`;
   await Deno.mkdir(`${cwd}/.git`, { recursive: true });
@@ -276,7 +276,7 @@ async function assertSameHead(scene: Scene, order: { backwards: boolean }): Prom
   }
 }
 
-/** Everything that changed was told at the end, each change once. */
+/** Everything that changed was reported at the end, each change once. */
 function assertLateMessages(scene: Scene, surroundings: readonly string[]): void {
   const switches = Array.from({ length: TURNS }, (_, turn) => modeOf(turn)).filter((mode) =>
     mode !== undefined

@@ -177,7 +177,7 @@ function quoted({ lines, from, changes, quoting }: Scene): Quoted[] {
   });
 }
 
-/** A line of the file after the change: its bytes, but for what stands in `open`. */
+/** A line of the file after the change: its bytes, but for what is in `open`. */
 interface Expected {
   readonly text: string;
   /**
@@ -271,7 +271,7 @@ function patched(text: string, patch: string): string | undefined {
 
 const TOOLS: Readonly<Record<string, Apply>> = {
   edit_file: (text, scene) => afterEdit(text, scene, quoted(scene)),
-  // Each changed line in an edit of its own, one after the other, as multi_edit applies them.
+  // Each changed line in a separate edit, one after the other, as multi_edit applies them.
   multi_edit: (text, scene) => {
     let out: string | undefined = text;
     for (const [index, change] of scene.changes.entries()) {
@@ -356,7 +356,7 @@ for (const [index, form] of FORMS.entries()) {
       const calls = callsFor(form, before, after, false);
       for (const [kind, char] of BLANKS.entries()) {
         if (!EVERY_FORM && (at + kind) % FORMS.length !== index) continue;
-        // A step of one space cannot be told from a shift of the whole block.
+        // A step of one space cannot be reported from a shift of the whole block.
         const width = char === " " ? 2 : 1 + at % 2;
         let text = indentedWith(before, char, width);
         let whole = true;

@@ -1,5 +1,5 @@
 /**
- * The official conformance suite as a program of its own: `client --scenario NAME --command LINE -o DIR`.
+ * The official conformance suite as a separate program: `client --scenario NAME --command LINE -o DIR`.
  * Imported here and not named on a command line, so that it is fetched and pinned like other packages.
  */
 import "@modelcontextprotocol/conformance/dist/index.js";

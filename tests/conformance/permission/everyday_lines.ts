@@ -2,7 +2,7 @@
  * A thousand lines of an ordinary working day, each with what should become of it under default rules inside
  * the jail.
  *
- * `read` lines change nothing and are allowed by themselves, in every mode. `work` lines build, test, install
+ * `read` lines change nothing and are allowed automatically, in every mode. `work` lines build, test, install
  * or edit inside the workspace, so no person is needed in the approval mode `auto` or headless. `person`
  * lines reach outside what the jail can bring back.
  */
@@ -15,7 +15,7 @@ export interface EverydayLine {
 }
 
 /**
- * Rows of one class: a reason, then its lines; one that stands for several lines of text is an array entry of
+ * Rows of one class: a reason, then its lines; one that represents several lines of text is an array entry of
  * its own.
  */
 export function everyday(

@@ -12,7 +12,7 @@ const DENIED = ["Bash(npm publish:*)", "Bash(git push --force:*)", "Bash(sudo:*)
 
 type Overrides = NonNullable<Parameters<typeof scene>[2]>;
 
-/** The lines that a gate does not let through by itself, with what it says. */
+/** The lines that a gate does not let through automatically, with what it says. */
 async function stopped(
   lines: readonly EverydayLine[],
   overrides: Overrides,
@@ -59,7 +59,7 @@ for (const permissionMode of ["read-only", "plan"] as const) {
   });
 }
 
-/** The jail of a default configuration: temporary directories of its own, and no network. */
+/** The jail of a default configuration: temporary separate directories, and no network. */
 const JAILED: Overrides = {
   commandEnvironment: () => Promise.resolve({ privateDirectories: ["/tmp", "/var/tmp"], network: false }),
 };

@@ -1,7 +1,7 @@
 // deno-fmt-ignore-file: one line of shell a line
 import { everyday } from "./everyday_lines.ts";
 
-/** Lines that change the workspace, or run what a project brings, inside the jail. */
+/** Lines that change the workspace, or run project content, inside the jail. */
 export const WORK = everyday("work", {
   "builds and tests with the project's own tools": String.raw`
     npm test

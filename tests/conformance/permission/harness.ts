@@ -2,7 +2,7 @@ import { bash, type Scene, scene } from "../../unit/permission/scene.ts";
 
 /** A directory in which a real shell runs one line with a fake `zap` that notes when it is started. */
 export interface Harness {
-  /** A gate that allows everything but `zap`, in yolo, with nobody to ask. */
+  /** A gate that allows everything but `zap`, in yolo, without a user. */
   readonly gate: Scene["gate"];
   allows(line: string): Promise<boolean>;
   /** Whether the line started `zap`. */
@@ -10,7 +10,7 @@ export interface Harness {
 }
 
 /**
- * Each line has a directory of its own, so that what an earlier line left running is not taken for a later
+ * Each line has a separate directory, so that what an earlier line left running is not taken for a later
  * one's.
  */
 export async function harness(root: string, id: number): Promise<Harness> {

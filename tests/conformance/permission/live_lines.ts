@@ -4,7 +4,7 @@ export const NEEDED: readonly string[] =
   "cmake dash dpkg ed ex gcc git less make mawk node perl python3 python3.11 rbash ruby scp script sftp ssh vim".split(" ");
 
 /**
- * Lines that run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a way of its own.
+ * Lines that run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a separate way.
  */
 export const LIVE: readonly string[] = [
   "env \"A B=1\" zap now",

@@ -1,4 +1,4 @@
-/** A scratch tree in a bubblewrap jail that tells which lines changed something in it. */
+/** A scratch tree in a bubblewrap jail that reports which lines changed something in it. */
 
 const SETUP = `set -e
 mkdir -p ws/src ws/two home tmp
@@ -83,7 +83,7 @@ export async function makeTree(root: string): Promise<void> {
   await output("bash", ["-c", SETUP], { ...READER_ENV, HOME: `${root}/home` }, root);
 }
 
-/** Really runs the lines in a jail of their own around a tree of their own. */
+/** Really runs the lines in a separate jail around a separate tree. */
 async function record(root: string, lines: readonly string[], group: number): Promise<Recording> {
   const tree = `${root}/tree`;
   await makeTree(tree);

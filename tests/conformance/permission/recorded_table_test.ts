@@ -83,7 +83,7 @@ function surprises(set: SetName, { recorded }: Stage): string[] {
   });
 }
 
-/** Where nobody can be asked, a guarded line is refused as a denied one is. */
+/** Where no one can be asked, a guarded line is refused as a denied one is. */
 const STRICTNESS: Readonly<Record<Expected, number>> = { allow: 0, ask: 1, guard: 2, deny: 2 };
 
 /** Rows that are judged more mildly than one of the commands which they started, written plainly. */

@@ -1,10 +1,10 @@
-/** Runs command lines, each in a jail with a tree of its own, and tells what each of them did. */
+/** Runs command lines, each in a jail with a separate tree, and reports what each of them did. */
 
-/** Where the tree lies in the jail, the same for every line. */
+/** Where the tree is in the jail, the same for every line. */
 export interface Ground {
   /** The tree as every line finds it. The files in it are seen as `tree` in the jail. */
   readonly seed: string;
-  /** The directory in which the jail shows a fresh copy of it; outside it stays empty but for folders. */
+  /** The directory in which the jail shows a fresh copy of it; outside it stays empty but for directories. */
   readonly tree: string;
   /** The directory within the tree where lines run; absent: the tree. */
   readonly start?: string;
@@ -123,7 +123,7 @@ export class RecordingJail {
   }
 }
 
-/** Where a program lies; git starts itself from a directory of its own. */
+/** Where a program is; git starts itself from a separate directory. */
 async function placesOf(name: string): Promise<string[]> {
   const places = ["/usr/bin", "/usr/lib/git-core", "/usr/libexec/git-core"].map((place) =>
     `${place}/${name}`

@@ -126,7 +126,7 @@ for (const posture of POSTURES) {
   Deno.test(`approvals by ${posture}: tools as the policy says, and the user's own decisions stay the user's`, async () => {
     assertEquals(await cells(posture, true), INTERACTIVE[posture]);
   });
-  Deno.test(`approvals by ${posture} with nobody there: nothing is decided in the user's name`, async () => {
+  Deno.test(`approvals by ${posture} without a user: nothing is decided in the user's name`, async () => {
     assertEquals(await cells(posture, false), HEADLESS[posture]);
   });
 }

@@ -10,7 +10,7 @@ import { makeTempDir } from "../../support/tool_context.ts";
 const AGENT = new URL("../../support/llama_agent.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../../deno.json", import.meta.url).pathname;
 
-/** Those of the program, which may not read what the system tells of processes. */
+/** Those of the program, which may not read what the system reports processes. */
 const PERMISSIONS = START_FLAGS.filter((flag) => flag.startsWith("--allow-"));
 
 class Stage implements AsyncDisposable {

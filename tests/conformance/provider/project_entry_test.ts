@@ -242,7 +242,7 @@ async function checkTrusted({ fixture, usual, trusted }: Trial, text: string, la
   }
 }
 
-Deno.test("every field of a provider entry has a right of its own or of the table around it", () => {
+Deno.test("every field of a provider entry has a separate right or of the table around it", () => {
   const ruleOf = (path: readonly string[]): unknown => {
     let node: JsonNode | undefined = ENTRY;
     return path.reduce<unknown>((rule, name) => {

@@ -61,7 +61,7 @@ interface Session {
   readonly logged: readonly CountedReply[];
 }
 
-/** Tells the test that the request came by which it stops the program. */
+/** Reports the test that the request came by which it stops the program. */
 class Signal {
   arrived = Promise.withResolvers<void>();
 
@@ -96,7 +96,7 @@ function script(wire: ResponsesWire, requestsSoFar: () => number, signal: Signal
   };
 }
 
-/** Sends what has begun, then tells the test and goes no further. */
+/** Sends what has begun, then reports the test and goes no further. */
 function* stuckAfter(begun: readonly Part[], signal: Signal): Generator<Part> {
   yield* begun;
   signal.arrived.resolve();

@@ -36,7 +36,7 @@ for (const [kind, makeWire] of Object.entries(WIRES)) {
               said.cached,
               said.output,
             ]);
-            // Not every wire tells how much of the output was thought.
+            // Not every wire reports how much of the output was thought.
             assert(
               [0, said.reasoning].includes(usage.reasoningTokens),
               `${usage.reasoningTokens} of ${said.reasoning}`,

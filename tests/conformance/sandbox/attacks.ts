@@ -712,7 +712,7 @@ const read = (path: string) => call("read_file", { path });
 const patch = (...lines: string[]) =>
   call("apply_patch", { patch: ["*** Begin Patch", ...lines, "*** End Patch", ""].join("\n") });
 
-/** Whether anything outside changed, or anything secret was told. */
+/** Whether anything outside changed, or anything secret was reported. */
 async function gotThrough(s: Scene, { stdout }: Outcome): Promise<boolean> {
   if (stdout.includes(SECRET) || stdout.includes(KEY) || /^KEY=/m.test(stdout)) return true;
   const outside = [...Deno.readDirSync(s.g.outside)].map((entry) => entry.name);

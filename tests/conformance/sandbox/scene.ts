@@ -9,7 +9,7 @@ export const KEY = "provider-key-0123456789";
 /** A workspace with things worth attacking around it. */
 export interface Scene extends AsyncDisposable {
   readonly g: Ground;
-  /** Writable for nobody, and forbidden to read. */
+  /** Writable for no one, and forbidden to read. */
   readonly vault: string;
   readonly userHome: string;
   /** A process that an attack may try to reach. */

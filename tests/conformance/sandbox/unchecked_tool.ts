@@ -1,4 +1,4 @@
-/** Does what it is told without any check of its own. */
+/** Does what it is notified without any check of its own. */
 async function done({ deed, path }: { deed: string; path: string }): Promise<string> {
   try {
     if (deed === "read") return await Deno.readTextFile(path);

@@ -93,7 +93,7 @@ Deno.test(`a process killed ${KILLS} times while it only appends loses no event 
   }
 });
 
-Deno.test("a session cut at any byte loads all events before the cut and can go on", async () => {
+Deno.test("a session cut at any byte loads all events before the cut and can continue", async () => {
   const home = await Deno.makeTempDir({ prefix: "reasonix-cut-" });
   try {
     const [path = ""] = [...(await runAndKill(77, [`new:${home}`], 150)).keys()];

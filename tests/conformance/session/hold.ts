@@ -1,5 +1,5 @@
 /**
- * Appends blocks of events to one session, opening it anew for each block and trying again while another
+ * Appends blocks of events to one session, opening it again for each block and trying again while another
  * process has it.
  */
 import { SessionBusyError, SessionLog } from "../../../src/session/mod.ts";

@@ -15,7 +15,7 @@ const RESTING = ["idle", "done", "failed", "stopped"];
 const ACTIONS = ["interrupt", "auto", "ask", "yolo", "plan", "normal", "steer", "kill"] as const;
 
 class OrderStage {
-  /** How often each call was carried out, over all lives of the session. */
+  /** How often each call was executed, over all lives of the session. */
   readonly effects = new Map<string, number>();
   readonly #dice: Random;
   readonly #root: string;
@@ -37,7 +37,7 @@ class OrderStage {
     this.#until = this.#dice.below(25);
   }
 
-  /** Lives through some turns, killed and gone on with now and then. */
+  /** Lives through some turns, killed and continued with now and then. */
   async live(): Promise<void> {
     await Deno.mkdir(`${this.#root}/work`);
     await Deno.mkdir(this.#home);
@@ -144,7 +144,7 @@ class OrderStage {
 
   async #answer(signal: AbortSignal): Promise<ApprovalAnswer> {
     await ticks(this.#dice.below(6));
-    // A person may also be away until somebody stops the turn.
+    // A person may also be away until someone stops the turn.
     if (this.#dice.below(12) === 0) {
       const stopped = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       void this.#assembly?.controller.submit({ type: "interrupt", reason: "interrupted" });

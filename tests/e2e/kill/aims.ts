@@ -129,7 +129,7 @@ export class Trigger {
           if (sent === pieces && held) yield new Promise<never>(() => {});
           if (sent++ === 0) onByte();
           yield part;
-          // The program takes in each piece by itself.
+          // The program takes in each piece automatically.
           if (sent % 4 === 0) yield new Promise((resolve) => setTimeout(resolve, 0));
         }
         if (sent <= pieces && aimed) pull();

@@ -156,7 +156,7 @@ export class Chain implements AsyncDisposable {
     this.#journeys.arrived();
   }
 
-  /** What a rewind puts in place lies beside it for a moment; the next look of the session removes it. */
+  /** What a rewind puts in place is next to it for a moment; the next look of the session removes it. */
   #expectNoLitter(): void {
     const name = `.reasonix-${this.#lastPath()?.split("/").at(-1)?.replace(/\.jsonl$/, "")}.tmp`;
     const left = [...readTree(this.#world.dir).keys()].filter((path) => path.endsWith(name));

@@ -8,7 +8,7 @@ const JOBS = 100;
 /** Calls of one reply. */
 const AT_ONCE = 20;
 
-/** A beat as long as the job goes on, or a child of its group, or also one that has left it. */
+/** A beat as long as the job continues, or a child of its group, or also one that has left it. */
 function command(job: number): string {
   const sleep = job % 10 > 0 ? "sleep 600" : "setsid -f sleep 600; (sleep 600 &); sleep 600";
   return job % 20 === 0 ? `while echo x >> beat-${job}; do sleep 0.1; done` : `${sleep}; true`;

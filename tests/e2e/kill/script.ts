@@ -1,7 +1,7 @@
 import type { RecordedRequest, Turn } from "../../support/model_server.ts";
 import type { Random } from "../../support/seed.ts";
 
-/** What a call leaves behind in the workspace when it was carried out. */
+/** What a call leaves behind in the workspace when it was executed. */
 export interface Effect {
   readonly path: string;
   /** Found in the file, or the whole of it. */

@@ -3,7 +3,7 @@ import { childrenOf, gone, isAlive, type Living, processesWith } from "../../sup
 import type { World } from "../../support/program.ts";
 import type { Event } from "../../../src/core/mod.ts";
 
-/** The program, run until it is killed or ends by itself. */
+/** The program, run until it is killed or ends automatically. */
 export class Victim {
   readonly args: readonly string[];
   /** Whole lines of standard output, as they were read. */
@@ -13,7 +13,7 @@ export class Victim {
   begun = 0;
   summaries = 0;
   stderr = "";
-  /** The signal that ended it; undefined where it ended by itself. */
+  /** The signal that ended it; undefined where it ended automatically. */
   signal: string | undefined;
   code = -1;
   readonly ended: Promise<void>;
@@ -85,7 +85,7 @@ export function settled(victims: readonly Victim[], mark: string): Promise<Livin
   ]);
 }
 
-/** Who was refused because another one has the session was told so, and what to do. */
+/** Who was refused because another one has the session was reported so, and what to do. */
 export function checkRefusals(victims: readonly Victim[]): void {
   for (const { stderr, lines, code } of victims) {
     const said = stderr + lines.join("\n");

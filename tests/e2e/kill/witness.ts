@@ -87,7 +87,7 @@ function startsWith(bytes: Uint8Array, begin: Uint8Array): boolean {
   return bytes.length >= begin.length && begin.every((byte, at) => bytes[at] === byte);
 }
 
-/** A copy begins with a line of its own and goes on with the numbers of the original. */
+/** A copy begins with a separate line and continues with the numbers of the original. */
 function checkNumbers(path: string, events: readonly Event[]): void {
   const numbers = events.map(({ seq }) => seq);
   assertEquals(numbers, numbers.map((_, at) => at + 1), path);

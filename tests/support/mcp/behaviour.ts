@@ -15,7 +15,7 @@ export interface Behaviour {
   readonly sleepyAt?: string;
   /** Each call of a tool sends a message for the log. */
   readonly logs?: boolean;
-  /** Lines that are no messages stand before the first message and before each answer. */
+  /** Lines that are no messages are before the first message and before each answer. */
   readonly noise?: boolean;
   /** Bytes written to standard error at the start. */
   readonly stderrBytes?: number;

@@ -4,7 +4,7 @@ import { PNG } from "./offer.ts";
 /** What a call sees of its session. */
 export interface CallContext {
   readonly signal: AbortSignal;
-  /** Tells the client how far it is, if that has asked for it. */
+  /** Reports the client how far it is, if that has asked for it. */
   progress(done: number, total: number, message: string): void;
   /** Asks the client; throws `InputNeeded` where the era has it ask for the call again. */
   ask(method: string, params: Readonly<Record<string, unknown>>): Promise<unknown>;
@@ -109,7 +109,7 @@ function question(mode: unknown): Record<string, unknown> {
   };
 }
 
-/** The result of a call. Tools that nobody scripted echo their arguments. */
+/** The result of a call. Tools that no one scripted echo their arguments. */
 export async function callTool(name: string, args: Arguments, context: CallContext): Promise<Result> {
   const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   return await (tool?.(args, context) ?? say(`${name} ${JSON.stringify(args)}`));

@@ -198,7 +198,7 @@ export class HttpMcpServer implements AsyncDisposable {
     return await promise;
   }
 
-  /** A stream that ends before its answer, which is kept for whoever resumes it. */
+  /** A stream that ends before its answer, which is kept for the one that resumes it. */
   #broken(session: Session, message: Message): Response {
     const id = `event-${++this.#count}`;
     const kept = Promise.withResolvers<Message>();

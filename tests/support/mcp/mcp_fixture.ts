@@ -1,4 +1,4 @@
-/** MCP servers as a run has them, without the run: a home of their own, and calls by their raw names. */
+/** MCP servers as a run has them, without the run: a separate home, and calls by their raw names. */
 import { pluginEntry } from "../config_entries.ts";
 import {
   loadHttpAccess,

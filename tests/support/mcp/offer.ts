@@ -72,7 +72,7 @@ const STRANGE: readonly Entry[] = [
 
 const claiming = (name: string, annotations: Entry): Entry => tool(name, none, { annotations });
 
-/** Tools that are told apart by what the server declares of them. */
+/** Tools that are distinguished by what the server declares of them. */
 const CLAIMS: readonly Entry[] = [
   claiming("claims", { readOnlyHint: true }),
   claiming("ruled", { readOnlyHint: true }),

@@ -117,7 +117,7 @@ function fallsAsleep(file: string | undefined): boolean {
   }
 }
 
-/** It inherits standard output: whoever reads to its end waits for the child too. */
+/** It inherits standard output: the one that reads to its end waits for the child too. */
 function startChild(record: string | undefined): void {
   const child = new Deno.Command("sleep", { args: ["300"], stdin: "null", stdout: "inherit", stderr: "null" })
     .spawn();

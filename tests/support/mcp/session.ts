@@ -187,7 +187,7 @@ export class Session {
   }
 }
 
-/** The new era: the answer comes with the same call once more. */
+/** The new era: the answer comes with the same call again. */
 function askAgain(method: string, question: Params, params: Params): Promise<unknown> {
   const answers = (params.inputResponses ?? {}) as Params;
   if ("question" in answers) return Promise.resolve(answers.question);

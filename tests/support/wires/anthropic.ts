@@ -17,10 +17,10 @@ export interface AnthropicWireOptions {
   readonly minimum?: number;
 }
 
-/** An answer whose blocks come in an order of their own. */
+/** An answer whose blocks come in a separate order. */
 export interface BlockAnswer extends ScriptedAnswer {
   readonly blocks?: readonly (WireBlock | "redacted")[];
-  /** The vendor's own reason, with what it says beside it. */
+  /** The vendor's own reason, with what it says next to it. */
   readonly stop?: { readonly stop_reason: string; readonly stop_details?: Readonly<Record<string, unknown>> };
 }
 

@@ -16,11 +16,11 @@ export interface GoogleWireOptions {
   readonly minimum?: number;
 }
 
-/** An answer whose parts come in an order of their own. */
+/** An answer whose parts come in a separate order. */
 export interface PartsAnswer extends ScriptedAnswer {
   /** `signed` marks the parts that get a signature. */
   readonly parts?: readonly (WirePart & { readonly signed?: boolean })[];
-  /** The vendor's own reason, with what it says beside it. */
+  /** The vendor's own reason, with what it says next to it. */
   readonly ending?: { readonly finishReason: string; readonly finishMessage?: string };
 }
 

@@ -1,4 +1,4 @@
-/** A prompt cache that works by itself, as servers that ask for no marks have it. */
+/** A prompt cache that works automatically, as servers that ask for no marks have it. */
 
 export interface CacheRules {
   /** Shortest prefix that is kept, in tokens. */

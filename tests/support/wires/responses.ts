@@ -68,7 +68,7 @@ export class ResponsesWire implements ScriptedWire {
     return refusalOf(json, { stored: this.#stored, sealed: this.#sealed, refuses: this.#refuses });
   }
 
-  /** Nothing is promised of a request that goes on from a stored reply. */
+  /** Nothing is promised of a request that continues from a stored reply. */
   list({ body, json }: WireRequest): string | undefined {
     return json.store ? undefined : rawList(body, "input");
   }

@@ -6,7 +6,7 @@ export type Json = any;
 
 /** What the server knows when a request comes in. */
 export interface ServerMemory {
-  /** Everything a stored response stands for, by its id. */
+  /** Everything a stored response represents, by its id. */
   readonly stored: ReadonlyMap<string, readonly Json[]>;
   /** Ids of reasoning items by their encrypted content. */
   readonly sealed: ReadonlyMap<string, string>;

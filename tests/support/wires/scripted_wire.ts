@@ -25,7 +25,7 @@ export interface Refusal {
 export interface ScriptedWire {
   /** The provider kind that speaks it. */
   readonly kind: string;
-  /** Fields of a provider entry, beside `kind` and `base_url`. */
+  /** Fields of a provider entry, next to `kind` and `base_url`. */
   readonly entry?: Readonly<Record<string, unknown>>;
   /** Text after host and port in a base URL. */
   readonly basePath: string;

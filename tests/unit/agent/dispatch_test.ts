@@ -92,7 +92,7 @@ Deno.test("dispatch answers unknown tools, bad arguments and exceptions in one l
   checkPairing(agent.recorder.messages);
 });
 
-Deno.test("dispatch gives a refused call a blocked result and goes on", async () => {
+Deno.test("dispatch gives a refused call a blocked result and continues", async () => {
   let ran = false;
   const write = tool("write", false, () => {
     ran = true;

@@ -20,7 +20,7 @@ Deno.test("runTurn answers at once when the model calls nothing", async () => {
   assertEquals(agent.events.slice(-2).map(({ type }) => type), ["turn.end", "turn.state"]);
 });
 
-Deno.test("runTurn feeds results back in call order and goes on", async () => {
+Deno.test("runTurn feeds results back in call order and continues", async () => {
   const provider = scriptedProvider([[call("a", "look"), call("b", "look"), done], say("done")]);
   const agent = await agentFixture(provider, [ok]);
   const outcome = await agent.run("go");
@@ -157,7 +157,7 @@ Deno.test("runTurn ends at the time limit even while a tool runs", async () => {
   checkPairing(agent.recorder.messages);
 });
 
-Deno.test("runTurn goes on until submit is called when submit is enabled", async () => {
+Deno.test("runTurn continues until submit is called when submit is enabled", async () => {
   const provider = scriptedProvider([say("thinking aloud"), [call("a", "submit", { answer: "42" }), done]]);
   const agent = await agentFixture(provider, [SUBMIT_TOOL], { submit: true });
   const outcome = await agent.run("go");

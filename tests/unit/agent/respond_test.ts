@@ -15,7 +15,7 @@ Deno.test("runTurn has the next step's parts loaded while the model is silent", 
   clearInterval(alive);
 });
 
-Deno.test("runTurn loads nothing beside a reply that has begun", async () => {
+Deno.test("runTurn loads nothing next to a reply that has begun", async () => {
   let warmed = 0;
   const provider = scriptedProvider([async function* () {
     yield { type: "text", text: "do" };
@@ -57,7 +57,7 @@ Deno.test("runTurn records what a reply cost that says nothing, and no message o
   assertEquals([outcome.usage, state.usage, state.turns[0]?.usage], Array(3).fill(used(1500, 25)));
   assertEquals([state.unpriced, state.costs.USD], [0, outcome.cost?.amount]);
   assertEquals(outcome.cost?.amount.toFixed(6), "0.001750");
-  // How full the window is can be told only from a request that a message answers.
+  // How full the window is can be reported only from a request that a message answers.
   assertEquals(state.lastUsage, used(500, 5));
 });
 

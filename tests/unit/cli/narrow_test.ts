@@ -10,7 +10,7 @@ FLAGS
      --mode    What may run [read-only|workspace-write|plan]
 `;
 
-Deno.test("forReader goes on under descriptions and parts lists behind their bars", () => {
+Deno.test("forReader continues under descriptions and parts lists behind their bars", () => {
   assertEquals(forReader(HELP, 34).split("\n"), [
     "USAGE",
     "  reasonix session",

@@ -53,7 +53,7 @@ Deno.test("a prompt asks for what is missing, is left, completes, and says what 
   assert(names?.some(({ value }) => value.startsWith("tone=") || value !== ""), JSON.stringify(names));
 });
 
-Deno.test("/mcp tells of servers, restarts them, and unloads and loads them for the session", async () => {
+Deno.test("/mcp reports servers, restarts them, and unloads and loads them for the session", async () => {
   for (const locale of ["en", "zh-CN"] as const) {
     const config = pluginToml("docs") + pluginToml("dead", { diesOn: "start" });
     await using chat = await CommandFixture.open({ config, locale });

@@ -55,7 +55,7 @@ Deno.test("/undo takes back files and conversation of the last turn, /redo bring
   assertEquals(chat.takeSaid(), "There is no turn to take back");
 });
 
-Deno.test("/undo asks before it overwrites what somebody else changed since", async () => {
+Deno.test("/undo asks before it overwrites what another program changed since", async () => {
   await using chat = await CommandFixture.open({ replies: TWO_TURNS });
   await chat.type("first");
   await chat.write("a.txt", "mine\n");
@@ -81,7 +81,7 @@ Deno.test("/rewind takes turn and scope from the line, and says what it cannot r
   await assertRejects(() => chat.type("/rewind 7"), Error, "no such finished turn");
 });
 
-Deno.test("/fork goes on in a copy, of a turn too; /resume leads back by id and by title", async () => {
+Deno.test("/fork continues in a copy, of a turn too; /resume leads back by id and by title", async () => {
   await using chat = await CommandFixture.open({ replies: TWO_TURNS });
   await chat.type("first");
   await chat.type("second");

@@ -8,7 +8,7 @@ import { CommandFixture } from "../../support/command_fixture.ts";
 
 const config = (chat: CommandFixture) => Deno.readTextFile(`${chat.home}/config.toml`);
 
-Deno.test("/model goes on with the session and another model, by name or from the list", async () => {
+Deno.test("/model continues with the session and another model, by name or from the list", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/model two");
   assertEquals(chat.reopened, [{ model: "mock/two" }]);
@@ -159,7 +159,7 @@ Deno.test("/settings shows and saves single settings, and refuses what does not 
   await assertRejects(() => chat.type("/settings compaction.auto perhaps"), Error);
 });
 
-Deno.test("/lang and /theme save and tell the front end at once", async () => {
+Deno.test("/lang and /theme save and notify the front end at once", async () => {
   await using chat = await CommandFixture.open({ env: { REASONIX_LANG: "en" } });
   await chat.type("/lang zh");
   assertStringIncludes(await config(chat), 'language = "zh-CN"');

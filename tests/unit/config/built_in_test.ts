@@ -5,7 +5,7 @@ import { configFixture } from "./fixture.ts";
 
 const OPENAI = { OPENAI_API_KEY: "sk-o" };
 
-Deno.test("unnamedProvider tells when nothing is configured and no key is there", async () => {
+Deno.test("unnamedProvider reports when nothing is configured and no key is there", async () => {
   await using fixture = configFixture();
   const loaded = await fixture.load();
   assertEquals(unnamedProvider(loaded), {

@@ -87,7 +87,7 @@ for (
     ["auto", "mode", "ask"],
   ] as const
 ) {
-  Deno.test(`defaultMode ${mode} narrows as far as it does, and never widens by itself`, async () => {
+  Deno.test(`defaultMode ${mode} narrows as far as it does, and never widens automatically`, async () => {
     const { config, warnings } = await load({ permissions: { defaultMode: mode } });
     const all = {
       mode: config.permissions.mode,

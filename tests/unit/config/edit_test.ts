@@ -37,7 +37,7 @@ const EDITS: [key: string, value: unknown, before: string, after: string][] = [
 ];
 
 for (const [key, value, before, after] of EDITS) {
-  Deno.test(`setConfigValue changes ${key} and not a byte beside it`, async () => {
+  Deno.test(`setConfigValue changes ${key} and not a byte next to it`, async () => {
     await using fixture = configFixture();
     for (const text of [FILE, FILE.replaceAll("\n", "\r\n"), `\uFEFF${FILE}`]) {
       const file = fixture.write("home/config.toml", text);

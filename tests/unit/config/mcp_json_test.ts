@@ -22,7 +22,7 @@ const project = (servers: unknown) => ({ "project/.mcp.json": JSON.stringify({ m
 Deno.test(".mcp.json is read with everything that Claude Code's schema has", async () => {
   const { servers, said } = await load({
     "project/.mcp.json": `\uFEFF{
-  // a remark
+  // a warning
   "mcpServers": {\r
     "local": { "command": "npx", "args": ["-y", "\${PKG:-x}"], "env": { "A": "\${TOKEN}", "N": 3 }, "timeout": 1500 },
     "far": {

@@ -79,7 +79,7 @@ Deno.test("Positions finds the nearest enclosing key of a path that is not writt
 });
 
 /**
- * TOML texts made of random keys and values, each value a number of its own so that it can be found again.
+ * TOML texts made of random keys and values, each value a separate number so that it can be found again.
  */
 const document = fc.array(
   fc.record({

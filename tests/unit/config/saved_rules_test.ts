@@ -105,7 +105,7 @@ Deno.test("what was allowed ends when another directory takes the place of the p
   if ((await Deno.stat(f.cwd)).birthtime === null) return;
   await addSavedRule(f, "allow", "Bash(make)");
   await addSavedRule(f, "deny", "Bash(rm:*)");
-  // Another moment than the one at which the directory was made: clocks are too coarse to make it anew here.
+  // Another moment than the one at which the directory was made: clocks are too coarse to make it again here.
   const file = savedRulesFile(f);
   await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replace(/made = ".*"/, 'made = "2001"'));
   const { allow, deny, loaded } = await rules(f);

@@ -25,7 +25,7 @@ function late(cwd: string, messages: () => readonly Message[], maxBytes = 10_000
   return new LateInstructions({ cwd, home: HOME, maxBytes, messages, describe });
 }
 
-Deno.test("LateInstructions tells the files of a subtree once, when a call first touches it", async () => {
+Deno.test("LateInstructions reports the files of a subtree once, when a call first touches it", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, {
     ".git/HEAD": "",
@@ -49,7 +49,7 @@ Deno.test("LateInstructions tells the files of a subtree once, when a call first
   assertEquals(instructions.take(), []);
 });
 
-Deno.test("LateInstructions reads off a resumed or rewound conversation what was told", async () => {
+Deno.test("LateInstructions reads off a resumed or rewound conversation what was reported", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a/AGENTS.md": "about a", "b/AGENTS.md": "about b" });
   let messages: readonly Message[] = [touching("b/x"), {

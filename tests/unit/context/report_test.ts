@@ -64,7 +64,7 @@ Deno.test("contextReport counts by category, and the categories add up to the wh
   }]]);
 });
 
-Deno.test("contextReport takes the server's count where there is one, and tells the cached part", async () => {
+Deno.test("contextReport takes the server's count where there is one, and reports the cached part", async () => {
   const { contextReport } = await loadReport();
   const given = input();
   given.state.lastUsage = { inputTokens: 5_000, cachedTokens: 4_000, outputTokens: 10, reasoningTokens: 0 };

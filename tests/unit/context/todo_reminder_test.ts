@@ -42,7 +42,7 @@ class Talk {
   }
 }
 
-Deno.test("a list that nobody touched for ten replies is told once, and again only when it has changed", () => {
+Deno.test("a list that no one touched for ten replies is reported once, and again only when it has changed", () => {
   const talk = new Talk();
   assertEquals(talk.begin("go"), undefined);
   assertEquals(talk.write(todo("Parse"), todo("Test"), todo("Read", "completed")), undefined);
@@ -69,7 +69,7 @@ Deno.test("a turn begins with the entries that the one before left open, the nex
   assertEquals([talk.begin("Nothing is open"), talk.step()], [undefined, undefined]);
 });
 
-Deno.test("a list that another one changed is told at once, unless a message has named its entries", () => {
+Deno.test("a list that another one changed is reported at once, unless a message has named its entries", () => {
   const talk = new Talk();
   talk.begin("go");
   talk.todos = [todo("Build it"), todo("Try it")];
@@ -100,7 +100,7 @@ Deno.test("another process says the same at the same place", () => {
     talk.begin("go");
     talk.write(todo("Parse"), todo("Test"));
     for (let at = 0; at < 25; at++) {
-      // A turn ends with its process, the next one goes on with the same messages.
+      // A turn ends with its process, the next one continues with the same messages.
       if (at === 6) {
         talk.messages.push({ role: "assistant", content: "So far" });
         if (restart) [talk.reminder, talk.messages] = [new TodoReminder(), [...talk.messages]];

@@ -63,7 +63,7 @@ Deno.test("openConversation declares a reset for another provider and for anothe
   ]);
 });
 
-Deno.test("openConversation tells changed instructions and facts as messages, not as a new prefix", async () => {
+Deno.test("openConversation reports changed instructions and facts as messages, not as a new prefix", async () => {
   const store = new MemoryStore();
   const recorder = new Recorder(store);
   await openConversation(recorder, WANTED);

@@ -102,7 +102,7 @@ Deno.test("TurnCheckpoints looks once before many commands and once after the tu
   assert(types.indexOf("checkpoint") < types.indexOf("tool.end"));
 });
 
-Deno.test("TurnCheckpoints undoes what a command did that was judged to only read, and tells of it", async () => {
+Deno.test("TurnCheckpoints undoes what a command did that was judged to only read, and reports it", async () => {
   await using b = await bench({ readsOnly: true });
   Deno.writeTextFileSync(`${b.root}/.gitignore`, "*.local\n");
   Deno.writeTextFileSync(`${b.root}/a`, "old");
@@ -140,7 +140,7 @@ Deno.test("TurnCheckpoints looks for the changes of a command while the model is
   assertEquals(kinds(b.dir), ["start", "look", "end"]);
 });
 
-Deno.test("TurnCheckpoints tells nothing of reading commands that changed nothing or ran beside writing ones", async () => {
+Deno.test("TurnCheckpoints reports nothing of reading commands that changed nothing or ran next to writing ones", async () => {
   await using quiet = await bench({ readsOnly: true });
   Deno.writeTextFileSync(`${quiet.root}/a`, "");
   await quiet.turn([call("a", "read"), { type: "done", reason: "tool_calls" }], say("ok"));
@@ -172,7 +172,7 @@ Deno.test("TurnCheckpoints leaves a path outside of the workspace to the tool", 
   assertEquals(kinds(b.dir), ["start", "end"]);
 });
 
-Deno.test("TurnCheckpoints tells when files cannot be kept and lets the call run", async () => {
+Deno.test("TurnCheckpoints reports when files cannot be kept and lets the call run", async () => {
   await using b = await bench();
   Deno.mkdirSync(b.dir, { recursive: true });
   Deno.writeTextFileSync(`${b.dir}/checkpoints`, "a file in the way");

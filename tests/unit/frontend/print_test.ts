@@ -170,7 +170,7 @@ Deno.test("text format shortens what a tool says of itself, never a warning or a
   assertStringIncludes(await err({ type: "notice", level: "warning", code: "x", text: long }), "do this");
 });
 
-Deno.test("text format sums up what file tools changed, as seen from the working folder", async () => {
+Deno.test("text format sums up what file tools changed, as seen from the working directory", async () => {
   const end = (path: string, more: Record<string, unknown> = {}): NewEvent => ({
     type: "tool.end",
     callId: "c",
@@ -252,7 +252,7 @@ Deno.test("stream-json format begins with init and has assistant and user lines 
   assertEquals(lines.at(-1).num_turns, 2);
 });
 
-Deno.test("stream-json format tells of a compaction, by whom it was wanted", async () => {
+Deno.test("stream-json format reports a compaction, by whom it was wanted", async () => {
   const compaction = (reason: string, more: Partial<NewEventOf<"compaction">> = {}): NewEvent => ({
     type: "compaction",
     reason,

@@ -205,7 +205,7 @@ Deno.test("a huge output and a huge diff are bounded, with --verbose they are no
   assert(linesOf((await show(events, { verbose: true })).screen).length > 59_999);
 });
 
-Deno.test("an error breaks between words, under itself, and its remedy has lines of its own", async () => {
+Deno.test("an error breaks between words, under itself, and its remedy has separate lines", async () => {
   const result = {
     exit: "provider",
     detail: "The server at 127.0.0.1:8080 said no",

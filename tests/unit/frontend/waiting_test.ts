@@ -32,7 +32,7 @@ class HandTimer {
   }
 }
 
-Deno.test("Waiting tells of a silence after 30 s and each time it has doubled", () => {
+Deno.test("Waiting reports a silence after 30 s and each time it has doubled", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
   const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   waiting.begin();

@@ -36,7 +36,7 @@ Deno.test("detectLocale asks the system only where no variable names a language"
   assertEquals(detect({}, { system: () => undefined }).locale, "en");
 });
 
-Deno.test("detectLocale passes over a name that it does not know, and tells of the first of ours", () => {
+Deno.test("detectLocale passes over a name that it does not know, and reports the first of ours", () => {
   assertEquals(detect({ REASONIX_LANG: "fr", LANG: "zh_CN" }), {
     locale: "zh-CN",
     unknown: { name: "REASONIX_LANG", value: "fr" },

@@ -1,4 +1,4 @@
-/** Findings about calls: English as it was found, Chinese anew from the codes. */
+/** Findings about calls: English as it was found, Chinese again from the codes. */
 import type {
   AlwaysOnProtection,
   AskReason,
@@ -137,7 +137,7 @@ Deno.test("every layer that stands without a jail has a name and a meaning in Ch
   assert(!ids.includes("workspace"));
 });
 
-Deno.test("a refusal names its rule; one from elsewhere stays as it was told", () => {
+Deno.test("a refusal names its rule; one from elsewhere stays as it was reported", () => {
   assertEquals(
     chinese.refused({ source: "rule", rule: "deny Bash(rm:*)" }, "english"),
     "权限规则 deny Bash(rm:*) 不允许",

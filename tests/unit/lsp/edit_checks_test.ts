@@ -63,7 +63,7 @@ for (const publishes of [false, true]) {
   });
 }
 
-Deno.test("errors of a new file are all new, ten of them are told", async () => {
+Deno.test("errors of a new file are all new, ten of them are reported", async () => {
   await using s = await stage({ flood: 1_500, garbage: true });
   const said = await s.edit("x\n") ?? "";
   assertEquals(said.split("\n").length, 12);

@@ -8,7 +8,7 @@ Deno.test("toolName joins server and tool, and puts _ for blanks", () => {
   assertEquals(toolName("my server", "echo it"), "mcp__my_server__echo_it");
 });
 
-Deno.test("toolName tells names apart that look the same once they are cleaned", () => {
+Deno.test("toolName distinguishes names that look the same once they are cleaned", () => {
   const names = [toolName("s", "über"), toolName("s", "öber"), toolName("s", "_ber"), toolName("s", "工具")];
   assertEquals(new Set(names).size, 4);
   for (const name of names) assert(/^[A-Za-z0-9_-]{1,64}$/.test(name), name);

@@ -1,4 +1,4 @@
-/** Servers that start badly, or end badly: each is one line, and the others go on. */
+/** Servers that start badly, or end badly: each is one line, and the others continue. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { readRecord } from "../../support/mcp/scripted_mcp_server.ts";

@@ -117,7 +117,7 @@ Deno.test("results of every kind reach the model as text, data as files", async 
   }
 });
 
-Deno.test("a result of 3 MB is cut with a mark; one of 20 or 50 MB is too large, and the server goes on", async () => {
+Deno.test("a result of 3 MB is cut with a mark; one of 20 or 50 MB is too large, and the server continues", async () => {
   await using mcp = await openMcp([scripted("big")]);
   await mcp.servers.start();
   const cut = await mcp.call("mcp__big__size", { bytes: 3 * MEGABYTE });

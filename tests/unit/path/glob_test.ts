@@ -4,7 +4,7 @@ import { createPathMatcher } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { randomFrom, soakSize } from "../../support/seed.ts";
 
-/** The same globs for the engine of the runtime, which may take for ever. */
+/** The same globs for the engine of the runtime, which may take forever. */
 function oracle(glob: string, dialect: GlobDialect): RegExp | undefined {
   const spelled = expandBraces(glob, 64);
   try {
@@ -127,7 +127,7 @@ Deno.test("random ignore files and path rules match names as their globs do, eac
       const paths = createPathMatcher(context);
       return names.map((name) => paths.match(`//${rule}`, "deny", paths.forms(`/${name}`)));
     });
-    // Brackets and braces also stand for their own text there, `.` and `//` are taken away.
+    // Brackets and braces also represent their own text there, `.` and `//` are taken away.
     if (rule === "" || /[[{}]|\/\/|\*\/?$|(?:^|\/)\.{1,2}(?:\/|$)/.test(rule)) continue;
     const test = compileGlobs([`/${rule}`], { dialect: "rule" });
     for (const [at, name] of names.entries()) {
@@ -236,7 +236,7 @@ Deno.test("ignore lines with wildcards, blanks and backslashes of any number are
   assertEquals(rules.match("a/build", "build", true), "ignore");
 });
 
-Deno.test("a deny rule holds for all that its braces stand for", () => {
+Deno.test("a deny rule holds for all that its braces represent", () => {
   const paths = createPathMatcher({
     cwd: "/w",
     home: "/home/me",

@@ -15,7 +15,7 @@ const context = (roots: readonly string[] = [ROOT]) => ({
   realPath: (path: string) => path.replace("/srv/link", ROOT),
 });
 
-/** What the gate asked about before there was one table, and what the jail mounted read-only. */
+/** What the gate prompted for before there was one table, and what the jail mounted read-only. */
 const FORMER_GATE = [
   ".git",
   ".git/hooks",
@@ -55,7 +55,7 @@ const FORMER_PROGRAMS =
     ".rustup go/bin .deno .bun/bin .npm-global .yarn/bin .nvm .volta .pyenv .rbenv .asdf .sdkman .krew .dotnet/tools " +
     ".vscode/extensions .vscode-server .npmrc .agents .claude").split(" ");
 
-Deno.test("protectedPath knows all that the gate asked about and the jail mounted read-only", () => {
+Deno.test("protectedPath knows all that the gate prompted for and the jail mounted read-only", () => {
   for (const name of FORMER_GATE) {
     for (const path of [`${ROOT}/${name}`, `/elsewhere/deep/${name}`, `${ROOT}/${name.toUpperCase()}`]) {
       assert(protectedPath([path], context()) !== undefined, path);

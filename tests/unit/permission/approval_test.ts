@@ -12,7 +12,7 @@ type Answer = {
   rule?: string;
 };
 
-/** A gate with somebody who gives the same answer each time. */
+/** A gate with someone who gives the same answer each time. */
 function attended(
   answer: Answer,
   rules: Parameters<typeof scene>[1] = {},
@@ -266,7 +266,7 @@ Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the
   assertEquals((await known.gate.check(reader(), signal)).decision, "allow");
 });
 
-Deno.test("outside of plan mode a claim to read is asked about until the user believes it", async () => {
+Deno.test("outside of plan mode a claim to read requires approval until the user believes it", async () => {
   const reader = () => call("mcp__docs__search", {}, true);
   for (const scope of ["once", "session", "project", "always"] as const) {
     const trusted: string[] = [];

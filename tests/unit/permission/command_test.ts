@@ -115,7 +115,7 @@ const READERS = [
   "date +%s",
 ];
 
-Deno.test("only commands proven to read are allowed by themselves, in every mode", async () => {
+Deno.test("only commands proven to read are allowed automatically, in every mode", async () => {
   for (const options of [{}, { mode: "deny" }, { onAsk: "deny" }, { permissionMode: "plan" }] as const) {
     const { gate } = scene("/w", {}, options);
     const wrong: string[] = [];
@@ -189,7 +189,7 @@ const CODE_THAT_RUNS = [
   "rm() { :; }; find . -exec zap {} +",
 ];
 
-Deno.test("code of other languages could run a denied command, so it is refused headless beside a deny rule", async () => {
+Deno.test("code of other languages could run a denied command, so it is refused headless next to a deny rule", async () => {
   const rules = { allow: ["Bash"], deny: ["Bash(zap:*)"] };
   const refused = scene("/w", rules, { approvalMode: "yolo" }).gate;
   const allowed = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" }).gate;
@@ -199,7 +199,7 @@ Deno.test("code of other languages could run a denied command, so it is refused 
   }
 });
 
-Deno.test("a command that code starts by literal words is denied by its rule, not only asked about", async () => {
+Deno.test("a command that code starts by literal words is denied by its rule, not only prompted for", async () => {
   const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { approvalMode: "yolo" });
   for (
     const line of CODE_THAT_RUNS.filter((each) =>

@@ -5,7 +5,7 @@ import { bash, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 
-/** A gate in yolo, where only denials and the destructive-command check stand in the way. */
+/** A gate in yolo, where only denials and the destructive-command check are in the way. */
 function freeGate(more: Partial<GateOptions> & { deny?: readonly string[] } = {}) {
   const { deny = [], ...options } = more;
   return scene("/w/ws", { deny }, {
@@ -65,7 +65,7 @@ Deno.test("with an open network the gate asks about what clients of services del
   assertEquals(await wrong(freeGate(around({ network: true })), SERVICE_READS, "allow"), []);
 });
 
-Deno.test("without a network nothing can be deleted on other machines, and nobody is asked", async () => {
+Deno.test("without a network nothing can be deleted on other machines, and no prompt appears", async () => {
   const local = SERVICES.flat().filter((line) => !/rm -rf|mongo/.test(line));
   assertEquals(await wrong(freeGate(around({})), local, "allow"), []);
 });

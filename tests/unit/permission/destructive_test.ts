@@ -4,7 +4,7 @@ import { bash, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 
-/** `ws` is the workspace, `home` the home directory, `other` lies beside them. */
+/** `ws` is the workspace, `home` the home directory, `other` is next to them. */
 async function tree(): Promise<{ root: string; ws: string; home: string } & AsyncDisposable> {
   const root = await Deno.realPath(await Deno.makeTempDir());
   for (const folder of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "home/.config", "other/data"]) {

@@ -239,7 +239,7 @@ Deno.test("a file that may not be read cannot be given another name", async () =
   assertEquals(brief(await gate.check(other, signal)), "allow rule");
 });
 
-Deno.test("protected paths are asked about even when edits are allowed", async () => {
+Deno.test("protected paths require approval even when edits are allowed", async () => {
   const paths = [
     ".git/hooks/pre-commit",
     ".git/config",
@@ -291,7 +291,7 @@ Deno.test("lines for another shell are not judged as if they were POSIX", async 
   assertEquals(brief(await free.gate.check(bash("rm x"), signal)), "deny floor");
 });
 
-Deno.test("explain tells the segments, the rule and where it stands", async () => {
+Deno.test("explain reports the segments, the rule and where it stands", async () => {
   const { gate, events } = scene("/w", { allow: ["Bash(go test:*)"], deny: ["Bash(rm:*)"] });
   const found = await gate.explain(bash("cd x && sudo go test; timeout 5 rm a"));
   assertEquals([found.decision, found.source, found.rule, found.origin, found.headless], [
@@ -456,7 +456,7 @@ Deno.test("an allowed command that only reads says so, in the decision and not i
   assert(events.every((event) => !("readsOnly" in event)));
 });
 
-Deno.test("a read that a hook wants asked about is asked about, whatever the tool", async () => {
+Deno.test("a read that a hook wants prompted for requires approval, whatever the tool", async () => {
   const asked: string[] = [];
   const answer = { allow: false, scope: "once" } as const;
   const approver = {

@@ -53,7 +53,7 @@ function person() {
   };
 }
 
-Deno.test("a grant for the session counts for the run and all of its agents, whoever was asked", async () => {
+Deno.test("a grant for the session counts for the run and all of its agents, the one that was asked", async () => {
   const { asked, approver } = person();
   const run = gate({ approver });
   const agents = [gate({ approver, above: run }), gate({ approver, above: run })] as const;
@@ -81,7 +81,7 @@ Deno.test("the modes of the run bind its agents as they are at the moment, and t
   assertEquals([agent.permissionMode, reader.permissionMode], ["workspace-write", "read-only"]);
 });
 
-Deno.test("rules about agents count by name, and without one a task is not asked about", async () => {
+Deno.test("rules about agents count by name, and without one a task is not prompted for", async () => {
   const { asked, approver } = person();
   const rules = {
     mode: "ask" as const,

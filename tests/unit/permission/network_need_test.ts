@@ -215,7 +215,7 @@ Deno.test("a failure is not quoted where a rule asks about the call", async () =
   assert(decision.failure !== undefined && !JSON.stringify(decision).includes("SECRET"));
 });
 
-Deno.test("a directory outside of the roots is asked about first, and then the call as such", async () => {
+Deno.test("a directory outside of the roots requires approval first, and then the call as such", async () => {
   const opened: string[] = [];
   const failure = { content: "error: outside", summary: "outside" };
   const preview = () =>

@@ -13,7 +13,7 @@ async function workspace(): Promise<{ ws: string; root: string } & AsyncDisposab
   return { root, ws: `${root}/ws`, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
 }
 
-/** How writing each path is decided under one rule set; `-` stands for the fallback. */
+/** How writing each path is decided under one rule set; `-` represents the fallback. */
 async function decisions(
   ws: string,
   rules: Parameters<typeof scene>[1],
@@ -132,7 +132,7 @@ Deno.test("a search is judged by the directory it looks into", async () => {
   assertEquals(await check("glob", { pattern: "**/*.ts" }), "allow");
 });
 
-Deno.test("a link is also judged by its own name in the directory it really lies in", async () => {
+Deno.test("a link is also judged by its own name in the directory it really is in", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/docs`);
   await Deno.writeTextFile(`${dir.path}/ok.md`, "x");
@@ -151,7 +151,7 @@ Deno.test("a link is also judged by its own name in the directory it really lies
   }
 });
 
-Deno.test("a rule for what lies in a directory also concerns moving or replacing the directory", async () => {
+Deno.test("a rule for what is in a directory also concerns moving or replacing the directory", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/sub/docs`, { recursive: true });
   await Deno.symlink("sub", `${dir.path}/link`);

@@ -8,7 +8,7 @@ import {
 } from "../../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
 
-/** A gate in a directory of its own, with what it recorded. */
+/** A gate in a separate directory, with what it recorded. */
 export interface Scene {
   readonly gate: PermissionGate;
   readonly events: DecisionEvent[];

@@ -1,4 +1,4 @@
-/** Wrappers of a provider lose nothing of what it can do besides streaming. */
+/** Wrappers of a provider lose nothing of what it can do in addition to streaming. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Chunk } from "../../../src/core/mod.ts";
 import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
@@ -59,7 +59,7 @@ class Whole implements Required<Provider> {
   }
 }
 
-/** Asks for every member that a provider may have, and tells which of them it has. */
+/** Asks for every member that a provider may have, and reports which of them it has. */
 async function useAll(provider: Provider): Promise<readonly string[]> {
   const { signal } = new AbortController();
   const request = { prefix: PREFIX, messages: HELLO };

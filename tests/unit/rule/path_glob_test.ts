@@ -88,7 +88,7 @@ Deno.test("holders are the directories whose move gives what is named another pa
   assertEquals(holds("{sub,other}/a", directories), "yyynny");
 });
 
-Deno.test("lintRule tells of rules that match nothing, or not what they seem to", () => {
+Deno.test("lintRule reports rules that match nothing, or not what they seem to", () => {
   const remark = (text: string) => {
     const read = readRule(text);
     return isFault(read) ? "fault" : lintRule(read)?.message ?? "";

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { ANY, matchPattern, ONE, SEP, STAR, toPattern } from "../../../src/rule/pattern.ts";
 import { Random, SEED } from "../../support/seed.ts";
 
-Deno.test("matchPattern tells certain from possible matches", () => {
+Deno.test("matchPattern reports certain from possible matches", () => {
   const cases: [string, string, string][] = [
     ["rm*", "rm -rf", "yes"],
     ["rm", "rmdir", "no"],

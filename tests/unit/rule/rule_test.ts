@@ -63,7 +63,7 @@ Deno.test("parseRule says what is wrong and what to write", () => {
   assertStringIncludes(problem("  "), "empty permission rule");
 });
 
-Deno.test("createGate reports bad rules and goes on without them", async () => {
+Deno.test("createGate reports bad rules and continues without them", async () => {
   const { gate } = scene("/w", { deny: ["Bsh(x)", "Bash(x)"] });
   assertEquals(gate.problems.map((each) => [each.rule, each.list]), [["Bsh(x)", "deny"]]);
   assertEquals((await gate.check(bash("x"), new AbortController().signal)).decision, "deny");

@@ -77,7 +77,7 @@ async function attempts(cwd: string, options: Omit<AgentOptions, "provider" | "c
   return made.filter((_, i) => found[i]);
 }
 
-Deno.test("createAgent allows nothing that the rules ask about only because this run asks nobody", async () => {
+Deno.test("createAgent allows nothing that the rules ask about only because this run shows no prompt", async () => {
   await using temp = await makeTempDir();
   assertEquals(await attempts(temp.path, {}), []);
   assertEquals(await attempts(temp.path, { config: { permissions: { allow: ["Edit(file)"] } } }), ["file"]);
@@ -143,7 +143,7 @@ Deno.test("createAgent reads no file of the user or the project unless the confi
   assertEquals((await systemOf({ config: "load" })).includes("From the user"), true);
 });
 
-Deno.test("createAgent keeps a session file and goes on with it in another process's place", async () => {
+Deno.test("createAgent keeps a session file and continues with it in another process's place", async () => {
   await using temp = await makeTempDir();
   const [cwd, home] = [`${temp.path}/work`, `${temp.path}/home`];
   await Deno.mkdir(cwd);

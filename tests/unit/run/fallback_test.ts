@@ -119,7 +119,7 @@ Deno.test("fallbacks are taken in their order, each once, and what cannot be use
   assertStringIncludes(outcome.detail ?? "", '"c"');
   assert(notices().some((text) => /^locked\/locked-1 cannot answer instead: .*NO_SUCH_KEY_HERE/.test(text)));
   assertEquals([a, b, c].map(({ requests }) => requests.length), [1, 1, 1]);
-  // Where nobody is left, the next turn begins with the first one.
+  // Where no one is left, the next turn begins with the first one.
   assertEquals((await agent.run("again")).answer, "back");
   assertEquals(of("context.prefix").map(({ model }) => model), ["a-1", "b-1", "c-1", "a-1"]);
 });

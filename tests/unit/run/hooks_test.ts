@@ -81,7 +81,7 @@ Deno.test("PermissionRequest that changes the arguments each time is heard once"
   assertEquals([files, questions], [["b-more"], []]);
 });
 
-Deno.test("Notification tells that a person is asked; a hook's ask has them asked though a rule allows", async () => {
+Deno.test("Notification reports that a person is asked; a hook's ask has them asked though a rule allows", async () => {
   const ask = `cat >/dev/null; echo '${
     JSON.stringify({ hookSpecificOutput: { permissionDecision: "ask", permissionDecisionReason: "sure" } })
   }'`;

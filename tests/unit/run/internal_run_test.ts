@@ -18,7 +18,7 @@ const echo: Provider = {
   },
 };
 
-Deno.test("runInternal makes a completion beside the conversation, whose cost is the agent's", async () => {
+Deno.test("runInternal makes a completion next to the conversation, whose cost is the agent's", async () => {
   const events: Event[] = [];
   await using agent = await createAgent({ provider: echo, onEvent: (event) => void events.push(event) });
   const made = await runInternal(agent, { prompt: "@nothing here", capture: "raw" });

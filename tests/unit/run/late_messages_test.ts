@@ -55,7 +55,7 @@ const tagged = (messages: readonly Message[] | undefined, tag: string) =>
 const modesTold = (messages: readonly Message[] | undefined) =>
   tagged(messages, "mode").map((content) => content.slice("<mode>\n".length, content.indexOf(" mode is on")));
 
-Deno.test("a session that goes on in another mode tells the model so, once for each change", async () => {
+Deno.test("a session that continues in another mode notifies the model so, once for each change", async () => {
   const inMode = (permissionMode: AgentOptions["permissionMode"], ...turns: string[]): Part => ({
     replies: turns.map(say),
     turns,
@@ -86,7 +86,7 @@ Deno.test("a session that goes on in another mode tells the model so, once for e
   assertEquals(new Set(sources), new Set(["context"]));
 });
 
-Deno.test("a session that begins with full access is told of nothing before that ends", async () => {
+Deno.test("a session that begins with full access is notified of nothing before that ends", async () => {
   const full: AgentOptions = { permissionMode: "danger-full-access" };
   const { requests } = await inProcesses(
     { replies: [say("1")], turns: ["1"], options: full },

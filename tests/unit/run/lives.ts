@@ -1,6 +1,6 @@
 /**
- * Whole lives of agents in a process of their own, for what they leave behind. Prints what the process holds
- * before and after, and ends by itself only when no timer and no operation is left.
+ * Whole lives of agents in a separate process, for what they leave behind. Prints what the process holds
+ * before and after, and ends automatically only when no timer and no operation is left.
  */
 import { createAgent } from "../../../src/assembly/mod.ts";
 import type { Chunk } from "../../../src/core/mod.ts";

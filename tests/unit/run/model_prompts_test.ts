@@ -32,7 +32,7 @@ Deno.test("prompts of agent, entry and model follow each other, repeated and emp
   assertEquals(turnPrompts(config, { provider: "unknown", id: "x" }), []);
 });
 
-Deno.test("a turn prompt is sent by name of what it stands for, and is nothing that a compaction keeps", async () => {
+Deno.test("a turn prompt is sent by name of what it represents, and is nothing that a compaction keeps", async () => {
   const provider = scriptedProvider([say("one"), say("two")]);
   await using agent = await createAgent({
     provider,

@@ -96,7 +96,7 @@ Deno.test("a mode chosen before the session is open is recorded when it opens, a
   });
 });
 
-Deno.test("the model is told of plan mode in a message of the next turn, and of its end", async () => {
+Deno.test("the model is notified of plan mode in a message of the next turn, and of its end", async () => {
   await inSession([say("a"), say("b"), say("c"), say("d")], "ask", async ({ assembly, requests }) => {
     await assembly.run("one");
     await assembly.modes.setPermission("plan");
@@ -115,7 +115,7 @@ Deno.test("the model is told of plan mode in a message of the next turn, and of 
   });
 });
 
-Deno.test("a mode that is switched to while a turn runs is told with the next request, once", async () => {
+Deno.test("a mode that is switched to while a turn runs is reported with the next request, once", async () => {
   const switched = Promise.withResolvers<Assembly>();
   const look: Reply = [call("l", "ls", { path: "." }), { type: "done", reason: "tool_calls" }];
   const switching: Reply = async function* () {

@@ -10,7 +10,7 @@ async function inProject(work: (load: Parameters<typeof loadTrustedConfig>[0]) =
   await Deno.remove(root, { recursive: true });
 }
 
-Deno.test("loadTrustedConfig asks a person once about what a project brings, and remembers a yes", async () => {
+Deno.test("loadTrustedConfig asks a person once about project content, and remembers a yes", async () => {
   await inProject(async (load) => {
     await assertRejects(() => loadTrustedConfig(load, {}));
     const asked: string[] = [];

@@ -1,6 +1,6 @@
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "../../../src/sandbox/mod.ts";
 
-/** A real workspace beside real directories that must stay out of reach. */
+/** A real workspace next to real directories that must stay out of reach. */
 export interface Ground extends AsyncDisposable {
   /** Holds everything below; itself not writable for tools. */
   readonly base: string;

@@ -301,7 +301,7 @@ Deno.test("Checkpoints attribute changes of a turn that a crash cut short to the
     assertEquals(b.read("a.txt"), "1");
   }));
 
-Deno.test("Checkpoints remove what a killed rewind had made beside a file, and nothing of a similar name", () =>
+Deno.test("Checkpoints remove what a killed rewind had made next to a file, and nothing of a similar name", () =>
   withBench(async (b) => {
     b.write("sub/a.txt", "one");
     const first = await b.turn(() => b.write("sub/a.txt", "two"));

@@ -77,7 +77,7 @@ for (const [name, rest] of CASES) {
     }));
 }
 
-Deno.test("messages of a session that was opened are read once it goes on, and a rewind brings all back", () =>
+Deno.test("messages of a session that was opened are read once it continues, and a rewind brings all back", () =>
   withHome((home) => {
     const path = written(home, 6, [fold]);
     using log = SessionLog.open(path, { messagesLater: true });

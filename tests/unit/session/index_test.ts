@@ -98,7 +98,7 @@ Deno.test("SessionIndex reads only what was added to a file", () =>
     }
   }));
 
-Deno.test("SessionIndex is made anew when it is damaged, newer, or cannot be written", () =>
+Deno.test("SessionIndex is made again when it is damaged, newer, or cannot be written", () =>
   withHome(async (home) => {
     make(home, [user("a papaya")]);
     const found = async () => {

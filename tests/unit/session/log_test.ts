@@ -47,7 +47,7 @@ Deno.test(
     }),
 );
 
-Deno.test("SessionLog.open goes on with the same messages, numbers and state", () =>
+Deno.test("SessionLog.open continues with the same messages, numbers and state", () =>
   withHome((home) => {
     const log = createLog(home);
     for (const event of turn(1)) log.append(event);
@@ -136,7 +136,7 @@ Deno.test("SessionLog.open refuses a file that is no session", () =>
     assertThrows(() => Deno.statSync(`${home}/notes.lock`), Deno.errors.NotFound);
   }));
 
-Deno.test("SessionLog goes on in memory while the home refuses, and catches up later", () =>
+Deno.test("SessionLog continues in memory while the home refuses, and catches up later", () =>
   withHome(async (home) => {
     Deno.writeTextFileSync(`${home}/projects`, "in the way");
     const log = createLog(home);
@@ -200,7 +200,7 @@ Deno.test("SessionLog.append redacts what is stored, shown and kept", () =>
     assert(!Deno.readTextFileSync(log.paths.path).includes("sk-secret"));
   }));
 
-Deno.test("SessionLog.append redacts each text by itself, so that what follows stays", () =>
+Deno.test("SessionLog.append redacts each text automatically, so that what follows stays", () =>
   withHome((home) => {
     using log = createLog(home, { redact: (text) => text.replace(/secret.*/s, "[hidden]") });
     log.append({ type: "notice", level: "info", code: "x", text: "the secret is 1234" });
@@ -259,7 +259,7 @@ Deno.test("SessionLog.sync resolves when nothing was written", () =>
     await assertRejects(() => Deno.stat(log.paths.path));
   }));
 
-Deno.test("SessionLog.open goes on where no lock can be taken", () =>
+Deno.test("SessionLog.open continues where no lock can be taken", () =>
   withHome((home) => {
     const log = createLog(home);
     log.append(user("hello"));

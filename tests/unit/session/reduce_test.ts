@@ -69,7 +69,7 @@ Deno.test("reduce counts what a reply without a message cost, in the session and
   assertEquals([read.lastUsage, openTurn(read)?.steps, read.messages.length], [undefined, 0, 1]);
 });
 
-Deno.test("reduce ignores results nobody asked for and a second result of one call", () => {
+Deno.test("reduce ignores results no one asked for and a second result of one call", () => {
   assertEquals(contents(reply("a", "c1"), result("c1"), result("c1"), result("c9")), ["a", "result of c1"]);
 });
 
@@ -154,7 +154,7 @@ Deno.test("reduce keeps earlier digests and what follows the folded range", () =
   ]);
 });
 
-Deno.test("reduce folds passing remarks and long pastes but no standing context", () => {
+Deno.test("reduce folds passing warnings and long pastes but no standing context", () => {
   const say = (origin: "context" | "reminder" | "steer", content: string): NewEvent => ({
     type: "message.user",
     origin,

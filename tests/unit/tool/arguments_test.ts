@@ -34,7 +34,7 @@ Deno.test("checkArguments passes arguments that fit as they are", () => {
   assertEquals(check(args), args);
 });
 
-Deno.test("checkArguments mends what has only one meaning", () => {
+Deno.test("checkArguments fixes what has only one meaning", () => {
   assertEquals(check({ path: 5, limit: "3", all: "True", mode: "FILES" }), {
     path: "5",
     limit: 3,
@@ -75,7 +75,7 @@ Deno.test("checkArguments names the field, the value and what was expected", () 
   assertEquals(check([1]), "arguments must be an object, got [1]");
 });
 
-Deno.test("checkArguments does not judge what lies outside its schema subset", () => {
+Deno.test("checkArguments does not judge what is outside its schema subset", () => {
   const schema = { type: "object", properties: { x: { anyOf: [{ type: "string" }, { type: "null" }] } } };
   assertEquals(checkArguments(schema, { x: null, other: 1 }), { args: { x: null, other: 1 } });
 });

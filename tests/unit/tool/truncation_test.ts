@@ -10,7 +10,7 @@ Deno.test("keepHead, keepTail and keepEnds leave a text within its caps alone", 
   }
 });
 
-Deno.test("keepHead keeps whole lines and says what is missing and how to go on", () => {
+Deno.test("keepHead keeps whole lines and says what is missing and how to continue", () => {
   const cut = keepHead(LINES, { maxBytes: 10_000, maxLines: 3 }, { next: "use offset" });
   assertEquals(
     cut.text,

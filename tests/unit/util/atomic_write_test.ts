@@ -40,12 +40,12 @@ Deno.test({
   },
 });
 
-/** Lets no file be made beside the target, as a directory that may not be written to does. */
+/** Lets no file be made next to the target, as a directory that may not be written to does. */
 const noneBeside = (path: string) => {
   if (path.endsWith(".tmp")) throw new Deno.errors.PermissionDenied("no new files here");
 };
 
-Deno.test("writeFileAtomic changes a file in place where none can be made beside it, after a second look", async () => {
+Deno.test("writeFileAtomic changes a file in place where none can be made next to it, after a second look", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/a`;
   await Deno.writeTextFile(path, "old");
@@ -71,7 +71,7 @@ Deno.test("writeFileAtomic never changes a file in place that has another name",
   assertEquals([await Deno.readTextFile(`${dir.path}/b`), names(dir.path)], ["old", ["a", "b"]]);
 });
 
-Deno.test("writeFileAtomic takes a path that is looked at as it stands, and shows what it writes to nobody", async () => {
+Deno.test("writeFileAtomic takes a path that is looked at as it stands, and shows what it writes to no one", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/sub`);
   await Deno.writeTextFile(`${dir.path}/sub/real`, "old");

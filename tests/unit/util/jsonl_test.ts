@@ -15,13 +15,13 @@ function scan(content: Uint8Array | string, from?: number) {
   }
 }
 
-Deno.test("scanJsonl hands over values with their places and tells what is damaged or unfinished", () => {
+Deno.test("scanJsonl hands over values with their places and reports what is damaged or unfinished", () => {
   const { seen, end, tail, damaged, lines } = scan('{"a":1}\n\nnot json\n"é"\r\n[1');
   assertEquals(seen, [[{ a: 1 }, 1, 0, 7], ["é", 4, 18, 5]]);
   assertEquals([end, tail, damaged, lines], [24, "[1", [3], 4]);
 });
 
-Deno.test("scanJsonl goes on from an offset", () => {
+Deno.test("scanJsonl continues from an offset", () => {
   assertEquals(scan("1\n22\n333\n", 5).seen, [[333, 1, 5, 3]]);
 });
 

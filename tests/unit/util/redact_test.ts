@@ -17,7 +17,7 @@ Deno.test("createRedactor takes known values out in every spelling", () => {
   assertEquals(createRedactor(['quo"ted\\value'])(JSON.stringify('quo"ted\\value')), '"[redacted]"');
 });
 
-Deno.test("createRedactor takes known values out of encoded data, wherever they stand in it", () => {
+Deno.test("createRedactor takes known values out of encoded data, wherever they are in it", () => {
   const key = "Zx9-very+sécret/key-0123456789";
   const redact = createRedactor([key, "another-key-of-the-user"]);
   const bytes = (text: string) => new TextEncoder().encode(text);

@@ -123,7 +123,7 @@ Deno.test("code is coloured as its language is, after it was loaded, and each li
   assertEquals(coloured.code("a\nb", "no-such-language"), ["\x1b[36ma\x1b[39m", "\x1b[36mb\x1b[39m"]);
 });
 
-Deno.test("links lead only to addresses and files where the terminal shows links, else they stand behind", async () => {
+Deno.test("links lead only to addresses and files where the terminal shows links, else they are behind", async () => {
   const text = "[a](https://example.org) [b](javascript:x) [c](mailto:a@b.c) [d](file:///x)";
   assertEquals(plain(text, 99), ["a (https://example.org) b (javascript:x) c (mailto:a@b.c) d (file:///x)"]);
   const linked = await loadMarkdown({ palette: palette(false), links: true });

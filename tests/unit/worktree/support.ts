@@ -1,4 +1,4 @@
-/** A repository in a temporary directory, with a Reasonix home beside it. */
+/** A repository in a temporary directory, with a Reasonix home next to it. */
 import { makeTempDir } from "../../support/tool_context.ts";
 
 export interface TestRepository extends AsyncDisposable {

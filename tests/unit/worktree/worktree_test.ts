@@ -106,7 +106,7 @@ Deno.test("files of submodules and of repositories inside are carried over, and 
   assertEquals(await repo.read("made/m.txt"), "m\n");
 });
 
-Deno.test("line endings, filters, sparse checkouts and hooks of the repository stand in no way", async () => {
+Deno.test("line endings, filters, sparse checkouts and hooks of the repository are in no way", async () => {
   await using repo = await makeRepository({
     ".gitattributes": "*.crlf text eol=crlf\n*.big filter=big\n",
     "a.crlf": "one\r\ntwo\r\n",

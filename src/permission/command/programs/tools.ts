@@ -194,7 +194,7 @@ function readXargs({ args, input }: Call): Found {
   return { wrapper: true, nested: [{ argv, supply: supplied(input) }] };
 }
 
-/** Tells where the words come from that xargs reads: below the directories of a `find`, or unknown. */
+/** Reports where the words come from that xargs reads: below the directories of a `find`, or unknown. */
 function supplied(input: Input): Supply | undefined {
   if (input.kind !== "pipe" || input.from.length !== 1) return undefined;
   const argv = input.from[0]?.argv ?? [];
@@ -374,7 +374,7 @@ const MAKE_VARIABLES = /^(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|GNUMAKEFLAGS|MAKEFILES|
 const ASSIGNMENT = /^([^\s=:+?!]+)\s*(?:[:+?!]|::|:::)?=(.*)$/s;
 
 /**
- * Returns what make is handed beside the rules of its project; values of its variables may stand for
+ * Returns what make is handed next to the rules of its project; values of its variables may represent
  * programs.
  */
 function make({ name, args }: Call): Found {

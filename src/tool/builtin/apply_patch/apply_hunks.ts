@@ -292,7 +292,7 @@ class HunkSearch {
     ];
     for (const [variant, normalization, note] of attempts) {
       const loose = variant ? this.#loose(variant, normalization, note) : [];
-      // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal
+      // No one sees which line ends in CRLF: in a mixed file an exact match may be one of several equal
       // looking places.
       if (exact.length > 0 && loose.length <= exact.length) return exact;
       if (loose.length > 0) return loose;

@@ -455,7 +455,7 @@ function headerPath(line: string): string | undefined {
 
 /**
  * Takes git's `a/` and `b/` (or its mnemonic letters, in either order) off a pair of names, when both have
- * one and they differ. Beside /dev/null only `a/` and `b/` count.
+ * one and they differ. Next to /dev/null only `a/` and `b/` count.
  */
 function withoutPrefixes(
   from: string | undefined,

@@ -3,7 +3,7 @@
  * with the product.
  */
 
-/** Files by path; a leading "x" or "-" tells whether the file is executable. */
+/** Files by path; a leading "x" or "-" reports whether the file is executable. */
 export type Tree = Readonly<Record<string, string>>;
 
 export function readTree(root: string, below = ""): Tree {
@@ -96,7 +96,7 @@ export class Model {
     const expected: Record<string, string> = { ...now };
     const moment = this.#stretches[at]?.files ?? {};
     for (const path of new Set(this.#stretches.slice(at).flatMap(({ changed }) => changed ?? []))) {
-      // Known from the first stretch on that saw it: nobody but the program changed it in between, or it is
+      // Known from the first stretch on that saw it: no one but the program changed it in between, or it is
       // the user's.
       const text = moment[path];
       if (text === undefined) delete expected[path];

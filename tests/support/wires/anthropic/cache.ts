@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { MessagesRequest, WireBlock } from "./shapes.ts";
 
-/** Counts of one request, as the vendor tells them. */
+/** Counts of one request, as the vendor notifies them. */
 export interface InputCount {
   readonly fresh: number;
   readonly read: number;
@@ -39,7 +39,7 @@ export class PromptCache {
     this.#minimum = minimum;
   }
 
-  /** Forgets everything, as the server does when nobody asked for a while. */
+  /** Forgets everything, as the server does when no one asked for a while. */
   clear(): void {
     this.#entries.clear();
   }

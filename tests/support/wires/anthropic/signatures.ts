@@ -34,7 +34,7 @@ function prefixNames({ system = [], tools = [], messages }: MessagesRequest): re
 /** The signature of a thought in the reply to this request. */
 export function signatureFor(thinking: string, request: MessagesRequest): string {
   const { messages } = request;
-  // A reply that goes on belongs to the message that it goes on with.
+  // A reply that continues belongs to the message that it continues with.
   const at = messages.at(-1)?.role === "assistant" ? messages.length - 1 : messages.length;
   return `${sign(thinking)}.${sign(before(request, at))}`;
 }

@@ -12,7 +12,7 @@ export class Signatures {
   readonly dummies = new Set<string>();
   #count = 0;
 
-  /** The part with a signature of its own. */
+  /** The part with a separate signature. */
   signed(part: WirePart): WirePart {
     const text = JSON.stringify(part);
     const seed = `${this.#count++} ${text}`;

@@ -82,7 +82,7 @@ Deno.test("words arrive as they were typed", async () => {
   );
 });
 
-Deno.test("plain words, patterns and the home directory are left for the shell, and nothing stands for none", () => {
+Deno.test("plain words, patterns and the home directory are left for the shell, and nothing represents none", () => {
   assertEquals(fillInLine("lint $ARGUMENTS, $2 $$HOME", "src/*.ts ~/x"), "lint src/*.ts ~/x, ~/x $HOME");
   assertEquals(fillInLine("ls $1 '$1' \"$ARGUMENTS\"", ""), "ls  '' \"\"");
   assertEquals(fillInLine("seq $((1 + $1))", "41"), "seq $((1 + 41))");

@@ -141,7 +141,7 @@ Deno.test("skillCatalogue has one line for each skill the model may start, and t
   assertEquals(skillCatalogue([]), undefined);
 });
 
-Deno.test("Skills.activate gives the body, its arguments and the files beside it", async () => {
+Deno.test("Skills.activate gives the body, its arguments and the files next to it", async () => {
   await using at = await scene({
     "h/skills/pdf/SKILL.md": skill("pdf", "Reads PDF", "Run scripts/a.py on $ARGUMENTS."),
     "h/skills/pdf/scripts/a.py": "print()",
@@ -199,7 +199,7 @@ Deno.test("a project's scripts are withheld until they are trusted", async () =>
   assertEquals(new Skills({ set }).trustItems(), [asked[0]]);
 });
 
-Deno.test("Skills tells each activation and whether its allowed-tools count", async () => {
+Deno.test("Skills reports each activation and whether its allowed-tools count", async () => {
   const head = "---\ndescription: x\nallowed-tools: Bash(git add:*), Read\n---\n";
   await using at = await scene({ "p/.agents/skills/own/SKILL.md": head, "h/skills/mine/SKILL.md": head });
   const { Skills } = await loadSkills();

@@ -55,7 +55,7 @@ const ROWS: readonly Row[] = [
     waits: [1000, 5000, 25_000],
   },
   {
-    name: "one that finishes although its check fails, and mends it",
+    name: "one that finishes although its check fails, and fixes it",
     model: (n) =>
       [
         write("n.txt", "1\n"),

@@ -195,7 +195,7 @@ Deno.test("a missing program is found where a line begins with one", () => {
   }
 });
 
-Deno.test("a matcher that could take for ever is a fault, and usual ones are not", () => {
+Deno.test("a matcher that could take forever is a fault, and usual ones are not", () => {
   const slow = [
     "(a+)+",
     "(a|a)*b",

@@ -61,7 +61,7 @@ Deno.test("isComplexTask wants a plan for broad work alone, in English and in Ch
 const [TASK = ""] = COMPLEX;
 const config = { agent: { auto_plan: true } };
 
-Deno.test("a complex task enters plan mode in every posture, says so, and the model is told in the same turn", async () => {
+Deno.test("a complex task enters plan mode in every posture, says so, and the model is notified in the same turn", async () => {
   for (const approvalMode of ["ask", "auto", "yolo"] as const) {
     const options = { replies: [say("ok"), say("ok")], answers: [], config, approvalMode };
     await onPlanStage(
@@ -81,7 +81,7 @@ Deno.test("a complex task enters plan mode in every posture, says so, and the mo
   }
 });
 
-Deno.test("no plan is asked for where nobody could approve it, in read-only mode, and without the setting", async () => {
+Deno.test("no plan is asked for where no one could approve it, in read-only mode, and without the setting", async () => {
   const cases = [
     { config },
     { config, answers: [], permissionMode: "read-only" },

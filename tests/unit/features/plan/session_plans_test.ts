@@ -10,7 +10,7 @@ const propose = (plan = PLAN) => calls(call("p", "exit_plan_mode", { plan }));
 const WRITE = calls(call("w", "write_file", { path: "a.txt", content: "hi\n" }));
 const COMMAND = calls(call("b", "bash", { command: "echo x > b.txt" }));
 
-Deno.test("an approved plan is carried out in the same turn without a question, and its window ends with it", async () => {
+Deno.test("an approved plan is executed in the same turn without a question, and its window ends with it", async () => {
   const replies = [
     propose(),
     WRITE,
@@ -37,7 +37,7 @@ Deno.test("an approved plan is carried out in the same turn without a question, 
   );
 });
 
-Deno.test("a plan with nobody to approve it is the answer of its turn and a file of the session", async () => {
+Deno.test("a plan with no one to approve it is the answer of its turn and a file of the session", async () => {
   await onPlanStage({ replies: [propose(), say("never")] }, async ({ assembly, requests, all }) => {
     const outcome = await assembly.run("greet");
     assertEquals([outcome.reason, outcome.answer], ["done", PLAN.trim()]);
@@ -49,7 +49,7 @@ Deno.test("a plan with nobody to approve it is the answer of its turn and a file
   });
 });
 
-Deno.test("prose of a model that calls no tool is the plan where nobody talks to it", async () => {
+Deno.test("prose of a model that calls no tool is the plan where no one talks to it", async () => {
   await onPlanStage({ replies: [say(PLAN)] }, async ({ assembly, all }) => {
     assertEquals((await assembly.run("greet")).answer, PLAN);
     assertEquals(all("plan.change").map(({ state, plan }) => [state, plan]), [["proposed", PLAN.trim()]]);
@@ -60,7 +60,7 @@ Deno.test("prose of a model that calls no tool is the plan where nobody talks to
   });
 });
 
-Deno.test("prose that counts as a plan is carried out by a turn of its own once it is approved", async () => {
+Deno.test("prose that counts as a plan is executed by a separate turn once it is approved", async () => {
   const replies = [say(PLAN), WRITE, say("done")];
   const answers = [{ approve: true, window: true, by: "flag" } as const];
   await onPlanStage({ replies, answers, takesProse: true }, async ({ assembly, cwd, requests, all }) => {
@@ -92,7 +92,7 @@ Deno.test("a note goes to the model, which stays in plan mode; a plan that is le
   );
 });
 
-Deno.test("a changed plan is what the model is told, what is kept and whose steps count", async () => {
+Deno.test("a changed plan is what the model gets, what is kept and whose steps count", async () => {
   const plan = "1. Only this";
   const replies = [propose(), calls(call("s", "complete_step", { step: 1 })), say("done")];
   await onPlanStage({ replies, answers: [{ approve: true, plan }] }, async ({ assembly, requests, all }) => {
@@ -107,7 +107,7 @@ Deno.test("a changed plan is what the model is told, what is kept and whose step
   });
 });
 
-Deno.test("accepted edits stay accepted until they are revoked, and commands are asked about after the window", async () => {
+Deno.test("accepted edits stay accepted until they are revoked, and commands require approval after the window", async () => {
   const replies = [propose(), say("done"), WRITE, COMMAND, say("end")];
   const answers = [{ approve: true, window: true, acceptEdits: true } as const];
   await onPlanStage({ replies, answers, allow: () => false }, async ({ assembly, asked }) => {
@@ -274,7 +274,7 @@ Deno.test("a plan survives a restart as it stood, and a rewind takes it back wit
   await Deno.remove(root, { recursive: true });
 });
 
-Deno.test("a plan that cannot be written is proposed all the same, and the user is told", async () => {
+Deno.test("a plan that cannot be written is proposed all the same, and the user is notified", async () => {
   await onPlanStage({ replies: [propose()] }, async ({ assembly, all }) => {
     await assembly.open();
     await Deno.writeTextFile(`${assembly.session.paths.dir}/plans`, "in the way");
@@ -284,7 +284,7 @@ Deno.test("a plan that cannot be written is proposed all the same, and the user 
   });
 });
 
-Deno.test("a run of several turns ends with a plan that waits, and goes on with one that a flag approves", async () => {
+Deno.test("a run of several turns ends with a plan that waits, and continues with one that a flag approves", async () => {
   await onPlanStage({ replies: [say(PLAN), say("never")], steps: 3 }, async ({ assembly, requests }) => {
     assertEquals((await assembly.run("greet")).answer, PLAN);
     assertEquals(requests.length, 1);

@@ -17,7 +17,7 @@ const CASES: readonly (readonly [answer: string, isDone: boolean, shown: string]
   ["", false, ""],
 ];
 
-Deno.test("saysDone finds the mark on a line of its own or at the end, and withoutMarks takes all away", () => {
+Deno.test("saysDone finds the mark on a separate line or at the end, and withoutMarks takes all away", () => {
   for (const [answer, isDone, shown] of CASES) {
     assertEquals([saysDone(answer), withoutMarks(answer)], [isDone, shown], JSON.stringify(answer));
   }
@@ -29,7 +29,7 @@ Deno.test("marks are looked for in time that grows with the answer, whatever it 
     const started = performance.now();
     saysDone(long);
     withoutMarks(long);
-    // A search that begins anew at every character would take minutes.
+    // A search that begins again at every character would take minutes.
     assert(performance.now() - started < 20_000, JSON.stringify(piece));
   }
 });

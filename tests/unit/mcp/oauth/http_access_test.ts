@@ -105,7 +105,7 @@ Deno.test("an authorization server that is gone leaves the sign-in as it is, and
   assert((await Deno.readTextFile(`${mcp.home}/mcp-auth.json`)).includes("refresh-"));
 });
 
-Deno.test("rights that are missing are named, and the next sign-in asks for them beside those there are", async () => {
+Deno.test("rights that are missing are named, and the next sign-in asks for them next to those there are", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read", scopeOf: { echo: "write" } });
   await using mcp = await signedIn(server);

@@ -132,7 +132,7 @@ for (const [what, page] of NO_SERVERS) {
 
 Deno.test("findLocalServers waits for no server longer than its limit, and not at all for closed ports", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  // Without a limit this would wait for ever.
+  // Without a limit this would wait forever.
   assertEquals(await find("ollama", silent.addr.port, 20), []);
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   closed.close();

@@ -76,7 +76,7 @@ test("a provider trusts the authority of its ca_file and no other one", () =>
 test("a provider shows its client certificate to a server that wants one", () =>
   withFiles(async (path) => {
     await using server = await startServer(CLIENT_CERTIFICATE.cert);
-    // Not the file of another test: that client would go on with the session that it had there.
+    // Not the file of another test: that client would continue with the session that it had there.
     const ca_file = path("ca_again.pem");
     const right = { ca_file, client_cert_file: path("me.pem"), client_key_file: path("me.key") };
     assertEquals((await asked(server.url, right)).text, "Hi");

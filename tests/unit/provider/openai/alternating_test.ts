@@ -140,7 +140,7 @@ Deno.test("alternating messages only grow from request to request, also after a 
   }
   assert(next(says("Done."), user("More")));
   const last = before;
-  // The request was aborted: nothing came, and the user goes on.
+  // The request was aborted: nothing came, and the user continues.
   assertEquals(next(user("No, this")), false);
   assertEquals(before.slice(0, last.length - '"}'.length), last.slice(0, -'"}'.length));
   assert(next(says("Fine."), user("Thanks")));

@@ -68,7 +68,7 @@ Deno.test("The request sends sampling, limits and extra fields when they are con
   assertEquals(body.messages.length, 2);
 });
 
-Deno.test("The request gives way to the request when extra sets the same limit or tool choice", () => {
+Deno.test("The request is overridden to the request when extra sets the same limit or tool choice", () => {
   const fields = { extra: { max_tokens: 5, tool_choice: "required", tools: [{ type: "web_search" }] } };
   const plain = sent(fields);
   assertEquals([plain.max_tokens, plain.tool_choice], [5, "required"]);

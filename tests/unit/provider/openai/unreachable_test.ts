@@ -27,7 +27,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-Deno.test("openai provider tries a server of this machine that refuses only once more, and says how it is started", async () => {
+Deno.test("openai provider tries a server of this machine that refuses only again, and says how it is started", async () => {
   const url = `http://127.0.0.1:${freePort()}/v1`;
   const unknown = await failureAt(url, {});
   assertEquals(unknown.retries, 1);
@@ -44,7 +44,7 @@ Deno.test("openai provider tries a server of this machine that refuses only once
   }
 });
 
-Deno.test("openai provider names a proxy of this machine that refuses, and tries it only once more", async () => {
+Deno.test("openai provider names a proxy of this machine that refuses, and tries it only again", async () => {
   const port = freePort();
   const failure = await failureAt("http://model.invalid/v1", { proxy: `http://127.0.0.1:${port}` });
   assertEquals(failure.retries, 1);

@@ -48,7 +48,7 @@ Deno.test("openai provider reads an event when it is spread over two data lines"
   assertEquals(outcome.text, "whole textwhole text");
 });
 
-Deno.test("openai provider reads events when several stand in one without blank lines", async () => {
+Deno.test("openai provider reads events when several are in one without blank lines", async () => {
   const lines = ["a", "b", "c"].map((text) => sse(textEvent(text)).trimEnd()).join("\n");
   assertEquals((await outcomeOf([lines + "\n\n", finishEvent()])).text, "abc");
 });

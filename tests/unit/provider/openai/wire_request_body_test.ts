@@ -80,7 +80,7 @@ Deno.test("openai provider sends the same large body again wherever the server r
   assertEquals(new Set(server.requests.map(({ body }) => body)), new Set([written(messages)]));
 });
 
-/** A server that reads the first bytes of a request and does with the connection what it is told. */
+/** A server that reads the first bytes of a request and does with the connection what it is notified. */
 async function withDeafServer(
   answer: (conn: Deno.TcpConn) => Promise<unknown>,
   work: (url: string) => Promise<void>,
@@ -100,7 +100,7 @@ async function withDeafServer(
 }
 
 /**
- * More than the buffers of both ends of a connection take, so that it cannot have been sent when nobody
+ * More than the buffers of both ends of a connection take, so that it cannot have been sent when no one
  * reads.
  */
 const ENDLESS = [large(32 * 1024)];

@@ -81,7 +81,7 @@ Deno.test({
       const { stdout, stderr } = await sh(jail, g.ws, line);
       assert(!(stdout + stderr).includes(SECRET), line);
     }
-    // What is not denied works, beside it too.
+    // What is not denied works, next to it too.
     assertEquals((await sh(jail, g.ws, "echo new > keys/new && cat keys/new")).stdout, "new\n");
   },
 });

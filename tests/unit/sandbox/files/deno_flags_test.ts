@@ -44,7 +44,7 @@ Deno.test("processFlags keep a file as it is in a writable directory", POSIX, as
   assertEquals(answers.map((answer) => answer.split(":")[0]), ["NotCapable", "ok", "ok"]);
 });
 
-Deno.test("processFlags leave out what is forbidden and nothing beside it", POSIX, async () => {
+Deno.test("processFlags leave out what is forbidden and nothing next to it", POSIX, async () => {
   await using g = await ground();
   await Deno.writeTextFile(`${g.base}/beside.txt`, "x");
   const forbidRead = [g.outside, `${g.home}/.env`];

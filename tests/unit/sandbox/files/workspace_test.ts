@@ -10,7 +10,7 @@ import { ground } from "../support.ts";
 
 const POSIX = Deno.build.os !== "windows";
 
-Deno.test("write returns the real path when a relative path lies in the workspace", async () => {
+Deno.test("write returns the real path when a relative path is in the workspace", async () => {
   await using g = await ground();
   const paths = g.workspace();
   assertEquals(await paths.write("src/a.ts"), `${g.ws}/src/a.ts`);
@@ -140,7 +140,7 @@ Deno.test("read goes anywhere but where it is forbidden", async () => {
   assertEquals(await paths.read(`${g.outside}/keyserver`), `${g.outside}/keyserver`);
 });
 
-Deno.test("in the Reasonix home an agent writes in its own work tree, and nowhere beside it", async () => {
+Deno.test("in the Reasonix home an agent writes in its own work tree, and nowhere next to it", async () => {
   await using g = await ground();
   const [own, other] = [`${g.home}/worktrees/one/tree/ws`, `${g.home}/worktrees/two/tree/ws`];
   for (const folder of [own, other]) await Deno.mkdir(folder, { recursive: true });
@@ -151,7 +151,7 @@ Deno.test("in the Reasonix home an agent writes in its own work tree, and nowher
   }
 });
 
-Deno.test("what may not be read may not be written either, though it lies in the workspace", async () => {
+Deno.test("what may not be read may not be written either, though it is in the workspace", async () => {
   await using g = await ground();
   await Deno.mkdir(`${g.ws}/private`);
   await Deno.symlink("private", `${g.ws}/alias`);
@@ -226,7 +226,7 @@ Deno.test("paths with a NUL byte, an empty path and endless links are errors tha
   await assertRejects(() => paths.write("loop-a/x"), ReasonixError, "Too many levels of symbolic links");
 });
 
-Deno.test("a leading tilde stands for the user's home, and only there", async () => {
+Deno.test("a leading tilde represents the user's home, and only there", async () => {
   await using g = await ground();
   const paths = g.workspace();
   assertEquals(await paths.read("~"), `${g.base}/home`);

@@ -25,7 +25,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("a jailed command is told of no socket that it cannot reach"),
+  ...jailed("a jailed command is notified of no socket that it cannot reach"),
   fn: async () => {
     await using g = await ground();
     const env = {
@@ -289,7 +289,7 @@ Deno.test({
     Deno.kill(-child.pid, "SIGTERM");
     const status = await child.status;
     assertEquals(status.success, false);
-    // The pipe ends only when nobody holds it any more.
+    // The pipe ends only when no one holds it any more.
     assertEquals((await reader.read()).done, true);
   },
 });

@@ -68,7 +68,7 @@ Deno.test({
   },
 });
 
-/** A repository with a submodule in a directory of a directory, one in that, and a repository beside. */
+/** A repository with a submodule in a directory of a directory, one in that, and a repository in addition. */
 async function family(base: string): Promise<string> {
   const [lib, top] = [`${base}/lib`, `${base}/top`];
   for (const path of [lib, top, `${top}/other`]) {

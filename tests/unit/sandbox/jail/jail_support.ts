@@ -39,7 +39,7 @@ export function groundJail(g: Ground, options: Partial<JailOptions> = {}): Promi
 export async function sh(jail: Jail, cwd: string, line: string): Promise<Outcome> {
   const attempt = () => run(jail.wrap(["/bin/bash", "-c", line], { cwd }), cwd);
   const outcome = await attempt();
-  // A jail hides sockets of the home; one may be gone before it is hidden. The program tries once more, too.
+  // A jail hides sockets of the home; one may be gone before it is hidden. The program tries again, too.
   return jail.failedToBegin(outcome.stderr) ? await attempt() : outcome;
 }
 

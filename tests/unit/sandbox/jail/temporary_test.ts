@@ -13,7 +13,7 @@ async function temporary(run: (directory: string) => Promise<void>): Promise<voi
   }
 }
 
-Deno.test("neededBelowTemporary takes what lies in a temporary directory, not the directory itself", () =>
+Deno.test("neededBelowTemporary takes what is in a temporary directory, not the directory itself", () =>
   temporary(async (base) => {
     for (const name of ["home/bin", "tools"]) await Deno.mkdir(`${base}/${name}`, { recursive: true });
     await Deno.writeTextFile(`${base}/deno`, "");
@@ -54,7 +54,7 @@ Deno.test({
       assertMatch((await sh(jail, work, `echo x >> ${bin}/tool`)).stderr, /Read-only file system/);
       assertMatch((await sh(jail, work, "echo x > ~/new")).stderr, /Read-only file system/);
       assertEquals((await sh(jail, work, "echo fine > new")).code, 0);
-      // What stands above a protected file stays where it is, though the home around it is only shown.
+      // What is above a protected file stays where it is, though the home around it is only shown.
       await sh(jail, work, "mv .git .git2; mkdir -p .git && echo pwned > .git/config");
       assertEquals(await Deno.readTextFile(`${work}/.git/config`), "real\n");
       assertMatch((await sh(jail.readOnly(), work, "cat ~/.gitconfig; echo x > new")).stderr, /Read-only/);

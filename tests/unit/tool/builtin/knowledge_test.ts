@@ -41,7 +41,7 @@ Deno.test("the knowledge tools say what is missing where there is no data", asyn
   }
 });
 
-Deno.test("remember and forget need an answer of their own for each call, with a preview", async () => {
+Deno.test("remember and forget need a separate answer for each call, with a preview", async () => {
   const fresh = async (name: string, args: unknown) => {
     const call = await registry.prepare({ id: "1", name, arguments: JSON.stringify(args) });
     return typeof call === "string" ? call : [call.alwaysAsk, call.readOnly];

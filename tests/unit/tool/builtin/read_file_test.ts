@@ -14,7 +14,7 @@ Deno.test("read_file numbers lines from 1 and marks the file as seen", async () 
   assertEquals(context.seen.get(`${dir.path}/a.txt`)?.size, 8);
 });
 
-Deno.test("read_file pages with offset and limit and says how to go on", async () => {
+Deno.test("read_file pages with offset and limit and says how to continue", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(
     `${dir.path}/a.txt`,

@@ -123,7 +123,7 @@ Deno.test("applyEdit takes away one level of escaping when that gives the one pl
   assertStringIncludes(edit("'a'\n'a'\n", "\\'a\\'", "b"), "occurs 2 times");
 });
 
-Deno.test("applyEdit shows where the file ends when the text goes on behind it", () => {
+Deno.test("applyEdit shows where the file ends when the text continues behind it", () => {
   assertEquals(
     edit("one\ntwo\n", "one\ntwo\nthree\nfour", "x"),
     "! old_string was not found; the nearest place differs from line 3 on (· space, ⇥ tab)\n" +
@@ -152,7 +152,7 @@ Deno.test("applyEdit never indents twice what brings the file's indentation itse
     edit("    a;\n      b;\n", "a;\n  b;\n", "    foo(1)\n      bar(2)\n"),
     "    foo(1)\n      bar(2)\n",
   );
-  // A new line has the file's indentation by chance: the changed line tells that nothing else has.
+  // A new line has the file's indentation by chance: the changed line reports that nothing else has.
   assertEquals(
     edit(
       "z\n    a;\n      b = 1;\n",
@@ -247,7 +247,7 @@ Deno.test("applyEdit never joins lines when blank lines around old_string are ig
   assertEquals(edit("a\nb\nc\n", "\n\nb\n\n", ""), "a\nc\n");
 });
 
-Deno.test("applyEdit puts new lines behind a last line without a line end on lines of their own", () => {
+Deno.test("applyEdit puts new lines behind a last line without a line end on separate lines", () => {
   assertEquals(edit("  a\n  b", "a\nb\n", "a\nb\nc\n"), "  a\n  b\n  c");
   assertEquals(edit("  a\r\n  b", "a\nb\n", "a\nb\nc\n"), "  a\r\n  b\r\n  c");
 });

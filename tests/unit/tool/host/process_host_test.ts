@@ -69,7 +69,7 @@ Deno.test("ProcessToolHost runs file tools elsewhere, and what was read counts f
   assertEquals(edit.changes?.[0]?.change, "updated");
 });
 
-Deno.test("ProcessToolHost ends a call in a busy loop when it is aborted, and goes on with a new process", async () => {
+Deno.test("ProcessToolHost ends a call in a busy loop when it is aborted, and continues with a new process", async () => {
   await using b = await bench();
   await Deno.writeTextFile(`${b.dir}/a.txt`, "one\n");
   await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
@@ -137,7 +137,7 @@ Deno.test("ProcessToolHost lets a call that comes with the end of the minute run
   assertEquals((await after).changes?.[0]?.change, "created");
 });
 
-Deno.test("ProcessToolHost ends a call at its deadline; readers beside it run again, writers are reported", async () => {
+Deno.test("ProcessToolHost ends a call at its deadline; readers next to it run again, writers are reported", async () => {
   await using b = await bench({ callTimeoutMs: 700 });
   await b.host.execute(tool("ls"), {}, b.context());
   const controller = new AbortController();

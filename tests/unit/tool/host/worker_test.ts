@@ -22,7 +22,7 @@ Deno.test("selfCommand starts a bundled program again with its role and only the
   assertEquals(new TextDecoder().decode(stdout), '[["--worker=search"],"prompt"]');
 });
 
-Deno.test("selfCommand starts the file beside a bundle that is of the same build, and no other", async () => {
+Deno.test("selfCommand starts the file next to a bundle that is of the same build, and no other", async () => {
   await using dir = await makeTempDir();
   const file = (name: string) => `${dir.path}/${name}`;
   await Deno.writeTextFile(file("program.js"), "#!/usr/bin/env deno\n// Reasonix 1.0 (abc), MIT license\n");
@@ -41,7 +41,7 @@ Deno.test("selfCommand starts the file beside a bundle that is of the same build
 });
 
 Deno.test({
-  name: "selfCommand lets the kernel end a process that nobody is left to end",
+  name: "selfCommand lets the kernel end a process that no one is left to end",
   ignore: Deno.build.os === "windows",
   async fn() {
     await using dir = await makeTempDir();

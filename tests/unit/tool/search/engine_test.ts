@@ -84,7 +84,7 @@ Deno.test({
       assertEquals(own, ripgrep, pattern);
       assert((own?.total ?? 0) > 1, pattern);
     }
-    // More than can be counted: the first ones by path, whoever searched them.
+    // More than can be counted: the first ones by path, the one that searched them.
     await Deno.writeTextFile(`${dir.path}/d.txt`, "5Error\n".repeat(60_000));
     const [own, ripgrep] = await views("[0-9]+Error", { shownLines: 3 });
     assertEquals(own?.stopped, "limit");

@@ -36,7 +36,7 @@ Deno.test("ls shows a tree by name, without what is ignored, and says how much t
   assertStringIncludes(all.content, "  out/\n  run.log");
 });
 
-Deno.test("ls goes on at an offset and says where", async () => {
+Deno.test("ls continues at an offset and says where", async () => {
   await using dir = await makeTempDir();
   await write(
     dir.path,
@@ -155,7 +155,7 @@ Deno.test("grep caps matches and long lines and says so", async () => {
   assertMatch(wide.content, /^long\.txt:1:…x+needley+… \[line of 10006 characters\]$/);
 });
 
-Deno.test("grep mends braces and needless escapes and explains what it cannot use", async () => {
+Deno.test("grep fixes braces and needless escapes and explains what it cannot use", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a.go": 'type T interface{}\npath := "a/b"\n' });
   const context = makeToolContext(dir.path);

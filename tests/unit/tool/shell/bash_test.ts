@@ -64,7 +64,7 @@ Deno.test("bash gives both streams in their order and the exit code", async () =
   assertEquals([killed.content, killed.signal], ["[ended by SIGKILL]", "SIGKILL"]);
 });
 
-Deno.test("bash gives commands no input, no terminal and a group of their own", async () => {
+Deno.test("bash gives commands no input, no terminal and a separate group", async () => {
   await using b = await bench();
   assertEquals((await b.run("read line; echo $?; tty; cat")).content, "1\nnot a tty");
   const ids = (await b.run("ps -o pid=,pgid=,sid= -p $$")).content.trim().split(/\s+/);
@@ -218,7 +218,7 @@ Deno.test("bash says what to do instead when files must not change", async () =>
   }
 });
 
-Deno.test("a command whose jail could not be set up is run once more, and no other", async () => {
+Deno.test("a command whose jail could not be set up is run again, and no other", async () => {
   const FAILING = ["-c", "echo 'bwrap: no such socket' >&2; exit 1"];
   let plans = 0;
   const said: string[] = [];

@@ -9,7 +9,7 @@ function tool(name: string): Tool {
   return BUILTINS.find((one) => one.name === name) as Tool;
 }
 
-/** Gives the values in order; the last one for ever. */
+/** Gives the values in order; the last one forever. */
 function readings(...megabytes: number[]): FreeSpace {
   return () => Promise.resolve((megabytes.length > 1 ? megabytes.shift() ?? 0 : megabytes[0] ?? 0) * MB);
 }
@@ -18,7 +18,7 @@ function whyLow(free: FreeSpace, directories = ["/work"]): Promise<string> {
   return new Promise((resolve) => void new DiskWatch({ directories, floorMb: 512, free }, resolve));
 }
 
-Deno.test("DiskWatch tells once the free space has fallen below the floor", async () => {
+Deno.test("DiskWatch reports once the free space has fallen below the floor", async () => {
   assertEquals(
     await whyLow(readings(520, 513, 500)),
     "only 500 MB were left on the disk of /work ([tools] min_free_disk_mb is 512); free space before going on",
@@ -43,7 +43,7 @@ Deno.test("DiskWatch names the volume that is full and passes over one that cann
   assertStringIncludes(why, "only 1 MB were left on the disk of /b ");
 });
 
-Deno.test("DiskWatch tells nothing without a floor, nor after it was put away", async () => {
+Deno.test("DiskWatch reports nothing without a floor, nor after it was put away", async () => {
   const told: string[] = [];
   const limits = { directories: ["/work"], floorMb: 512, free: readings(600, 1) };
   const off = new DiskWatch({ ...limits, floorMb: 0 }, () => told.push("off"));

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 
 const BYTES = 1_000_000_000;
 
-/** Runs in a process of its own: other tests share the memory of this one. */
+/** Runs in a separate process: other tests share the memory of this one. */
 const SCRIPT = `
 import { BUILTINS } from "${new URL("../../../../src/tool/mod.ts", import.meta.url)}";
 import { makeTempDir, makeToolContext } from "${new URL(

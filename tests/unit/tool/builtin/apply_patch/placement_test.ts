@@ -44,7 +44,7 @@ Deno.test("apply_patch places equal changes in order when there are as many plac
   assertStringIncludes(await patched(EQUAL, change.repeat(2)), "hunk 1 of 2 fits in 2 places, at lines 2, 5");
 });
 
-Deno.test("apply_patch says that a hunk stands above the one before it", async () => {
+Deno.test("apply_patch says that a hunk is above the one before it", async () => {
   const problem = await patched("a\nb\nc\n", "@@\n-c\n+z\n@@\n-a\n+x\n");
   assertStringIncludes(problem, "hunk 2 of 2 stands at line 1, above the hunk before it (line 3)");
 });
