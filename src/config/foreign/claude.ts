@@ -156,6 +156,7 @@ export function claudeRule(text: string, list: RuleListName, scope: Scope): Tran
 function translated(rule: ClaudeRule): Translation {
   const { tool, inner, list } = rule;
   if (tool === "Bash" || tool === "PowerShell") return commandRule(rule);
+  if (tool === "NotebookEdit" && list === "allow") return { why: message`it has no counterpart` };
   if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
     return pathRule(rule);
   }
@@ -228,7 +229,6 @@ function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
 const SINGLE_TOOLS: Readonly<Record<string, string>> = {
   Write: "write_file",
   MultiEdit: "multi_edit",
-  NotebookEdit: "notebook_edit",
   NotebookRead: "Read",
 };
 
