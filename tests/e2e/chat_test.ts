@@ -4,6 +4,7 @@ import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
+import { soakSize } from "../support/seed.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 /** The last message of the user. */
@@ -303,10 +304,13 @@ onTerminal(
     assertEquals(exists(`${world.dir}/made`), false);
   },
 );
-const SIZES = [
+/** The first two in each run; all of them with `deno task soak`. */
+const SIZES = ([
   { columns: 80, rows: 24, lang: "en" },
   { columns: 40, rows: 15, lang: "zh-CN" },
-] as const;
+  { columns: 80, rows: 24, lang: "zh-CN" },
+  { columns: 40, rows: 15, lang: "en" },
+] as const).slice(0, soakSize(4, 2));
 
 onTerminal(
   "what happened is what the screen shows: headed commands, one line for /compact, refusals, resumed rows",
