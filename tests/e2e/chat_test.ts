@@ -325,6 +325,13 @@ onTerminal(
       await world.write("big.log", "some line of a big file\n".repeat(400));
       /** The history without the breaks of a narrow screen. */
       const history = async () => (await terminal.history()).replace(/\s*\n\s*/g, " ");
+      const shownInHistory = async (text: string) => {
+        const end = performance.now() + 60_000;
+        while (!(await history()).includes(text)) {
+          if (performance.now() > end) throw new Error(`The history does not have ${text}`);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      };
       const ends = async (count: number) => {
         await shownSoon(terminal, () => server.requests.length >= count);
         await terminal.shows(lang === "en" ? EMPTY : "> ");
@@ -352,7 +359,7 @@ onTerminal(
       const refused = "denied, not executed: the user stopped at the question about";
       assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), refused);
       await chat.enter("/status");
-      await terminal.shows("ask · workspace-write · normal");
+      await shownInHistory("ask · workspace-write · normal");
       const [heading = "", ...status] = (await terminal.history()).split("\n").slice(
         (await terminal.history()).split("\n").findIndex((line) => line.startsWith("> /status")),
       );
