@@ -282,7 +282,7 @@ class SessionGate implements PermissionGate {
     return need;
   }
 
-  /** Tells what the evaluation of a command found out beside, and notes what an allowed call writes. */
+  /** Reports other findings of the evaluation of a command, and notes what an allowed call writes. */
   #completed(decision: Decision, evaluation: Evaluation): Decision {
     if (decision.decision !== "allow") return decision;
     this.#evaluator.noteWrites(evaluation);

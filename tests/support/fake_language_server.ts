@@ -7,7 +7,7 @@ export interface FakeBehaviour {
   readonly publishes?: boolean;
   /** Never answers about a text with this word. */
   readonly hangsOn?: string;
-  /** Ends when it is notified a text with this word. */
+  /** Ends when it gets a text with this word. */
   readonly diesOn?: string;
   /** Starts to work after this time, in ms. */
   readonly startsAfter?: number;

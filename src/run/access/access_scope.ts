@@ -182,7 +182,7 @@ export interface RunScope extends AccessScope {
 }
 
 /**
- * Reports in addition to how commands will be confined. Throws a ReasonixError (exit "blocked") when
+ * Also reports how commands will be confined. Throws a ReasonixError (exit "blocked") when
  * `[sandbox] bash = "enforce"` finds no jail.
  */
 export async function openAccessScope(
