@@ -14,9 +14,9 @@ export const PAGES = "reasonix.docs.js";
  * only what a short task executes.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  zh_cn: ["/src/i18n/zh_cn/"],
-  mcp: ["/@modelcontextprotocol/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
-  chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/highlight.js/"],
+  zh_cn: ["/src/i18n/zh_cn", "/src/i18n/zh-CN.json"],
+  mcp: ["/@modelcontextprotocol/", "/jose/", "/src/mcp/", "/src/features/mcp/", "/plugins/"],
+  chat: ["/src/frontend/repl/", "/@earendil-works/pi-tui/", "/marked/", "/highlight.js/"],
   commands: [
     "/cli/",
     "/src/command/",
