@@ -36,9 +36,64 @@ export interface GlobOptions {
 export type GlobTest = (text: string) => boolean;
 
 export function compileGlobs(globs: readonly (string | GlobForm)[], options: GlobOptions): GlobTest {
-  const automaton = new Automaton(options);
-  for (const each of globs) automaton.add(typeof each === "string" ? { glob: each } : each);
-  return (text) => automaton.match(text).folder >= 0;
+  const forms = globs.map((each) => typeof each === "string" ? { glob: each } : each);
+  const plain = new PlainGlobs(options);
+  const wild = forms.filter((form) => !plain.add(form));
+  let automaton: Automaton | undefined;
+  return (text) => {
+    if (plain.match(text)) return true;
+    if (wild.length === 0) return false;
+    automaton ??= Automaton.of(wild, options);
+    return automaton.match(text).folder >= 0;
+  };
+}
+
+interface PlainGlob {
+  readonly text: string;
+  readonly tail: GlobForm["tail"] | "any";
+}
+
+/**
+ * Globs without wildcards, and those of rules that end in `/**`, by the name they begin with. Most lists hold
+ * nothing else, and need no automaton, which takes milliseconds to make.
+ */
+class PlainGlobs {
+  readonly #options: GlobOptions;
+  readonly #byName = new Map<string, PlainGlob[]>();
+
+  constructor(options: GlobOptions) {
+    this.#options = options;
+  }
+
+  /** Returns false for a glob that takes an automaton. */
+  add({ glob, tail }: GlobForm): boolean {
+    const { dialect, ignoreCase } = this.#options;
+    const isOpen = dialect === "rule" && tail !== "below" && glob.endsWith("/**");
+    const text = isOpen ? glob.slice(0, -2) : glob;
+    if (ignoreCase || text === "" || /[*?[\]{}()|\\]/.test(text)) return false;
+    const name = text.split("/", 1)[0] ?? "";
+    this.#byName.set(name, [...this.#byName.get(name) ?? [], { text, tail: isOpen ? "any" : tail }]);
+    return true;
+  }
+
+  match(text: string): boolean {
+    if (this.#byName.size === 0) return false;
+    for (let start = 0; start >= 0;) {
+      const slash = text.indexOf("/", start);
+      const name = text.slice(start, slash < 0 ? text.length : slash);
+      if (this.#byName.get(name)?.some((glob) => matchesAt(glob, text, start))) return true;
+      start = this.#options.anywhere && slash >= 0 ? slash + 1 : -1;
+    }
+    return false;
+  }
+}
+
+function matchesAt({ text: glob, tail }: PlainGlob, text: string, start: number): boolean {
+  if (!text.startsWith(glob, start)) return false;
+  const end = start + glob.length;
+  if (tail === "any") return true;
+  if (end === text.length) return tail !== "below";
+  return tail !== undefined && text[end] === "/" && (tail === "within" || end + 1 < text.length);
 }
 
 /** The highest rank among the globs that match a text, -1 when none does. */
@@ -46,8 +101,7 @@ export function compileRanked(
   globs: readonly GlobForm[],
   options: GlobOptions,
 ): (text: string, isFolder: boolean) => number {
-  const automaton = new Automaton(options);
-  for (const each of globs) automaton.add(each);
+  const automaton = Automaton.of(globs, options);
   return (text, isFolder) => automaton.match(text)[isFolder ? "folder" : "file"];
 }
 
@@ -263,6 +317,12 @@ class Automaton {
 
   constructor(options: GlobOptions) {
     this.#options = options;
+  }
+
+  static of(globs: readonly GlobForm[], options: GlobOptions): Automaton {
+    const automaton = new Automaton(options);
+    for (const each of globs) automaton.add(each);
+    return automaton;
   }
 
   add({ glob, tail, rank = 0, foldersOnly = false }: GlobForm): void {

@@ -74,13 +74,13 @@ export class ProcessToolHost implements ToolHost {
   }
 
   warm(): void {
-    if (!this.#process && !this.#disposed && this.#failedStarts < MAX_FAILED_STARTS) this.#start();
-    this.#awaitWork();
+    this.#ensureStarted();
+    if (this.#ready) this.#awaitWork();
   }
 
   async execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
     context.signal.throwIfAborted();
-    this.warm();
+    this.#ensureStarted();
     if (!this.#process) return await this.#local.execute(tool, args, context);
     this.#cancelIdleEnd?.();
     const id = ++this.#calls;
@@ -164,6 +164,10 @@ export class ProcessToolHost implements ToolHost {
     });
   }
 
+  #ensureStarted(): void {
+    if (!this.#process && !this.#disposed && this.#failedStarts < MAX_FAILED_STARTS) this.#start();
+  }
+
   #start(): void {
     const { command, guard } = this.#options;
     guard?.start();
@@ -187,7 +191,8 @@ export class ProcessToolHost implements ToolHost {
 
   #take(message: ToolMessage): void {
     this.#ready = true;
-    if (message.type === "ready") return;
+    // The first timer loads a module of the runtime, for which a call must not wait.
+    if (message.type === "ready") return this.#awaitWork();
     const call = this.#pending.get(message.id);
     if (!call) return;
     if (message.type === "progress") call.context.progress(message.text);
@@ -235,7 +240,7 @@ export class ProcessToolHost implements ToolHost {
         );
         continue;
       }
-      this.warm();
+      this.#ensureStarted();
       if (this.#process) this.#send(id, call);
       else {this.#local.execute(call.tool, call.args, call.context).then(
           call.settle.resolve,

@@ -256,3 +256,28 @@ Deno.test("a deny rule holds for all that its braces represent", () => {
   const slow = fastest(() => denies("*a*a*a*a*a*ab", "a".repeat(200)), MOST_MS);
   assert(slow <= MOST_MS, `${slow} ms`);
 });
+
+Deno.test("globs without wildcards match as the same globs in braces do", () => {
+  const names = ["a", "b", "a/b", "/a", "/a/b", "x.ts", "a/b/c", "a/", "/", "b/a"];
+  const texts = ["", ...names, "/x/a/b", "/a/b/c", "a//b", "x/a/", "x/a/c", "ab", "/ab", "a/b/"];
+  for (const dialect of ["ignore", "rule", "search"] as const) {
+    for (const tail of [undefined, "within", "below"] as const) {
+      for (const anywhere of [false, true]) {
+        for (const end of dialect === "rule" ? ["", "/**"] : [""]) {
+          for (const name of names) {
+            const form = { glob: name + end, ...tail && { tail } };
+            const forced = { ...form, glob: `{${form.glob},${form.glob}}` };
+            const [plain, wild] = [form, forced].map((each) => compileGlobs([each], { dialect, anywhere }));
+            for (const text of texts) {
+              assertEquals(
+                plain?.(text),
+                wild?.(text),
+                `${dialect} ${tail} ${anywhere} ${form.glob} ${text}`,
+              );
+            }
+          }
+        }
+      }
+    }
+  }
+});
