@@ -3,7 +3,7 @@
  * place and become layers like those of our own file: they restrict immediately, and grant once the user
  * trusts them. `config import` copies those of the user.
  */
-import { clausesOf, type LocalizedMessage, message, type Text, textOf } from "../../core/mod.ts";
+import { type LocalizedMessage, message, type Text, textOf } from "../../core/mod.ts";
 import { mcpJsonFile } from "../config_paths.ts";
 import type { SourceDocument } from "./document.ts";
 import { readOauth } from "./mcp_json.ts";
@@ -187,7 +187,7 @@ function commandRule({ inner, list }: ClaudeRule): Translation {
   if (at >= 0) {
     if (list === "allow") {
       return {
-        why: clausesOf([message`it names a whole line`, message`a rule here names one command of it`]),
+        why: message`it names a whole line; a rule here names one command of it`,
       };
     }
     const first = inner.slice(0, at).trim();
@@ -213,10 +213,7 @@ function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
     }
     if (allowsMore(inner)) {
       return {
-        why: clausesOf([
-          message`a * also matches / here, so it would allow more`,
-          message`** says the same in both`,
-        ]),
+        why: message`a * also matches / here, so it would allow more; ** says the same in both`,
       };
     }
   }
@@ -457,10 +454,7 @@ const SETTINGS = {
 
 const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
   apiKeyHelper: () =>
-    clausesOf([
-      message`a program that prints the key is not asked`,
-      message`put the key into .env or the environment`,
-    ]),
+    message`a program that prints the key is not asked; put the key into .env or the environment`,
   enabledPlugins: () => message`there are no plugins of this kind`,
   enabledMcpjsonServers: () => message`\`reasonix trust\` decides about the servers of a project`,
   enableAllProjectMcpServers: () => message`\`reasonix trust\` decides about the servers of a project`,
@@ -529,17 +523,14 @@ function planRules(document: SourceDocument, path: KeyPath, value: unknown, list
 const MODES: Readonly<Record<string, readonly [mode: string, note?: Text]>> = {
   default: ["ask"],
   dontAsk: ["deny"],
-  plan: ["deny", clausesOf([message`stricter`, message`--permission-mode plan is a choice of each run`])],
+  plan: ["deny", message`stricter; --permission-mode plan is a choice of each run`],
 };
 
 function planMode(document: SourceDocument, path: KeyPath, mode: string): void {
   const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
   if (value !== undefined) return document.set(path, "permissions.mode", value, { shown: mode, note });
   if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
-  const why = clausesOf([
-    message`no file lifts every question`,
-    message`--permission-mode danger-full-access does for one run`,
-  ]);
+  const why = message`no file lifts every question; --permission-mode danger-full-access does for one run`;
   document.leave(path, why, mode);
 }
 
@@ -578,14 +569,11 @@ function planModel(document: SourceDocument, written: string): void {
   const model = written.replace(/\[\w+\]$/, "");
   const vendor = VENDORS.find(({ name }) => name === "anthropic");
   if (!vendor || !model.startsWith("claude-")) {
-    const why = clausesOf([
-      message`it is a name of Claude Code's own`,
-      message`\`reasonix setup\` lists the models of a vendor`,
-    ]);
+    const why = message`it is a name of Claude Code's own; \`reasonix setup\` lists the models of a vendor`;
     return document.plan.leave(origin, why);
   }
   const entry = { ...vendorEntry(vendor), models: [model], default: model };
-  const note = clausesOf([message`its key is ${vendor.keyName}`, message`a subscription cannot be used`]);
+  const note = message`its key is ${vendor.keyName}; a subscription cannot be used`;
   document.plan.take(origin, { kind: "entry", list: "providers", entry }, note);
   document.plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
 }
@@ -598,14 +586,8 @@ function planEnvironment(document: SourceDocument, env: TomlTable): void {
       continue;
     }
     const why = name === "ANTHROPIC_BASE_URL"
-      ? clausesOf([
-        message`it speaks Anthropic's own wire`,
-        message`\`reasonix setup\` takes an OpenAI-compatible address`,
-      ])
-      : clausesOf([
-        message`a variable of that program`,
-        message`export it in your shell where commands need it`,
-      ]);
+      ? message`it speaks Anthropic's own wire; \`reasonix setup\` takes an OpenAI-compatible address`
+      : message`a variable of that program; export it in your shell where commands need it`;
     document.leave(path, why);
   }
 }

@@ -1,4 +1,4 @@
-import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
+import { type LocalizedMessage, message, type Text } from "../../core/mod.ts";
 import type { SourceDocument } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -20,19 +20,12 @@ const SETTINGS = {
 } as const;
 
 const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
-  notify: () =>
-    clausesOf([
-      message`a hook for \`Stop\` does this here`,
-      message`its program reads JSON on standard input`,
-    ]),
+  notify: () => message`a hook for \`Stop\` does this here; its program reads JSON on standard input`,
   projects: () => message`trust is decided here with \`reasonix trust\``,
   shell_environment_policy: () =>
-    clausesOf([
-      message`secrets are always kept from commands`,
-      message`[tools.shell] pass_env lets single ones through`,
-    ]),
+    message`secrets are always kept from commands; [tools.shell] pass_env lets single ones through`,
   project_doc_max_bytes: () => message`AGENTS.md is read up to instructions_max_bytes`,
-  history: () => clausesOf([message`sessions are kept one by one`, message`\`reasonix session list\``]),
+  history: () => message`sessions are kept one by one; \`reasonix session list\``,
 };
 
 export function planCodex(documents: readonly SourceDocument[]): void {
@@ -93,7 +86,7 @@ function choicesOf(document: SourceDocument): Choice[] {
         if (key === "model" || key === "model_provider") continue;
         document.leave(
           ["profiles", profile, key],
-          clausesOf([message`a profile is only a model here`, message`give the rest as flags`]),
+          message`a profile is only a model here; give the rest as flags`,
         );
       }
       const model = settings.model ?? table.model;
@@ -125,7 +118,7 @@ function planProvider(document: SourceDocument, name: string, choices: readonly 
   const why = !settings && chosen.length === 0
     ? message`it is no table`
     : models.length === 0
-    ? clausesOf([message`no model of it is named`, message`\`reasonix setup\` lists them`])
+    ? message`no model of it is named; \`reasonix setup\` lists them`
     : address
     ? undefined
     : message`the provider ${JSON.stringify(name)} has no address`;
@@ -277,13 +270,13 @@ function planCodexPolicy(document: SourceDocument): void {
   plan(
     "sandbox_mode",
     SANDBOXES,
-    clausesOf([message`no file lifts the jail`, message`--permission-mode does for one run`]),
+    message`no file lifts the jail; --permission-mode does for one run`,
   );
   if (mode !== "read-only" || !Object.hasOwn(APPROVALS, String(approval))) {
     plan(
       "approval_policy",
       APPROVALS,
-      clausesOf([message`no file lifts every question`, message`--on-ask allow does for one run`]),
+      message`no file lifts every question; --on-ask allow does for one run`,
     );
   }
   planWorkspace(document);

@@ -182,7 +182,7 @@ class Target {
       return { state: "new" };
     }
     if (present !== text) {
-      return { state: "kept", note: clausesOf([message`there is such a file`, message`yours is kept`]) };
+      return { state: "kept", note: message`there is such a file; yours is kept` };
     }
     return { state: "present", note: planned === undefined ? message`there already` : message`said above` };
   }

@@ -91,16 +91,13 @@ function providerEntry(
     if (!vendor) return { why: message`it has no address` };
   } else if (adapter !== "" && !/openai(?:-compatible)?$/.test(adapter)) {
     return {
-      why: clausesOf([
-        message`it speaks through ${adapter}`,
-        message`only OpenAI-compatible servers are there`,
-      ]),
+      why: message`it speaks through ${adapter}; only OpenAI-compatible servers are there`,
     };
   }
   const described = isTable(settings.models) ? settings.models : {};
   const models = [...new Set([...(model === "" ? [] : [model]), ...Object.keys(described)])];
   if (models.length === 0) {
-    return { why: clausesOf([message`no model of it is named`, message`\`reasonix setup\` lists them`]) };
+    return { why: message`no model of it is named; \`reasonix setup\` lists them` };
   }
   const owner = { plan, origin, name };
   const { context_window: _, models: __, default: ___, ...known } = vendor && typeof url !== "string"
@@ -475,7 +472,7 @@ function agentFile(agent: TomlTable): Made {
   if (String(agent.disable) === "true") return { why: message`it is switched off there` };
   if (agent.mode === "primary") {
     return {
-      why: clausesOf([message`it is for whole conversations`, message`agents here work on parts of a task`]),
+      why: message`it is for whole conversations; agents here work on parts of a task`,
     };
   }
   if (description === "") return { why: message`it has no description` };

@@ -189,10 +189,7 @@ export function takeServer(
   if (type !== "stdio" && !isRemote) {
     return plan.leave(
       origin,
-      clausesOf([
-        message`the transport ${JSON.stringify(type)} is not there`,
-        message`stdio, http and sse are`,
-      ]),
+      message`the transport ${JSON.stringify(type)} is not there; stdio, http and sse are`,
     );
   }
   const needed = isRemote ? "url" : "command";
