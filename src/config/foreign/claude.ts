@@ -25,6 +25,7 @@ const LISTS = ["deny", "ask", "allow"] as const;
 const PERMISSIONS: readonly string[] = [...LISTS, "additionalDirectories", "defaultMode"];
 const KNOWN = ["$schema", "permissions", "hooks", "disableAllHooks"];
 const OFF = "set permissions.claude_settings = false in your own file to leave such files alone";
+const CORRECT = `correct it, or ${OFF}`;
 
 export interface ClaudeSettings {
   readonly permissions: readonly Layer[];
@@ -37,12 +38,12 @@ export interface ClaudeSettings {
 export async function readClaudeSettings(cwd: string, problems: ConfigProblem[]): Promise<ClaudeSettings> {
   const [permissions, hooks, unused]: [Layer[], Layer[], string[]] = [[], [], []];
   for (const name of FILES) {
-    const unusable = { level: "error", remedy: `correct it, or ${OFF}` } as const;
+    const unusable = { level: "error", remedy: CORRECT } as const;
     const json = await JsonFile.open({ source: "project", file: join(cwd, name) }, unusable, problems);
     if (!json) continue;
     const { value } = json;
     if (!isRecord(value)) {
-      reject(json, "error", [], "A JSON object is expected");
+      json.report([], "A JSON object is expected", CORRECT, "error");
       continue;
     }
     const layer = permissionLayer(json, value.permissions);
@@ -59,23 +60,42 @@ export async function readClaudeSettings(cwd: string, problems: ConfigProblem[])
   return { permissions, hooks, unused };
 }
 
-function reject(
-  json: JsonFile,
-  level: ConfigProblem["level"],
-  path: KeyPath,
-  message: string,
-  remedy = `correct it, or ${OFF}`,
-): undefined {
-  return json.report(path, message, remedy, level);
-}
+/** Settings by the modes that restrict or grant a little; the ones that lift every prompt never count. */
+const LIVE_MODES: Readonly<Record<string, readonly [key: string, value: string] | undefined>> = {
+  default: undefined,
+  manual: undefined,
+  acceptEdits: ["permissions.allow", "Edit"],
+  dontAsk: ["permissions.mode", "deny"],
+  plan: ["tools.writes", "deny"],
+};
 
 function permissionLayer(json: JsonFile, permissions: unknown): Layer | undefined {
   if (permissions === undefined) return undefined;
-  if (!isRecord(permissions)) return reject(json, "error", ["permissions"], "Permissions must be an object");
+  if (!isRecord(permissions)) {
+    return json.report(["permissions"], "Permissions must be an object", CORRECT, "error");
+  }
   const builder = new LayerBuilder(json);
   for (const list of LISTS) addRules(json, builder, list, permissions[list]);
-  addDirectories(json, builder, permissions.additionalDirectories);
-  addMode(json, builder, permissions.defaultMode);
+  const { additionalDirectories: directories, defaultMode: mode } = permissions;
+  if (Array.isArray(directories) && directories.every((item) => typeof item === "string")) {
+    directories.forEach((item, index) =>
+      builder.add(["sandbox", "allow_write"], item, ["permissions", "additionalDirectories", index])
+    );
+  } else if (directories !== undefined) {
+    const message = "AdditionalDirectories must be an array of texts; it is ignored";
+    json.report(["permissions", "additionalDirectories"], message, CORRECT);
+  }
+  const path = ["permissions", "defaultMode"];
+  if (mode === "bypassPermissions" || mode === "auto") {
+    json.report(path, `A project cannot set the mode "${mode}"; it is ignored`, "remove it");
+  } else if (typeof mode === "string" && Object.hasOwn(LIVE_MODES, mode)) {
+    const [key = "", value] = LIVE_MODES[mode] ?? [];
+    if (key.endsWith("allow")) builder.add(key.split("."), value, path);
+    else if (key !== "") builder.set(key.split("."), value, path);
+  } else if (mode !== undefined) {
+    const message = `${JSON.stringify(mode)?.slice(0, 60)} is no permission mode`;
+    json.report(path, message, `write default, acceptEdits, dontAsk or plan, or ${OFF}`, "error");
+  }
   const layer = builder.layer(["permissions"]);
   json.problems.push(...checkLayer(layer));
   return layer;
@@ -86,11 +106,11 @@ function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, val
   if (value === undefined) return;
   const level = list === "allow" ? "warning" : "error";
   const at = ["permissions", list];
-  if (!Array.isArray(value)) return reject(json, level, at, `Permissions.${list} must be an array`);
+  if (!Array.isArray(value)) return json.report(at, `Permissions.${list} must be an array`, CORRECT, level);
   for (const [index, written] of value.entries()) {
     const path = [...at, index];
     if (typeof written !== "string") {
-      reject(json, level, path, `Permissions.${list}[${index}] must be a text`);
+      json.report(path, `Permissions.${list}[${index}] must be a text`, CORRECT, level);
       continue;
     }
     if (isUnknownTool(written)) continue;
@@ -98,128 +118,65 @@ function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, val
     if ("rule" in result) builder.add(at, result.rule, path);
     else if (list !== "allow") builder.add(at, written, path);
     else {
-      const message = `The rule ${quoted(written)} allows nothing: ${textOf(result.why)}`;
-      reject(json, "warning", path, message, "correct or remove it");
+      const shown = JSON.stringify(written.length > 80 ? `${written.slice(0, 79)}…` : written);
+      json.report(path, `The rule ${shown} allows nothing: ${textOf(result.why)}`, "correct or remove it");
     }
   }
-}
-
-function addDirectories(json: JsonFile, builder: LayerBuilder, value: unknown): void {
-  if (value === undefined) return;
-  const path = ["permissions", "additionalDirectories"];
-  if (!Array.isArray(value) || value.some((item) => typeof item !== "string")) {
-    return reject(json, "warning", path, "AdditionalDirectories must be an array of texts; it is ignored");
-  }
-  value.forEach((item, index) => builder.add(["sandbox", "allow_write"], item, [...path, index]));
-}
-
-/** A mode that restricts counts immediately; the ones that lift every prompt never do. */
-function addMode(json: JsonFile, builder: LayerBuilder, mode: unknown): void {
-  const path = ["permissions", "defaultMode"];
-  if (mode === undefined || mode === "default" || mode === "manual") return;
-  if (mode === "acceptEdits") return builder.add(["permissions", "allow"], "Edit", path);
-  if (mode === "dontAsk") return builder.set(["permissions", "mode"], "deny", path);
-  if (mode === "plan") return builder.set(["tools", "writes"], "deny", path);
-  if (mode === "bypassPermissions" || mode === "auto") {
-    const message = `A project cannot set the mode "${mode}"; it is ignored`;
-    return reject(json, "warning", path, message, "remove it");
-  }
-  const message = `${JSON.stringify(mode)?.slice(0, 60)} is no permission mode`;
-  reject(json, "error", path, message, `write default, acceptEdits, dontAsk or plan, or ${OFF}`);
 }
 
 export type RuleListName = "deny" | "ask" | "allow";
 
 /** A rule of ours that allows no more than the one of Claude Code, and forbids no less. */
 export type Translation =
-  | { readonly rule: string; readonly note?: Text }
+  | { readonly rule: string; readonly note?: Text | undefined }
   | { readonly why: Text };
 
-/** A parsed rule of Claude Code with its list and scope. */
-interface ClaudeRule {
-  readonly tool: string;
-  readonly inner: string;
-  readonly list: RuleListName;
-  readonly scope: Scope;
-}
-
-/** Turns a permission rule of Claude Code into ours. */
+/** Turns a permission rule of Claude Code into ours: one that can be read, and earns no warning. */
 export function claudeRule(text: string, list: RuleListName, scope: Scope): Translation {
   const split = /^\s*([^\s(]+?)\s*(?:\(([\s\S]*)\))?\s*$/.exec(text);
   if (!split) return { why: message`it is no rule: Tool or Tool(what)` };
-  const [, tool = "", between] = split;
-  const inner = between?.trim();
-  if (inner === "") return { why: message`nothing stands in its parentheses` };
-  return checked(translated({ tool, inner: inner ?? "*", list, scope }), list);
-}
-
-function translated(rule: ClaudeRule): Translation {
-  const { tool, inner, list } = rule;
-  if (tool === "Bash" || tool === "PowerShell") return commandRule(rule);
-  if (tool === "NotebookEdit" && list === "allow") return { why: message`it has no counterpart` };
-  if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
-    return pathRule(rule);
-  }
-  if (tool === "WebFetch") return fetchRule(rule);
-  if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
-  if (inner === "*") return { rule: tool };
-  if (list !== "allow") return { rule: tool, note: message`stricter: it names every call of the tool` };
-  if (tool === "Skill" && !/[*?:[{]/.test(inner)) return { rule: `Skill(${inner})` };
-  return { why: message`an allowance for ${tool} with arguments has no counterpart` };
-}
-
-/** Rules that cannot be read here, or would only earn a warning, are not written. */
-function checked(result: Translation, list: RuleListName): Translation {
+  const [, tool = "", between = "*"] = split;
+  const inner = between.trim();
+  if (inner === "") return { why: message`its parentheses are empty` };
+  const result = translated(tool, inner, list, scope);
   if ("why" in result) return result;
   const read = readRule(result.rule);
   if (isFault(read)) return { why: lowered(read.texts.message) };
   const warning = lintRule(read);
-  if (warning) return { why: lowered(warning.texts.message) };
-  return list === "allow" || result.note === undefined || result.note !== "" ? result : { rule: result.rule };
+  return warning ? { why: lowered(warning.texts.message) } : result;
+}
+
+function translated(tool: string, inner: string, list: RuleListName, scope: Scope): Translation {
+  const isAllow = list === "allow";
+  if (tool === "Bash" || tool === "PowerShell") return commandRule(inner, isAllow);
+  if (tool === "NotebookEdit" && isAllow) return { why: message`it has no counterpart` };
+  if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
+    return pathRule(tool, inner, isAllow, scope);
+  }
+  if (tool === "WebFetch") return fetchRule(inner, isAllow);
+  if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
+  if (inner === "*") return { rule: tool };
+  if (!isAllow) return { rule: tool, note: message`stricter: it names every call of the tool` };
+  if (tool === "Skill" && !/[*?:[{]/.test(inner)) return { rule: `Skill(${inner})` };
+  return { why: message`an allowance for ${tool} with arguments has no counterpart` };
 }
 
 const OPERATORS = /\s*(?:&&|\|\|?|;|\n)/;
 
-function commandRule({ inner, list }: ClaudeRule): Translation {
+function commandRule(inner: string, isAllow: boolean): Translation {
   if (inner === "*") return { rule: "Bash" };
   const head = inner.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, (quoted) => "x".repeat(quoted.length));
   const at = head.search(OPERATORS);
   if (at >= 0) {
-    if (list === "allow") {
-      return {
-        why: message`it names a whole line; a rule here names one command of it`,
-      };
-    }
+    if (isAllow) return { why: message`it names a whole line; a rule here names one command of it` };
     const first = inner.slice(0, at).trim();
     if (first === "") return { why: message`it begins with an operator of the shell` };
-    return {
-      rule: `Bash(${first})`,
-      note: message`stricter: a rule names one command of a line, here the first`,
-    };
+    const note = message`stricter: a rule names one command of a line, here the first`;
+    return { rule: `Bash(${first})`, note };
   }
-  if (list === "allow" && inner.includes("?")) {
-    return { why: message`a ? is any character here, so it would allow more` };
-  }
-  return { rule: `Bash(${inner})` };
-}
-
-function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
-  const name = list === "allow" ? SINGLE_TOOLS[tool] ?? tool : tool === "NotebookRead" ? "Read" : tool;
-  if (inner === "*" || inner === "**") return { rule: name };
-  const fromProject = /^\/(?!\/)/.test(inner);
-  if (list === "allow") {
-    if (fromProject && scope === "user") {
-      return { why: message`it counts from the directory of its settings file` };
-    }
-    if (allowsMore(inner)) {
-      return {
-        why: message`a * also matches / here, so it would allow more; ** says the same in both`,
-      };
-    }
-  }
-  const glob = fromProject ? inner.slice(1) : inner.replace(/^\.\//, "");
-  const note = fromProject && scope === "user" ? message`counts from the working directory here` : undefined;
-  return { rule: `${name}(${glob})`, ...(note === undefined ? {} : { note }) };
+  return isAllow && inner.includes("?")
+    ? { why: message`a ? is any character here, so it would allow more` }
+    : { rule: `Bash(${inner})` };
 }
 
 /** Allowing one of these tools there does not allow the others of its family. */
@@ -228,6 +185,19 @@ const SINGLE_TOOLS: Readonly<Record<string, string>> = {
   MultiEdit: "multi_edit",
   NotebookRead: "Read",
 };
+
+function pathRule(tool: string, inner: string, isAllow: boolean, scope: Scope): Translation {
+  const name = isAllow ? SINGLE_TOOLS[tool] ?? tool : tool === "NotebookRead" ? "Read" : tool;
+  if (inner === "*" || inner === "**") return { rule: name };
+  const isElsewhere = /^\/(?!\/)/.test(inner) && scope === "user";
+  if (isAllow && isElsewhere) return { why: message`it counts from the directory of its settings file` };
+  if (isAllow && allowsMore(inner)) {
+    return { why: message`a * also matches / here, so it would allow more; ** says the same in both` };
+  }
+  const glob = inner.replace(/^\/(?!\/)|^\.\//, "");
+  const note = isElsewhere ? message`counts from the working directory here` : undefined;
+  return { rule: `${name}(${glob})`, note };
+}
 
 /**
  * Reports whether a path pattern as in .gitignore files would match more here, where `*` and `?` also match
@@ -244,15 +214,15 @@ function allowsMore(glob: string): boolean {
   });
 }
 
-function fetchRule({ inner, list }: ClaudeRule): Translation {
+function fetchRule(inner: string, isAllow: boolean): Translation {
   if (inner === "*") return { rule: "WebFetch" };
   const host = /^domain:([\w.*-]+)$/.exec(inner)?.[1];
   if (host === undefined) {
-    return list === "allow"
+    return isAllow
       ? { why: message`only domain:HOST has a counterpart` }
       : { rule: "WebFetch", note: message`stricter: it names every address` };
   }
-  if (list !== "allow") return { rule: `web_fetch(*${host.replace(/^\*\.?/, "")}*)`, note: "" };
+  if (!isAllow) return { rule: `web_fetch(*${host.replace(/^\*\.?/, "")}*)` };
   if (host.includes("*")) return { why: message`a * also matches / here, so it would allow more` };
   return { rule: `web_fetch(https://${host}/*)`, note: message`https only` };
 }
@@ -270,10 +240,6 @@ function isUnknownTool(rule: string): boolean {
   const [, name = ""] = /^\s*([A-Z]\w*)\s*(?:\([\s\S]*\))?\s*$/.exec(rule) ?? [];
   if (name === "" || RENAMED.test(name) || !isFault(readRule(name))) return false;
   return name === "Cd" || suggestNames(name, COMMON, 1).length === 0;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
 }
 
 /**
@@ -306,48 +272,38 @@ function hooksOf(json: JsonFile): Layer | undefined {
   if (!isRecord(hooks)) return json.report(["hooks"], `"hooks" is no object`, FORM);
   const builder = new LayerBuilder(json);
   let count = 0;
-  const add = (entry: TomlTable, path: KeyPath) => {
-    builder.add(["hooks"], entry, path);
-    count++;
-  };
   for (const [event, groups] of Object.entries(hooks)) {
     const path = ["hooks", event];
     if (!Array.isArray(groups)) json.report(path, `${formatKey(path)} is no array`, FORM);
-    else groups.forEach((group, index) => readGroup(json, { event, group, path: [...path, index], add }));
+    else {for (const [index, group] of groups.entries()) {
+        for (const [entry, here] of readGroup(json, group, [...path, index])) {
+          builder.add(["hooks"], { event, ...entry }, here);
+          count++;
+        }
+      }}
   }
   return count > 0 ? builder.layer([]) : undefined;
 }
 
-interface HookGroup {
-  readonly event: string;
-  readonly group: unknown;
-  readonly path: KeyPath;
-  readonly add: (entry: TomlTable, path: KeyPath) => void;
-}
-
-function readGroup(json: JsonFile, { event, group, path, add }: HookGroup): void {
+function* readGroup(json: JsonFile, group: unknown, path: KeyPath): Iterable<[TomlTable, KeyPath]> {
   if (!isRecord(group)) return json.report(path, `${formatKey(path)} is no object`, FORM);
   const matcher = group.matcher ?? group.match ?? "";
   if (typeof matcher !== "string") {
     return json.report([...path, "matcher"], "The matcher of a hook must be a text", "correct it");
   }
-  if (typeof group.command === "string") {
-    const unknown = unknownKey(json, group, SETTINGS_KEYS, path);
-    const entry = readHandler(json, group, path, 1000);
-    if (entry) add({ ...(unknown === undefined ? {} : { unknown }), event, matcher, ...entry }, path);
-    return;
-  }
-  if (!Array.isArray(group.hooks)) return json.report(path, `${formatKey(path)} has no "hooks" array`, FORM);
-  const ofGroup = unknownKey(json, group, GROUP_KEYS, path);
-  for (const [index, handler] of group.hooks.entries()) {
-    const here = [...path, "hooks", index];
+  const isFlat = typeof group.command === "string";
+  const handlers = isFlat ? [group] : group.hooks;
+  if (!Array.isArray(handlers)) return json.report(path, `${formatKey(path)} has no "hooks" array`, FORM);
+  const ofGroup = isFlat ? undefined : unknownKey(json, group, GROUP_KEYS, path);
+  for (const [index, handler] of handlers.entries()) {
+    const here = isFlat ? path : [...path, "hooks", index];
     if (!isRecord(handler)) {
       json.report(here, `${formatKey(here)} is no object`, FORM);
       continue;
     }
-    const unknown = unknownKey(json, handler, HANDLER_KEYS, here) ?? ofGroup;
-    const entry = readHandler(json, handler, here, 1);
-    if (entry) add({ ...(unknown === undefined ? {} : { unknown }), event, matcher, ...entry }, here);
+    const unknown = unknownKey(json, handler, isFlat ? SETTINGS_KEYS : HANDLER_KEYS, here) ?? ofGroup;
+    const entry = readHandler(json, handler, here, isFlat ? 1000 : 1);
+    if (entry) yield [{ ...(unknown === undefined ? {} : { unknown }), matcher, ...entry }, here];
   }
 }
 
