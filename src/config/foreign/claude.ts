@@ -1,17 +1,26 @@
 /**
  * The settings of Claude Code: its permission rules and hooks in our words. Those of a project are read in
- * place and become layers like those of our own file: they restrict immediately, and grant once the user
+ * place and become layers like those of our files: they restrict immediately, and grant once the user
  * trusts them. `config import` copies those of the user.
  */
 import { type LocalizedMessage, message, type Text, textOf } from "../../core/mod.ts";
 import { mcpJsonFile } from "../config_paths.ts";
-import type { SourceDocument } from "./document.ts";
+import {
+  items,
+  left,
+  type Mapping,
+  type Plan,
+  planned,
+  type SourceDocument,
+  table,
+  text,
+} from "./document.ts";
 import { readOauth } from "./mcp_json.ts";
 import { lowered, type Scope } from "./plan.ts";
 import { JsonFile, LayerBuilder } from "../load/jsonc.ts";
 import { checkLayer, type Layer } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { join, slashed } from "../../path/lexical.ts";
 import { isFault, lintRule, readRule } from "../../rule/mod.ts";
@@ -132,8 +141,8 @@ export type Translation =
   | { readonly why: Text };
 
 /** Turns a permission rule of Claude Code into ours: one that can be read, and earns no warning. */
-export function claudeRule(text: string, list: RuleListName, scope: Scope): Translation {
-  const split = /^\s*([^\s(]+?)\s*(?:\(([\s\S]*)\))?\s*$/.exec(text);
+export function claudeRule(written: string, list: RuleListName, scope: Scope): Translation {
+  const split = /^\s*([^\s(]+?)\s*(?:\(([\s\S]*)\))?\s*$/.exec(written);
   if (!split) return { why: message`it is no rule: Tool or Tool(what)` };
   const [, tool = "", between = "*"] = split;
   const inner = between.trim();
@@ -351,128 +360,57 @@ function unknownKey(
 
 /** Plans the settings; `cwd` is the project whose servers of `.claude.json` count. */
 export async function planClaude(documents: readonly SourceDocument[], cwd: string): Promise<void> {
-  const switchedOff = new Set(
-    documents.flatMap((document) =>
-      document.texts(["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
-    ).map(({ text }) => text),
-  );
+  const switchedOff = documents.flatMap((document) =>
+    document.texts(["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
+  ).map(({ text }) => text);
   for (const document of documents) {
-    if (slashed(document.path) === slashed(mcpJsonFile(cwd))) {
-      document.leave(["mcpServers"], readInPlace("mcp list"));
-    } else if (document.path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
-    else if (document.path.endsWith(".claude.json")) planState(document, cwd);
-    else await planSettings(document, cwd);
+    const path = slashed(document.path);
+    if (path === slashed(mcpJsonFile(cwd))) document.leave(["mcpServers"], readInPlace("mcp list"));
+    else if (path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
+    else if (path.endsWith(".claude.json")) await planState(document, cwd);
+    else {
+      // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
+      const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(path.replace(slashed(cwd), ""));
+      await document.apply(isRead ? { ...SETTINGS, ...READ_IN_PLACE } : SETTINGS);
+    }
   }
 }
 
-function readInPlace(command: string): Text {
+function readInPlace(command: string): LocalizedMessage {
   return message`they are read from this file; see \`reasonix ${command}\` and \`reasonix trust\``;
 }
 
-function planState(document: SourceDocument, cwd: string): void {
+async function planState(document: SourceDocument, cwd: string): Promise<void> {
   planServers(document, ["mcpServers"]);
-  const project = isTable(document.table.projects) ? document.table.projects[cwd] : undefined;
-  if (!isTable(project)) return;
   const shared = document.withScope("project");
   planServers(shared, ["projects", cwd, "mcpServers"]);
-  planRules(shared, ["projects", cwd, "allowedTools"], project.allowedTools, "allow");
+  const path = ["projects", cwd, "allowedTools"];
+  await planRules("allow")(shared, valueAt(document.table, path), path);
 }
 
-function planServers(
-  document: SourceDocument,
-  path: KeyPath,
-  switchedOff: ReadonlySet<string> = new Set(),
-): void {
-  document.servers({ path, shown: path.slice(-1) }, (server, name) => {
+function planServers(document: SourceDocument, path: KeyPath, switchedOff: readonly string[] = []): void {
+  document.servers(valueAt(document.table, path), path, (server, name) => {
     const { type, command, args, env, url, headers, cwd, headersHelper, timeout } = server;
     const oauth = readOauth(server.oauth);
     return {
       entry: {
         ...{ type, command, args, env, url, headers, cwd, headers_helper: headersHelper, oauth },
         call_timeout_seconds: typeof timeout === "number" ? timeout / 1000 : undefined,
-        enabled: server.disabled !== true && !switchedOff.has(name),
+        enabled: server.disabled !== true && !switchedOff.includes(name),
       },
       without: [...(oauth ? [] : ["oauth"]), "alwaysAllow"].filter((key) => server[key] !== undefined),
     };
-  });
+  }, path.slice(-1));
 }
 
-const SETTINGS = {
-  permissions: "table",
-  sandbox: "table",
-  model: "text",
-  env: "table",
-  $schema: "any",
-  hooks: "any",
-  disableAllHooks: "any",
-  disabledMcpjsonServers: "any",
-} as const;
-
-const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
-  apiKeyHelper: () =>
-    message`a program that prints the key is not asked; put the key into .env or the environment`,
-  enabledPlugins: () => message`there are no plugins of this kind`,
-  enabledMcpjsonServers: () => message`\`reasonix trust\` decides about the servers of a project`,
-  enableAllProjectMcpServers: () => message`\`reasonix trust\` decides about the servers of a project`,
-};
-
-async function planSettings(document: SourceDocument, cwd: string): Promise<void> {
-  const { table } = document;
-  document.leaveMistyped(SETTINGS);
-  // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
-  const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
-    slashed(document.path).replace(slashed(cwd), ""),
-  );
-  if (table.hooks !== undefined && isRead) document.leave(["hooks"], readInPlace("hooks list"));
-  else if (table.hooks !== undefined) await planHooks(document);
-  if (isTable(table.permissions)) {
-    if (isRead) document.leave(["permissions"], readInPlace("permissions list"));
-    else planPermissions(document, table.permissions);
-  }
-  if (isTable(table.sandbox)) planSandbox(document, table.sandbox);
-  if (typeof table.model === "string") planModel(document, table.model);
-  if (isTable(table.env)) planEnvironment(document, table.env);
-  document.leaveOthers(SETTINGS, REASONS);
-}
-
-async function planHooks(document: SourceDocument): Promise<void> {
-  const { path: file, scope, table } = document;
-  if (table.disableAllHooks === true) {
-    return document.leave(["hooks"], message`disableAllHooks switches them off`);
-  }
-  const problems: ConfigProblem[] = [];
-  const layer = await readSettingsHooks({ source: scope, file }, problems);
-  for (const { message: problem, texts, place = { file } } of problems) {
-    document.plan.leave({ text: "hooks", place, scope }, lowered(texts?.message ?? problem));
-  }
-  const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
-  entries.forEach((item, index) => {
-    const place = { file, ...layer?.find?.(["hooks", index]) };
-    const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
-    document.plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
-  });
-}
-
-function planPermissions(document: SourceDocument, permissions: TomlTable): void {
-  for (const [key, value] of Object.entries(permissions)) {
-    const path = ["permissions", key];
-    if (key === "allow" || key === "ask" || key === "deny") planRules(document, path, value, key);
-    else if (key === "defaultMode") planMode(document, path, String(value));
-    else if (key === "additionalDirectories") {
-      document.items(path, { value, key: "sandbox.allow_write" });
-    } else document.leave(path, message`it has no counterpart`, value);
-  }
-}
-
-function planRules(document: SourceDocument, path: KeyPath, value: unknown, list: RuleListName): void {
-  for (const { path: here, text } of document.texts(path, value)) {
-    const result = claudeRule(text, list, document.scope);
-    if ("why" in result) document.leave(here, result.why, text);
-    else {document.add(here, `permissions.${list}`, result.rule, {
-        shown: text,
-        note: result.note || undefined,
-      });}
-  }
+function planRules(list: RuleListName): Plan {
+  return (document, value, path) => {
+    for (const { path: here, text } of document.texts(path, value)) {
+      const result = claudeRule(text, list, document.scope);
+      if ("why" in result) document.leave(here, result.why, text);
+      else document.add(here, `permissions.${list}`, result.rule, { shown: text, note: result.note });
+    }
+  };
 }
 
 /** Values of `permissions.mode` by the modes of Claude Code. */
@@ -482,56 +420,76 @@ const MODES: Readonly<Record<string, readonly [mode: string, note?: Text]>> = {
   plan: ["deny", message`stricter; --permission-mode plan is a choice of each run`],
 };
 
-function planMode(document: SourceDocument, path: KeyPath, mode: string): void {
-  const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
-  if (value !== undefined) return document.set(path, "permissions.mode", value, { shown: mode, note });
-  if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
-  const why = message`no file lifts every question; --permission-mode danger-full-access does for one run`;
-  document.leave(path, why, mode);
-}
-
-const SANDBOX_LISTS: Readonly<Record<string, string>> = {
-  "network.allowedDomains": "sandbox.network_hosts",
-  "filesystem.allowWrite": "sandbox.allow_write",
-  "filesystem.denyRead": "sandbox.forbid_read",
+const SETTINGS: Mapping = {
+  $schema: planned,
+  "permissions.allow": planRules("allow"),
+  "permissions.ask": planRules("ask"),
+  "permissions.deny": planRules("deny"),
+  "permissions.additionalDirectories": items("sandbox.allow_write"),
+  "permissions.defaultMode": (document, value, path) => {
+    const mode = String(value);
+    const [ours, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
+    if (ours !== undefined) return document.set(path, "permissions.mode", ours, { shown: mode, note });
+    if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
+    const why = message`no file lifts every question; --permission-mode danger-full-access does for one run`;
+    document.leave(path, why, mode);
+  },
+  "sandbox.enabled": (document, value, path) =>
+    value === true
+      ? document.set(path, "sandbox.bash", "enforce", { shown: value })
+      : document.leave(path, message`the jail stays on`, value),
+  "sandbox.network.allowedDomains": items(
+    "sandbox.network_hosts",
+    (host) => host.includes("*") ? message`a * would allow other hosts here` : undefined,
+  ),
+  "sandbox.filesystem.allowWrite": items("sandbox.allow_write"),
+  "sandbox.filesystem.denyRead": items("sandbox.forbid_read"),
+  model: text(planModel),
+  env: table(planEnvironment),
+  hooks: planHooks,
+  disableAllHooks: planned,
+  disabledMcpjsonServers: planned,
+  apiKeyHelper: left(() =>
+    message`a program that prints the key is not asked; put the key into .env or the environment`
+  ),
+  enabledPlugins: left(() => message`there are no plugins of this kind`),
+  enabledMcpjsonServers: left(() => message`\`reasonix trust\` decides about the servers of a project`),
+  enableAllProjectMcpServers: left(() => message`\`reasonix trust\` decides about the servers of a project`),
 };
 
-function planSandbox(document: SourceDocument, sandbox: TomlTable): void {
-  for (const [section, value] of Object.entries(sandbox)) {
-    const path = ["sandbox", section];
-    if (section === "enabled") {
-      if (value === true) document.set(path, "sandbox.bash", "enforce", { shown: value });
-      else document.leave(path, message`the jail stays on`, value);
-      continue;
-    }
-    if (!isTable(value)) document.leave(path, message`it has no counterpart`, value);
-    for (const [name, list] of isTable(value) ? Object.entries(value) : []) {
-      const key = SANDBOX_LISTS[`${section}.${name}`];
-      if (key === undefined || !Array.isArray(list)) {
-        document.leave([...path, name], message`it has no counterpart`);
-        continue;
-      }
-      const refuse = (text: string) =>
-        key === "sandbox.network_hosts" && text.includes("*")
-          ? message`a * would allow other hosts here`
-          : undefined;
-      document.items([...path, name], { value: list, key, refuse });
-    }
+const READ_IN_PLACE: Mapping = {
+  permissions: left(() => readInPlace("permissions list")),
+  hooks: left(() => readInPlace("hooks list")),
+};
+
+async function planHooks({ path: file, scope, table, plan }: SourceDocument): Promise<void> {
+  if (table.disableAllHooks === true) {
+    return plan.leave({ text: "hooks", place: { file }, scope }, message`disableAllHooks switches them off`);
   }
+  const problems: ConfigProblem[] = [];
+  const layer = await readSettingsHooks({ source: scope, file }, problems);
+  for (const { message: problem, texts, place = { file } } of problems) {
+    plan.leave({ text: "hooks", place, scope }, lowered(texts?.message ?? problem));
+  }
+  const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
+  entries.forEach((item, index) => {
+    const place = { file, ...layer?.find?.(["hooks", index]) };
+    const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
+    plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
+  });
 }
 
-function planModel(document: SourceDocument, written: string): void {
-  const origin = document.origin(["model"], written);
+function planModel(document: SourceDocument, written: string, path: KeyPath): void {
   const model = written.replace(/\[\w+\]$/, "");
   const vendor = VENDORS.find(({ name }) => name === "anthropic");
   if (!vendor || !model.startsWith("claude-")) {
     const why = message`it is a name of Claude Code's own; \`reasonix setup\` lists the models of a vendor`;
-    return document.plan.leave(origin, why);
+    return document.leave(path, why, written);
   }
   const entry = { ...vendorEntry(vendor), models: [model], default: model };
   const note = message`its key is ${vendor.keyName}; a subscription cannot be used`;
-  document.plan.take(origin, { kind: "entry", list: "providers", entry }, note);
-  document.plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
+  document.plan.take(document.origin(path, written), { kind: "entry", list: "providers", entry }, note);
+  document.set(path, "default_model", `${vendor.name}/${model}`, { shown: written });
 }
 
 function planEnvironment(document: SourceDocument, env: TomlTable): void {

@@ -65,7 +65,7 @@ export class ImportPlan {
 
   take(origin: Origin, change: Change, note?: Text): void {
     if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
-      return this.leave(origin, message`a key stands in it`);
+      return this.leave(origin, message`it contains a key`);
     }
     this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
   }
