@@ -1,4 +1,4 @@
-import { isAbort, ReasonixError } from "../core/mod.ts";
+import { isAbort, type JsonSchema, ReasonixError } from "../core/mod.ts";
 import { osReason } from "./file/os_reason.ts";
 import { errorResult, failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 import { lazy } from "../util/lazy.ts";
@@ -11,11 +11,11 @@ import { lazy } from "../util/lazy.ts";
  */
 export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 
-/**
- * The declaration of a built-in tool in its `tool.ts`: everything the first request needs, and how to get the
- * rest.
- */
-export interface BuiltinSpec extends Omit<Tool, "execute"> {
+/** The declaration of a built-in tool: everything the first request needs, and how to load the rest. */
+interface BuiltinSpec extends Omit<Tool, "execute" | "schema"> {
+  /** JSON Schemas of the arguments; no others are accepted. */
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
   /** Offered only when `[tools] enabled` names it. */
   readonly optional?: boolean;
   /** Offered only once the session has a use for it; see {@linkcode ToolRegistry.offerLate}. */
@@ -31,10 +31,11 @@ export interface BuiltinTool extends Tool {
 }
 
 export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
-  const { load: loadRun, ...declared } = spec;
+  const { load: loadRun, properties, required, ...declared } = spec;
   const load = lazy(loadRun);
   return {
     ...declared,
+    schema: { type: "object", properties, ...(required ? { required } : {}), additionalProperties: false },
     description: spec.description.trim(),
     optional: spec.optional ?? false,
     late: spec.late ?? false,

@@ -73,8 +73,7 @@ export interface FileReadTracker {
   get(path: string): FileVersion | undefined;
   set(stamp: FileVersion): void;
   delete(path: string): void;
-  /** All of them, where they can be sent to another process. */
-  all?(): Iterable<FileVersion>;
+  all(): Iterable<FileVersion>;
 }
 
 /** Tool settings from the configuration, plain data so that they can cross to the worker. */

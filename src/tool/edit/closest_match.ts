@@ -86,14 +86,14 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
   for (const [index, line] of old.entries()) {
     if (line.text.trim().length > (old[longest]?.text.trim().length ?? 0)) longest = index;
   }
-  const wanted = new PairCounter(old[longest]?.text.trim() ?? "");
+  const wanted = new Set(pairsOf(old[longest]?.text.trim() ?? ""));
   if (wanted.size === 0) return undefined;
   let best: number | undefined;
   let bestScore = 0.5;
   for (const [index, line] of lines.slice(0, MAX_SIMILAR_LINES).entries()) {
     // Lines of very different length cannot reach the score.
     if (line.text.length * 3 < wanted.size || line.text.length > wanted.size * 20) continue;
-    const score = wanted.similarity(line.text.trim());
+    const score = similarity(wanted, line.text.trim());
     if (score > bestScore) {
       best = index;
       bestScore = score;
@@ -104,47 +104,20 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
 
 /** Characters of a line that are compared. */
 const MAX_PAIRS = 300;
-const BUCKETS = 1 << 16;
-const ABSENT = -1;
 
-/**
- * Compares lines with one line by the pairs of neighbouring characters they share; pairs are compared by a
- * hash.
- */
-class PairCounter {
-  /** For every pair of the line the round that saw it last. */
-  readonly #rounds = new Int32Array(BUCKETS).fill(ABSENT);
-  readonly size: number;
-  #round = 0;
-
-  constructor(text: string) {
-    let size = 0;
-    for (let at = 0; at + 1 < Math.min(text.length, MAX_PAIRS); at++) {
-      const pair = pairAt(text, at);
-      if (this.#rounds[pair] === ABSENT) size++;
-      this.#rounds[pair] = 0;
-    }
-    this.size = size;
-  }
-
-  /** 1 for the same pairs, 0 for none in common. */
-  similarity(text: string): number {
-    const round = ++this.#round;
-    const end = Math.min(text.length, MAX_PAIRS) - 1;
-    let common = 0;
-    for (let at = 0; at < end; at++) {
-      const pair = pairAt(text, at);
-      const seen = this.#rounds[pair];
-      if (seen === ABSENT || seen === round) continue;
-      this.#rounds[pair] = round;
-      common++;
-    }
-    return 2 * common / (Math.max(end, 0) + this.size);
-  }
+/** The pairs of neighboring characters of a line. */
+function pairsOf(text: string): number[] {
+  return Array.from(
+    { length: Math.max(0, Math.min(text.length, MAX_PAIRS) - 1) },
+    (_, at) => text.charCodeAt(at) << 16 | text.charCodeAt(at + 1),
+  );
 }
 
-function pairAt(text: string, at: number): number {
-  return (text.charCodeAt(at) * 251 + text.charCodeAt(at + 1)) & (BUCKETS - 1);
+/** 1 for the same pairs, 0 for none in common. */
+function similarity(wanted: ReadonlySet<number>, text: string): number {
+  const pairs = pairsOf(text);
+  const common = new Set(pairs.filter((pair) => wanted.has(pair))).size;
+  return 2 * common / (pairs.length + wanted.size);
 }
 
 /** Indexes into the block from the first difference on. */

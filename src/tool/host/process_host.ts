@@ -54,7 +54,8 @@ export class ProcessToolHost implements ToolHost {
   readonly #local = new LocalToolHost();
   readonly #pending = new Map<number, Pending>();
   #process: LineProcess<HostMessage, ToolMessage> | undefined;
-  #mirror = new SeenMirror();
+  /** The files seen, as the process knows them. */
+  #known = new Map<string, FileVersion>();
   #calls = 0;
   #failedStarts = 0;
   /** The process has reported that it runs: only then can a call have begun. */
@@ -113,11 +114,8 @@ export class ProcessToolHost implements ToolHost {
       );
     };
     const deadline = limit === 0 ? undefined : setTimeout(() => {
-      this.#giveUp(id, () =>
-        call.settle.resolve(failure(
-          `${call.tool.name} was stopped: it had not ended after ${limit / 1000} s`,
-          "ask for less at once",
-        )));
+      const problem = `${call.tool.name} was stopped: it had not ended after ${limit / 1000} s`;
+      this.#giveUp(id, () => call.settle.resolve(failure(problem, "ask for less at once")));
     }, limit);
     signal.addEventListener("abort", aborted, { once: true });
     if (signal.aborted) aborted();
@@ -160,7 +158,7 @@ export class ProcessToolHost implements ToolHost {
       tool: call.tool.name,
       args: call.args,
       context: { callId, cwd, settings, outputDir },
-      seen: this.#mirror.changesSince(seen),
+      seen: this.#unknownOf(seen),
     });
   }
 
@@ -181,7 +179,7 @@ export class ProcessToolHost implements ToolHost {
       );
       this.#process = process;
       this.#ready = false;
-      this.#mirror = new SeenMirror();
+      this.#known = new Map();
       process.send({ type: "start", data: this.#options.data });
     } catch (error) {
       this.#failedStarts = MAX_FAILED_STARTS;
@@ -204,10 +202,25 @@ export class ProcessToolHost implements ToolHost {
     }
   }
 
-  #apply(seen: FileReadTracker, changes: Extract<ToolMessage, { type: "done" }>["seen"]): void {
-    for (const stamp of changes.set) seen.set(stamp);
-    for (const path of changes.delete) seen.delete(path);
-    this.#mirror.learned(changes);
+  #unknownOf(seen: FileReadTracker): SeenChanges {
+    const now = new Map([...seen.all()].map((stamp) => [stamp.path, stamp]));
+    const before = this.#known;
+    this.#known = now;
+    return {
+      set: [...now.values()].filter((stamp) => before.get(stamp.path) !== stamp),
+      delete: [...before.keys()].filter((path) => !now.has(path)),
+    };
+  }
+
+  #apply(seen: FileReadTracker, changes: SeenChanges): void {
+    for (const stamp of changes.set) {
+      seen.set(stamp);
+      this.#known.set(stamp.path, stamp);
+    }
+    for (const path of changes.delete) {
+      seen.delete(path);
+      this.#known.delete(path);
+    }
   }
 
   /** Ends the process for one call; the others start again in a new one. */
@@ -234,18 +247,12 @@ export class ProcessToolHost implements ToolHost {
         continue;
       }
       if (!call.tool.readOnly || call.runs >= 2) {
-        this.#finish(
-          id,
-          notStarted === undefined ? interrupted(call.tool) : unstarted(call.tool, notStarted),
-        );
+        this.#finish(id, unfinished(call.tool, notStarted));
         continue;
       }
       this.#ensureStarted();
       if (this.#process) this.#send(id, call);
-      else {this.#local.execute(call.tool, call.args, call.context).then(
-          call.settle.resolve,
-          call.settle.reject,
-        );}
+      else call.settle.resolve(this.#local.execute(call.tool, call.args, call.context));
     }
   }
 
@@ -262,14 +269,13 @@ function unreferenced(ms: number, task: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-function interrupted(tool: Tool): ToolResult {
-  const what = tool.readOnly ? "try again" : "read the file to see whether it took effect";
-  return failure(`${tool.name} did not finish: its worker process ended`, what);
-}
-
-function unstarted(tool: Tool, reason: string): ToolResult {
+function unfinished({ name, readOnly }: Tool, notStarted?: string): ToolResult {
+  if (notStarted === undefined) {
+    const remedy = readOnly ? "try again" : "read the file to see whether it took effect";
+    return failure(`${name} did not finish: its worker process ended`, remedy);
+  }
   return failure(
-    `${tool.name} could not run, its worker process did not start (${reason})`,
+    `${name} could not run, its worker process did not start (${notStarted})`,
     "nothing was changed; tell the user",
   );
 }
@@ -306,30 +312,3 @@ export type ToolMessage =
   | { readonly type: "progress"; readonly id: number; readonly text: string }
   | { readonly type: "done"; readonly id: number; readonly result: ToolResult; readonly seen: SeenChanges }
   | { readonly type: "aborted"; readonly id: number };
-
-/** What the tool process knows of the files seen in the session. A new process knows nothing. */
-export class SeenMirror {
-  readonly #known = new Map<string, FileVersion>();
-
-  /** Returns the changes to send for the process to know what the session knows. */
-  changesSince(seen: FileReadTracker): SeenChanges {
-    if (!seen.all) return { set: [], delete: [] };
-    const set: FileVersion[] = [];
-    let count = 0;
-    for (const stamp of seen.all()) {
-      count++;
-      if (this.#known.get(stamp.path) === stamp) continue;
-      set.push(stamp);
-      this.#known.set(stamp.path, stamp);
-    }
-    const gone = count === this.#known.size ? [] : [...this.#known.keys()].filter((path) => !seen.get(path));
-    for (const path of gone) this.#known.delete(path);
-    return { set, delete: gone };
-  }
-
-  /** Records changes that came from the process. */
-  learned(changes: SeenChanges): void {
-    for (const stamp of changes.set) this.#known.set(stamp.path, stamp);
-    for (const path of changes.delete) this.#known.delete(path);
-  }
-}

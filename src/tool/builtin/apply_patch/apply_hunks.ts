@@ -156,59 +156,30 @@ function unique(
   candidates: readonly (readonly Placement[])[],
   inOrder: Order,
 ): readonly Placement[] | Misfit | undefined {
-  // Lines appended at the end of the file belong there whatever comes after them in the patch.
-  const moving = candidates.map((places) => places.length === 1 && isAppended(places[0]) ? [] : places);
-  const options: Placement[][] = moving.map(() => []);
-  let later: { readonly place: Placement; readonly ways: number }[] | undefined;
-  let ways = 1;
-  for (let index = moving.length - 1; index >= 0; index--) {
-    const places = moving[index] ?? [];
-    if (places.length === 0) continue;
-    const next = later;
-    const here = places.map((place) => ({
-      place,
-      ways: next === undefined ? 1 : countWays(next, place, inOrder),
-    })).filter((option) => option.ways > 0);
-    ways = here.reduce((sum, option) => Math.min(2, sum + option.ways), 0);
-    if (ways === 0) return undefined;
-    later = here;
-    options[index] = here.map((option) => option.place);
+  // For each hunk the places that leave room for those after it: room for the lowest is enough.
+  const options: (readonly Placement[])[] = [];
+  let after: Placement | undefined;
+  for (const places of candidates.toReversed()) {
+    const open = isAppended(places) ? places : places.filter((one) => !after || inOrder(one, after));
+    if (open.length === 0) return undefined;
+    options.unshift(open);
+    if (!isAppended(places)) after = open.at(-1);
   }
-  let before: Placement | undefined;
   const chosen: Placement[] = [];
-  for (const [index, places] of candidates.entries()) {
-    const [appended] = places;
-    if ((moving[index] ?? []).length === 0) {
-      if (appended) chosen.push(appended);
-      continue;
-    }
-    const open = (options[index] ?? []).filter((place) => before === undefined || inOrder(before, place));
-    const [only] = open;
-    if (!only || open.length > 1) return { hunk: index, problem: several("fits in", open) };
-    chosen.push(only);
-    before = only;
+  let before: Placement | undefined;
+  for (const [hunk, places] of options.entries()) {
+    const open = isAppended(places) ? places : places.filter((one) => !before || inOrder(before, one));
+    if (open.length > 1) return { hunk, problem: several("fits in", open) };
+    chosen.push(...open);
+    if (!isAppended(places)) before = open[0];
   }
   return chosen;
 }
 
-function countWays(
-  next: readonly { readonly place: Placement; readonly ways: number }[],
-  place: Placement,
-  inOrder: Order,
-): number {
-  let ways = 0;
-  // Places are in order, so the last ones follow first.
-  for (let at = next.length - 1; at >= 0 && ways < 2; at--) {
-    const option = next[at];
-    if (!option || !inOrder(place, option.place)) break;
-    ways += option.ways;
-  }
-  return Math.min(2, ways);
-}
-
-function isAppended(place: Placement | undefined): boolean {
-  return place !== undefined && oldLines(place.hunk).length === 0 && place.hunk.line === undefined &&
-    place.hunk.anchors.length === 0;
+/** Lines appended at the end of the file belong there whatever comes after them in the patch. */
+function isAppended([place, ...others]: readonly Placement[]): boolean {
+  return place !== undefined && others.length === 0 && oldLines(place.hunk).length === 0 &&
+    place.hunk.line === undefined && place.hunk.anchors.length === 0;
 }
 
 /** Reports a hunk whose location is above that of the hunk before. */
