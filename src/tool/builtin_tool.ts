@@ -26,7 +26,6 @@ interface BuiltinSpec extends Omit<Tool, "execute" | "schema"> {
 export interface BuiltinTool extends Tool {
   readonly optional: boolean;
   readonly late: boolean;
-  /** Loads the implementation before the first call. */
   warm(): Promise<void>;
 }
 
@@ -57,7 +56,6 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
 const MAX_RESULT_BYTES = 40_000;
 const MAX_SUMMARY_CHARS = 500;
 
-/** Enforces a last limit below the caps of the tools: no long text reaches the model or a front end. */
 async function bounded(result: ToolResult): Promise<ToolResult> {
   const { content, summary } = result;
   const short = summary.length <= MAX_SUMMARY_CHARS

@@ -57,7 +57,7 @@ function hintFor(text: string, edit: Wanted, fresh: string): string | undefined 
   return undefined;
 }
 
-/** Returns the start for which most lines of the block match, blanks ignored. */
+/** The start for which most lines of the block match, blanks ignored. */
 function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | undefined {
   const wanted = old.slice(0, 400).map((line) => keyOf(line.text, "bare", BLANK_RUNS));
   const places = new Map(wanted.filter((key) => key !== "").map((key) => [key, [] as number[]]));
@@ -80,7 +80,7 @@ function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | un
   return best;
 }
 
-/** Returns the start that puts the longest line of the block on the most similar line. */
+/** The start that puts the longest line of the block on the most similar line. */
 function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | undefined {
   let longest = 0;
   for (const [index, line] of old.entries()) {
@@ -102,10 +102,8 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
   return best === undefined ? undefined : Math.max(0, best - longest);
 }
 
-/** Characters of a line that are compared. */
 const MAX_PAIRS = 300;
 
-/** The pairs of neighboring characters of a line. */
 function pairsOf(text: string): number[] {
   return Array.from(
     { length: Math.max(0, Math.min(text.length, MAX_PAIRS) - 1) },
@@ -120,7 +118,6 @@ function similarity(wanted: ReadonlySet<number>, text: string): number {
   return 2 * common / (pairs.length + wanted.size);
 }
 
-/** Indexes into the block from the first difference on. */
 function differing(lines: readonly Line[], old: readonly Line[], place: number): number[] {
   let first = old.findIndex((line, index) => lines[place + index]?.text !== line.text);
   if (first < 0) first = old.length - 1;
@@ -155,10 +152,6 @@ const INVISIBLE =
   // deno-lint-ignore no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff]/g;
 
-/**
- * Finds lines by which a model means "and the rest stays as it is", where it should have written the rest.
- */
-
 const NOUN =
   "(?:code|files?|class(?:es)?|functions?|methods?|implementations?|contents?|body|bodies|lines?|imports?|logic|" +
   "fields?|properties|props|tests?|cases?|styles?|rules?|sections?|document|text|components?|config(?:uration)?|options|" +
@@ -186,10 +179,7 @@ const MARKED_OMISSION = new RegExp(`^(?:${MARKED.join("|")})$`, "i");
 const OPENING = /^(?:\/\/+|#+|--+|;+|%+|\/\*+|\*+|<!--|\{\/\*+|"""|''')\s*/;
 const CLOSING = /\s*(?:\*+\/\}?|-->|"""|''')$/;
 
-/**
- * Returns what a line says once marks of a comment are off; `dots` when there is nothing else but an
- * ellipsis.
- */
+/** Reads a line without its comment marks; `dots` for nothing but an ellipsis. */
 function readMark(line: string): "omission" | "dots" | undefined {
   const trimmed = line.trim();
   const text = trimmed.replace(OPENING, "").replace(CLOSING, "");
@@ -219,7 +209,6 @@ export function omissionIn(fresh: readonly string[], old: readonly string[]): st
   })?.trim();
 }
 
-/** The refusal of a placeholder, for the model; `name` is the name of the text. */
 export function omissionProblem(line: string, name: string): string {
   return `${name} has the placeholder ${
     JSON.stringify(line.slice(0, 120))

@@ -8,7 +8,6 @@ function patchOf({ patch }: Arguments): string | undefined {
   return typeof patch === "string" && patch !== "" ? patch : undefined;
 }
 
-/** The tool that applies such a patch. */
 function patcher(): Pick<Tool, "reads" | "writes" | "execute"> | undefined {
   return FILE_WRITERS.find(({ name }) => name === "apply_patch");
 }

@@ -14,13 +14,11 @@ import {
 export { type SelfCommand, selfCommand, type SelfOptions } from "./worker.ts";
 
 export interface ProcessHostOptions {
-  /** Starts the tool process; its permission flags say what it may touch. */
+  /** Its permission flags limit what tools may touch. */
   readonly command: SelfCommand;
-  /** Plain data from which the process makes its path policy. */
   readonly data: unknown;
   /** Longest call, in milliseconds; 0 = no limit. */
   readonly callTimeoutMs?: number;
-  /** Calls `task` after `ms` milliseconds, unless the returned function is called before. */
   readonly timer?: (ms: number, task: () => void) => () => void;
   /** Finds the process by its mark when the program is killed while a tool is in a loop. */
   readonly guard?: ProcessGuard;
@@ -61,9 +59,7 @@ export class ProcessToolHost implements ToolHost {
   /** The process has reported that it runs: only then can a call have begun. */
   #ready = false;
   #disposed = false;
-  /** Settles when the released processes have ended. */
   #ending: Promise<unknown> = Promise.resolve();
-  /** Set while the process has nothing to do. */
   #cancelIdleEnd: (() => void) | undefined;
 
   constructor(options: ProcessHostOptions) {
@@ -130,10 +126,7 @@ export class ProcessToolHost implements ToolHost {
     }
   }
 
-  /**
-   * Has the process end when no call comes for a while. Looking at the calls and letting go of the process
-   * are one step, so that no call can begin in between; what the process knew is sent to the next one.
-   */
+  /** Ends the process when no call comes for a while. No call can begin between the check and the release. */
   #awaitWork(): void {
     this.#cancelIdleEnd?.();
     if (!this.#process || this.#pending.size > 0) return;
@@ -223,7 +216,6 @@ export class ProcessToolHost implements ToolHost {
     }
   }
 
-  /** Ends the process for one call; the others start again in a new one. */
   #giveUp(id: number, settle: () => void): void {
     if (!this.#pending.delete(id)) return;
     settle();
@@ -262,7 +254,6 @@ export class ProcessToolHost implements ToolHost {
   }
 }
 
-/** A timer for which the program does not stay alive. */
 function unreferenced(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms);
   Deno.unrefTimer(timer);

@@ -21,7 +21,6 @@ export interface ToolProcessDeps {
 
 type Call = Extract<HostMessage, { type: "call" }>;
 
-/** Body of the process that runs tools: takes calls until there are no more. */
 export async function runToolProcess(parts: ToolProcessDeps, port: LinePort): Promise<void> {
   const server = new ToolServer(parts, port);
   for await (const message of readLines<HostMessage>(port.input)) await server.take(message);
@@ -51,7 +50,6 @@ class ToolServer {
     else void this.#run(message);
   }
 
-  /** Loads the tools one after the other, so that an early call does not wait. */
   async #warm(): Promise<void> {
     for (const tool of FILE_WRITERS) {
       if (!this.#tools.has(tool.name)) continue;

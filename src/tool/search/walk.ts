@@ -11,7 +11,6 @@ interface WalkOptions {
    * paths are looked up, which costs more.
    */
   readonly wanted?: (directory: string, name: string) => boolean;
-  /** Directories not worth entering. */
   readonly prune?: (path: string, name: string) => boolean;
   readonly signal: AbortSignal;
   /** Time (ms since the epoch) after which the walk stops and reports it. */

@@ -106,14 +106,12 @@ function notFound(text: string, { style, lines }: PatchedFile, hunk: Hunk | unde
   return `does not fit: ${closestMatch(text, { oldString, newString }, { style, lines, names })}`;
 }
 
-/** Why a hunk has no location, or more than one. */
 interface Misfit {
   readonly hunk: number;
   /** Continues "hunk 2 of 3 "; absent when its lines are not in the file. */
   readonly problem?: string;
 }
 
-/** The most places of all hunks that are compared with each other. */
 const MAX_PLACES = 500_000;
 
 /**
@@ -145,7 +143,6 @@ function apart(before: Placement, after: Placement): boolean {
   return after.line >= before.line + oldLines(before.hunk).length;
 }
 
-/** Reports whether the trailing context of one hunk may overlap the leading context of the next. */
 function sharingContext(before: Placement, after: Placement): boolean {
   const end = before.line + oldLines(before.hunk).length - trailingContext(before.hunk);
   return after.line >= before.line && after.line + leadingContext(after.hunk) >= end;
@@ -182,7 +179,6 @@ function isAppended([place, ...others]: readonly Placement[]): boolean {
     place.hunk.line === undefined && place.hunk.anchors.length === 0;
 }
 
-/** Reports a hunk whose location is above that of the hunk before. */
 function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
   let first = 0;
   for (const [index, places] of candidates.entries()) {
@@ -217,11 +213,10 @@ function statedLine(hunk: Hunk): number | undefined {
   return oldLines(hunk).length === 0 ? hunk.line : Math.max(0, hunk.line - 1);
 }
 
-/** Finds the places of single hunks in one file, each by the strictest comparison that finds it at all. */
+/** Finds each hunk's places by the strictest comparison that finds any. */
 class HunkSearch {
   readonly #patched: PatchedFile;
   readonly #file: FileLines;
-  /** Line indexes by the trimmed text of the line. */
   #trimmed: Map<string, number[]> | undefined;
 
   constructor(patched: PatchedFile) {
@@ -229,7 +224,6 @@ class HunkSearch {
     this.#file = new FileLines(patched.lines, patched.isAscii);
   }
 
-  /** Returns locations for a hunk, in order, or why it cannot have any. */
   candidates(hunk: Hunk, drift: number): readonly Placement[] | string {
     const stated = statedLine(hunk);
     const expected = stated === undefined ? undefined : stated + drift;
@@ -356,9 +350,7 @@ class HunkSearch {
 }
 
 interface Anchors {
-  /** Index of the first line below the first place of all anchors. */
   readonly below: number;
-  /** Indexes of every line that the last anchor may be. */
   readonly last: readonly number[];
 }
 
@@ -369,7 +361,6 @@ function isSame(line: Line | undefined, wanted: PatchLine): boolean {
     : line.eol === "" && line.text === wanted.text;
 }
 
-/** Prefers the end of the file where the hunk asks for it, then the stated line. */
 function preferred(
   hunk: Hunk,
   places: readonly Placement[],
@@ -401,7 +392,6 @@ function unescaped(hunk: Hunk): Hunk | undefined {
     : undefined;
 }
 
-/** Describes a hunk that fits in several locations. */
 function several(what: string, places: readonly Placement[]): string {
   const at = places.slice(0, 20).map((place) => place.line + 1).join(", ");
   return `${what} ${places.length} places, at lines ${at}; add context lines to make it unique`;
@@ -454,7 +444,6 @@ function fitHunk(file: PatchedFile, hunk: Hunk, match: LineMatch): WrittenLine[]
   }));
 }
 
-/** Removed and added lines next to each other, and the context line after them. */
 interface ChangeRun {
   readonly removed: readonly Replaced[];
   readonly added: readonly string[];

@@ -77,7 +77,6 @@ class Foreground {
   /** Output that was written before the command itself started, while nothing shows that it has. */
   #before: string | undefined = "";
   #timedOut = false;
-  /** Why the disk had no room left. */
   #diskFull: string | undefined;
   readonly #command: string;
   readonly #shell: Shell;
@@ -159,9 +158,7 @@ class Foreground {
     );
   }
 
-  /**
-   * Returns what comes before the mark was written by the jail or by the shell itself: output like any other.
-   */
+  /** Text before the mark comes from the jail or the shell, and is output like any other. */
   #onSide(
     text: string,
     chunk: Uint8Array<ArrayBuffer>,
@@ -207,7 +204,7 @@ class Foreground {
     };
   }
 
-  /** Names the only way for a command that needs longer than a call may take. */
+  /** Points to background jobs, the only way for a command that needs longer. */
   #stopped(limit: number): string {
     const atCap = limit === this.#context.settings.bashTimeoutSeconds * 1000;
     return `[stopped after ${limit / 1000} s${
@@ -272,7 +269,6 @@ interface WorkingDirectory {
   readonly path: string;
   /** The next command starts where this one ends. */
   readonly lasting: boolean;
-  /** For the model. */
   readonly note?: string;
 }
 
@@ -301,8 +297,7 @@ async function workingDirectory(context: ToolContext, wanted: unknown): Promise<
 }
 
 /**
- * Remembers where a command left off, as long as that is inside the workspace; returns what the model should
- * know.
+ * Remembers the directory in which a command ended, if it is in the workspace; returns a note for the model.
  */
 async function leftOff(context: ToolContext, directory: string): Promise<string | undefined> {
   const memory = context.services?.shell;
@@ -330,7 +325,6 @@ async function isInside(context: ToolContext, directory: string): Promise<boolea
 interface Shell {
   /** It reports where a command left off (see {@linkcode DIRECTORY_MARK}). */
   readonly reports: boolean;
-  /** The argument vector that runs a command. */
   argv(command: string, reporting: boolean): string[];
 }
 

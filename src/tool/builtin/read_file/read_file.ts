@@ -41,7 +41,6 @@ export async function readFile(args: Record<string, unknown>, context: ToolConte
   });
 }
 
-/** Returns the page that begins `count` lines before the end. */
 function lastPage(text: string, count: number, { limit }: Page): Page {
   const total = windowOf(text, { offset: Infinity, limit: 1 }).total;
   return { offset: Math.max(1, total - count + 1), limit: limit ?? count };
@@ -65,7 +64,6 @@ const DEFAULT_LINES = 2000;
 const MAX_BYTES = 32 * 1024;
 const MAX_LINE_BYTES = 2000;
 
-/** The request of the model: first line from 1, and how many lines. */
 interface Page {
   readonly offset: number;
   readonly limit: number | undefined;
@@ -77,7 +75,6 @@ const LINE_CHARS = 64 * 1024;
 /** Cuts text into lines and keeps those of the page, numbered and within the byte cap. */
 class LineWindow {
   readonly rows: string[] = [];
-  /** Lines so far. */
   total = 0;
   bytes = 0;
   cutLines = 0;
@@ -176,7 +173,7 @@ function lines(count: number): string {
   return count === 1 ? "1 line" : `${count} lines`;
 }
 
-/** Returns what a reader must know to edit the file: anything but plain UTF-8 with LF. */
+/** Anything but plain UTF-8 with LF, which edits have to keep. */
 function fileNotes(window: LineWindow, file: PageFile): string[] {
   const notes: string[] = [];
   if (file.encoding !== "utf-8" || file.bom) notes.push(`encoding ${encodingName(file.encoding, file.bom)}`);
@@ -255,7 +252,7 @@ function labelOf(encoding: Encoding): string {
   return encoding === "utf-8-escaped" ? "utf-8" : encoding;
 }
 
-/** The image itself for a model that sees, else what can be said about it. Without bytes it is too large. */
+/** The image for a model that sees, else a description. Without bytes it is too large. */
 function describeImage(
   context: ToolContext,
   file: ExistingFile,
@@ -305,7 +302,6 @@ const MAGIC: readonly (readonly [string, readonly number[]])[] = [
   ["WOFF font", [0x77, 0x4f, 0x46]],
 ];
 
-/** Returns what kind of binary file this is, in words. */
 function binaryKind(bytes: Uint8Array): string {
   if (ascii(bytes, 257, 5) === "ustar") return "tar archive";
   if (ascii(bytes, 4, 4) === "ftyp") return "MP4 or HEIF media";

@@ -14,7 +14,6 @@ export interface JobView {
   readonly status: "running" | "exited" | "killed";
   readonly exitCode?: number;
   readonly signal?: string;
-  /** Why the program ended it. */
   readonly reason?: string;
   readonly startedAt: number;
   readonly endedAt?: number;
@@ -24,7 +23,6 @@ export interface JobView {
 export interface JobUpdate {
   readonly view: JobView;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Bytes that were skipped because there were too many. */
   readonly skipped: number;
   /** Bytes since the last look that were lost because the disk is full. */
   readonly dropped: number;
@@ -32,7 +30,6 @@ export interface JobUpdate {
 
 export interface JobSpec {
   readonly command: string;
-  /** The spawned program, as the jail made it. */
   readonly plan: SpawnPlan;
   readonly cwd: string;
   readonly dir: string;
@@ -54,10 +51,8 @@ export interface Jobs {
 
 const encoder = new TextEncoder();
 
-/** At most this much is returned at once; the rest is in the file. */
 const MAX_OUTPUT = 256 * 1024;
 
-/** More running jobs at a time are refused. */
 const MAX_RUNNING = 128;
 
 interface Job {
@@ -65,10 +60,8 @@ interface Job {
   readonly process: ShellProcess;
   readonly file: CappedFile;
   read: number;
-  /** Bytes since the last look that the disk had no room for. */
   dropped: number;
   killed: boolean;
-  /** Resolves once the view shows the end. */
   readonly ended: Promise<void>;
 }
 
@@ -76,11 +69,9 @@ export interface JobTableOptions {
   readonly guard?: ProcessGuard;
   readonly onChange?: (change: JobChange) => void;
   readonly freeSpace?: FreeSpace | undefined;
-  /** Bytes that the output file of a job may take. */
   readonly maxFile?: number;
 }
 
-/** Background commands of one session, each with its output in a file. */
 export class JobTable implements Jobs {
   readonly #jobs = new Map<string, Job>();
   readonly #options: JobTableOptions;
