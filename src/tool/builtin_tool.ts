@@ -9,7 +9,7 @@ import { lazy } from "../util/lazy.ts";
  * Contract: what it throws becomes a failure the model reads (a `ReasonixError` word by word); an abort is
  * passed on.
  */
-export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
+type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 
 /** The declaration of a built-in tool: everything the first request needs, and how to load the rest. */
 interface BuiltinSpec extends Omit<Tool, "execute" | "schema"> {
