@@ -369,7 +369,7 @@ export async function planClaude(documents: readonly SourceDocument[], cwd: stri
     else if (path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
     else if (path.endsWith(".claude.json")) await planState(document, cwd);
     else {
-      // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
+      // Those of this project apply in place, and a person's own (`settings.local.json`) are not shared.
       const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(path.replace(slashed(cwd), ""));
       await document.apply(isRead ? { ...SETTINGS, ...READ_IN_PLACE } : SETTINGS);
     }
