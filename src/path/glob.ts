@@ -260,7 +260,7 @@ const IN_PARENTHESIS = 8;
 /** A set of states that a text can have led to. */
 interface StateSet {
   readonly id: number;
-  readonly states: readonly number[];
+  readonly states: Float64Array;
   /** The highest rank of the globs that match here, for files and for directories; -1: none. */
   readonly file: number;
   readonly folder: number;
@@ -268,7 +268,10 @@ interface StateSet {
   readonly next: (StateSet | undefined)[];
 }
 
-const NOWHERE: StateSet = { id: -1, states: [], file: -1, folder: -1, next: [] };
+const NOWHERE: StateSet = { id: -1, states: new Float64Array(), file: -1, folder: -1, next: [] };
+
+/** One character for each byte, as a key. */
+const BYTES = new TextDecoder("latin1");
 
 /** States and characters that the sets may hold in all before they are forgotten. */
 const MAX_KEPT = 1 << 20;
@@ -286,6 +289,9 @@ class Automaton {
   readonly #starts: number[] = [];
   readonly #classes: ((code: number) => boolean)[] = [];
   readonly #parts: Automaton[] = [];
+  /** Of each state the number of the last set that it was added to. */
+  readonly #marks: number[] = [];
+  #mark = 0;
   readonly #sets = new Map<string, StateSet>();
   #byId: StateSet[] = [];
   #kept = 0;
@@ -313,6 +319,7 @@ class Automaton {
 
   state(kind: number, value: number, next = -1, other = -1): number {
     this.#values.push(kind === CHAR ? this.#folded(value) : value);
+    this.#marks.push(0);
     this.#next.push(next);
     this.#other.push(other);
     return this.#kinds.push(kind) - 1;
@@ -370,6 +377,10 @@ class Automaton {
     return this.#byId[0] ?? this.#collect(this.#starts);
   }
 
+  set(id: number): StateSet {
+    return this.#byId[id] ?? NOWHERE;
+  }
+
   /** The set after one more character. */
   follow(set: StateSet, code: number): StateSet {
     const known = set.next[code];
@@ -389,9 +400,7 @@ class Automaton {
   #continue(at: number, code: number, progress: number[], entered: number[]): void {
     const state = at % PROGRESS;
     const part = this.#parts[this.#values[state] ?? 0];
-    const before = part?.#byId[Math.floor(at / PROGRESS) - 1];
-    if (!part || !before) return;
-    const after = part.follow(before, code);
+    const after = part?.follow(part.set(Math.floor(at / PROGRESS) - 1), code) ?? NOWHERE;
     progress.push(state + (after.id + 1) * PROGRESS);
     if (after.folder < 0) entered.push(this.#next[state] ?? -1);
   }
@@ -426,13 +435,13 @@ class Automaton {
 
   /** The set of these states and all that they lead to without a character. */
   #collect(entered: readonly number[], progress: readonly number[] = []): StateSet {
-    const found = new Set(progress);
-    const seen = new Set<number>();
+    const found = [...new Set(progress)];
+    const mark = ++this.#mark;
     let [file, folder] = [-1, -1];
     const open = [...entered];
     for (let state = open.pop(); state !== undefined; state = open.pop()) {
-      if (state < 0 || seen.has(state)) continue;
-      seen.add(state);
+      if (state < 0 || this.#marks[state] === mark) continue;
+      this.#marks[state] = mark;
       const value = this.#values[state] ?? 0;
       switch (this.#kinds[state]) {
         case FORK:
@@ -444,16 +453,16 @@ class Automaton {
           break;
         case NOT: {
           const inner = this.#parts[value]?.first() ?? NOWHERE;
-          found.add(state + (inner.id + 1) * PROGRESS);
+          found.push(state + (inner.id + 1) * PROGRESS);
           if (inner.folder < 0) open.push(this.#next[state] ?? -1);
           break;
         }
         default:
-          found.add(state);
+          found.push(state);
       }
     }
-    const states = [...found].sort((a, b) => a - b);
-    const key = `${file} ${folder} ${states}`;
+    const states = Float64Array.from(found).sort();
+    const key = `${file} ${folder} ${BYTES.decode(states)}`;
     const known = this.#sets.get(key);
     if (known) return known;
     const made = { id: this.#byId.length, states, file, folder, next: [] };

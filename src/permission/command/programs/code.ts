@@ -274,7 +274,7 @@ const WRITES = /\bopen\b|[wW]rite|save|dump|copy|rename|move|[lL]ink|touch|mkdir
  * Code in another language may run anything. For refusals it still counts as the commands that it starts by
  * literal words, and as a user of every file that its strings could name.
  */
-export function foreignCode(given: string, sessionScript: SessionScript): Found {
+function foreignCode(given: string, sessionScript: SessionScript): Found {
   if (!isKnown(given)) return dynamic("it runs code that only the shell will know");
   const code = withImports(given, sessionScript, 4);
   const nested = [...code.normalize("NFKC").matchAll(STARTS)].map(startedCommand);
