@@ -400,7 +400,6 @@ async function call(
       await requireAllowed(open, offered.name, args);
       return await connection.call(offered.info.name, args, {
         signal: life.signal,
-        limitMs: server.spec.callMs(offered.info.name),
         progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
       });
     }, life.signal);
