@@ -1,6 +1,7 @@
 import type { RunFlags } from "../../run_flags.ts";
 import type { TurnOutcome } from "../../../src/agent/mod.ts";
-import { type Assembly, type AssemblyOptions, loadDoneMark } from "../../../src/assembly/mod.ts";
+import { loadDoneMark } from "../../../src/features/mod.ts";
+import type { Assembly, AssemblyOptions } from "../../../src/run/mod.ts";
 import type { Config } from "../../../src/config/mod.ts";
 import { type Event, type Message, ReasonixError } from "../../../src/core/mod.ts";
 import type { Output, ShownTexts } from "../../../src/frontend/mod.ts";

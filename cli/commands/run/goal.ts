@@ -1,6 +1,6 @@
 import type { RunFlags } from "../../run_flags.ts";
 import { type InputReporter, readTask, type Task } from "../../terminal/stdin.ts";
-import type { Assembly, GoalRequest, TurnInput } from "../../../src/assembly/mod.ts";
+import type { Assembly, GoalRequest, TurnInput } from "../../../src/run/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { openGoal } from "../../../src/session/mod.ts";
 

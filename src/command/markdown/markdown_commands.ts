@@ -1,4 +1,4 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
 import { fillInLine, UnsafeArgument } from "./template.ts";
 import { fillIn, type Piece, piecesOf, takesArguments } from "./template.ts";

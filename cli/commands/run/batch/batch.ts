@@ -6,7 +6,7 @@ import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
 import { languageOf, textsFor } from "../../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
-import type { RunPaths } from "../../../../src/assembly/mod.ts";
+import type { RunPaths } from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
 import { errorMessage, EXIT, type ExitName, NO_USAGE, ReasonixError } from "../../../../src/core/mod.ts";
 import { Output } from "../../../../src/frontend/mod.ts";

@@ -1,4 +1,4 @@
-import { buildWorkspace, type RunPaths, withJail } from "../../../../src/assembly/mod.ts";
+import { buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
 import {
   errorMessage,
   EXIT,
