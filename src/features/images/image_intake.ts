@@ -7,7 +7,6 @@ import {
   type LocalizedMessage,
   message,
   textFields,
-  type Usage,
 } from "../../core/mod.ts";
 import { collectReply, type ModelInfo, type ModelRequest } from "../../provider/mod.ts";
 import { descriptionKey } from "../../session/mod.ts";
