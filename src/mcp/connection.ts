@@ -534,8 +534,8 @@ const MAX_SHOWN = 2_000;
 type Refused = Readonly<Record<keyof typeof LISTS, unknown[]>>;
 
 /**
- * Filters parts for which the SDK would refuse a whole answer: sets wrong entries of lists aside, ends endless
- * lists, and turns unknown content into text.
+ * Filters parts for which the SDK would refuse a whole answer: sets wrong entries of lists aside, ends
+ * endless lists, and turns unknown content into text.
  */
 class AnswerFilter {
   readonly #isSpecType: typeof isSpecType;
