@@ -1,7 +1,7 @@
 import type { RunFlags } from "../../run_flags.ts";
 import { type InputReporter, readTask, type Task } from "../../terminal/stdin.ts";
 import type { Assembly, GoalRequest, TurnInput } from "../../../src/assembly/mod.ts";
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { openGoal } from "../../../src/session/mod.ts";
 
 type GoalFlags = Pick<RunFlags, "goal" | "check" | "maxGoalTurns" | "research" | "simple">;
@@ -19,7 +19,7 @@ function requireGoalFlags({ goal, check = [], maxGoalTurns, research, simple }: 
 }
 
 function unfit(why: string, remedy: string): ReasonixError {
-  return new ReasonixError(`Cannot begin: ${why}`, { exit: "usage", remedy });
+  return usageError(`Cannot begin: ${why}`, remedy);
 }
 
 /**
@@ -71,8 +71,8 @@ export async function goalInput(
   // What comes on standard input alone is the task, with an open goal too.
   if (piped !== undefined) return { text: piped };
   if (openGoal(assembly.session.state)) return await (await assembly.goals()).resume();
-  throw new ReasonixError("No task given, and the session has no open goal to continue", {
-    exit: "usage",
-    remedy: 'say what to do: reasonix run -c "fix the failing test"',
-  });
+  throw usageError(
+    "No task given, and the session has no open goal to continue",
+    'say what to do: reasonix run -c "fix the failing test"',
+  );
 }

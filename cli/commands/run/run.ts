@@ -8,7 +8,7 @@ import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts"
 import { type InputReporter, readTask } from "../../terminal/stdin.ts";
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { usageError } from "../../../src/core/mod.ts";
 import {
   claudeMode,
   commandNames,
@@ -54,10 +54,10 @@ async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promi
   try {
     if (flags.inputFormat === "stream-json") {
       if (flags.file) {
-        throw new ReasonixError("Cannot use --file together with --input-format stream-json", {
-          exit: "usage",
-          remedy: "write @FILE in a message, or send the content as a block of it",
-        });
+        throw usageError(
+          "Cannot use --file together with --input-format stream-json",
+          "write @FILE in a message, or send the content as a block of it",
+        );
       }
       const { converse } = await FRONTENDS.sdk();
       const host = sdkHost(runPaths(this, flags.dir), flags);

@@ -8,7 +8,14 @@ import { languageOf, textsFor } from "../../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
 import type { RunPaths } from "../../../../src/assembly/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
-import { errorMessage, EXIT, type ExitName, NO_USAGE, ReasonixError } from "../../../../src/core/mod.ts";
+import {
+  errorMessage,
+  EXIT,
+  type ExitName,
+  NO_USAGE,
+  ReasonixError,
+  usageError,
+} from "../../../../src/core/mod.ts";
 import { Output } from "../../../../src/frontend/mod.ts";
 import type { Texts } from "../../../../src/i18n/mod.ts";
 import { existingRealPath } from "../../../../src/path/real_path.ts";
@@ -113,7 +120,7 @@ const SINGLE = [
 function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const wrong = SINGLE.find((name) => flags[name] !== undefined);
   const refuse = (what: string, remedy: string) => {
-    throw new ReasonixError(`Cannot use ${what} together with --tasks`, { exit: "usage", remedy });
+    throw usageError(`Cannot use ${what} together with --tasks`, remedy);
   };
   if (words.length > 0) refuse("a task of its own", "put it into the file as one more line");
   if (wrong !== undefined) {
@@ -347,10 +354,7 @@ async function openResults(path: string | undefined, tasks: string, onBroken: ()
 
 async function openFile(path: string, tasks: string): Promise<Deno.FsFile> {
   const unwritable = (reason: string) =>
-    new ReasonixError(`Cannot write results to ${path}: ${reason}`, {
-      exit: "usage",
-      remedy: "give --results another file",
-    });
+    usageError(`Cannot write results to ${path}: ${reason}`, "give --results another file");
   if (existingRealPath(path) === tasks) throw unwritable("it holds the tasks");
   try {
     return await Deno.open(path, { write: true, create: true, truncate: true });
