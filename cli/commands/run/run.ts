@@ -28,6 +28,8 @@ import {
 } from "../../../src/frontend/mod.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
+import { defined } from "../../../src/util/json.ts";
+import { openGoal } from "../../../src/session/mod.ts";
 
 const loadFiles = lazy(() => import("./attached_files.ts"));
 const loadGoal = lazy(() => import("./goal.ts"));
@@ -48,82 +50,105 @@ async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promi
   const speech = await Speech.of(this, flags);
   const err = new Output(Deno.stderr);
   const printer = await printerFor(this, flags, { out, err, speech });
-  // Secrets are known once the configuration is.
-  const secrets = { redact: createRedactor([]) };
-  let result: RunResult;
-  try {
-    if (flags.inputFormat === "stream-json") {
-      if (flags.file) {
-        throw usageError(
-          "Cannot use --file together with --input-format stream-json",
-          "write @FILE in a message, or send the content as a block of it",
-        );
-      }
-      const { converse } = await FRONTENDS.sdk();
-      const host = sdkHost(runPaths(this, flags.dir), flags);
-      this.process.exitCode = await converse(host, { out, printer, secrets, signal: stop.signal });
-      return removeListeners();
-    }
-    result = await runTask(this, flags, { words, printer, err, secrets, speech, signal: stop.signal });
-  } catch (error) {
-    const { sessionId: session } = flags;
-    const failed = failedResult(await inLanguage(error, speech.locale));
-    result = redacted({ ...failed, ...(session === undefined ? {} : { session }) }, secrets);
-  }
-  const told = out.failure !== undefined && flags.outputFormat === "text";
+  const deps: RunDeps = { words, printer, err, speech, secrets: noSecrets(), signal: stop.signal, readTask };
+  let result = flags.inputFormat === "stream-json"
+    ? await conversation(this, flags, deps, out)
+    : await taskResult(this, flags, deps);
+  if (result === undefined) return removeListeners();
+  const isReported = out.failure !== undefined && flags.outputFormat === "text";
   await printer.result(withDelivery(result, out.failure));
   result = withDelivery(result, out.failure);
   // Only the text form speaks on standard error, and only of what it knew before.
-  if (out.failure && !told) this.process.stderr.write(`error: ${result.detail}\n`);
+  if (out.failure && !isReported) this.process.stderr.write(`error: ${result.detail}\n`);
   removeListeners();
   this.process.exitCode = result.exitCode;
 }
 
-/** Reports whether the run may have a goal: its flags name one, or it resumes a session without a task. */
-function mayHaveGoal(flags: RunFlags, words: readonly string[]): boolean {
-  const { goal, check = [], maxGoalTurns, research, simple, continue: latest, resume } = flags;
-  const resumes = words.length === 0 && (latest || resume !== undefined);
-  return goal !== undefined || check.length > 0 || maxGoalTurns !== undefined || research || simple ||
-    resumes ||
-    false;
+/** Messages of an SDK on standard input; a result only where the conversation could not begin. */
+async function conversation(
+  context: CliContext,
+  flags: RunFlags,
+  { printer, secrets, signal, speech }: RunDeps,
+  out: Output,
+): Promise<RunResult | undefined> {
+  try {
+    if (flags.file) {
+      throw usageError(
+        "Cannot use --file together with --input-format stream-json",
+        "write @FILE in a message, or send the content as a block of it",
+      );
+    }
+    const { converse } = await FRONTENDS.sdk();
+    const host = sdkHost(runPaths(context, flags.dir), flags);
+    context.process.exitCode = await converse(host, { out, printer, secrets, signal });
+    return undefined;
+  } catch (error) {
+    return await resultOfError(error, flags, { secrets, speech });
+  }
 }
 
-interface RunDeps {
+/** Does one task. Errors are results too. */
+export async function taskResult(context: CliContext, flags: RunFlags, deps: RunDeps): Promise<RunResult> {
+  try {
+    return await runTask(context, flags, deps);
+  } catch (error) {
+    return await resultOfError(error, flags, deps);
+  }
+}
+
+async function resultOfError(
+  error: unknown,
+  { sessionId: session }: RunFlags,
+  { secrets, speech }: Pick<RunDeps, "secrets" | "speech">,
+): Promise<RunResult> {
+  const failed = failedResult(await inLanguage(error, speech.locale));
+  return redacted({ ...failed, ...defined({ session }) }, secrets);
+}
+
+/** Secrets are known once the configuration is. */
+export function noSecrets(): RunDeps["secrets"] {
+  return { redact: createRedactor([]) };
+}
+
+export interface RunDeps {
   readonly words: readonly string[];
   readonly printer: Printer;
   readonly err: Output;
   readonly signal: AbortSignal;
   readonly speech: Speech;
-  /** Takes secrets out of what is said of the run when it fails. */
+  /** Takes secrets out of the error of a run. */
   readonly secrets: { redact: (text: string) => string };
+  readonly readTask: typeof readTask;
 }
 
 async function runTask(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, err, signal, secrets, speech }: RunDeps,
+  { words, printer, err, signal, secrets, speech, readTask }: RunDeps,
 ): Promise<RunResult> {
-  const tell = (text: string) => {
-    if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
+  const notify = (text: string | undefined) => {
+    if (text !== undefined && !flags.quiet) context.process.stderr.write(`· ${text}\n`);
   };
   const reporter: InputReporter = {
     get texts() {
       return speech.run.input;
     },
-    report: tell,
+    report: notify,
   };
-  const reader = mayHaveGoal(flags, words)
-    ? new (await loadGoal()).TaskReader(flags, words, reporter)
-    : undefined;
-  const given = reader ? await reader.ahead() : await readTask(words, reporter);
+  const { goal, check, maxGoalTurns, research, simple, continue: latest, resume } = flags;
+  // Without a task the run continues the goal of its session, where that has one.
+  const mayContinue = goal === undefined && words.length === 0 && (latest || resume !== undefined);
+  const hasGoal = mayContinue ||
+    [goal, check, maxGoalTurns, research, simple].some((flag) => flag !== undefined);
+  if (hasGoal) (await loadGoal()).requireGoalFlags(flags);
+  const read = (optional: boolean) => readTask(words, reporter, { optional });
+  const given = mayContinue ? undefined : await read(goal !== undefined);
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
   const loaded = await loadNonInteractiveConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
-  const notice = await speech.configure(loaded);
-  if (notice !== undefined) tell(notice);
-  const usesEnvironment = await requireProvider(loaded, speech.locale);
-  if (usesEnvironment !== undefined) tell(usesEnvironment);
+  notify(await speech.configure(loaded));
+  notify(await requireProvider(loaded, speech.locale));
   const schema = await answerSchemaOf(flags);
   const plans = flags.planThenRun || loaded.config.agent.auto_plan
     ? await (await import("./plan_options.ts")).planOptions(flags, speech, signal)
@@ -147,10 +172,10 @@ async function runTask(
       speech,
       mode,
       flags,
-      tell,
-      hasGoal: reader !== undefined,
+      notify,
+      hasGoal,
     };
-    const { text: task, piped } = given ?? await reader?.late(assembly) ?? await readTask(words, reporter);
+    const { text: task, piped } = given ?? await read(openGoal(assembly.session.state) !== undefined);
     const text = flags.file ? (await loadFiles()).withFiles(task, flags.file, paths.cwd) : task;
     const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
     metrics.write(result);
@@ -168,7 +193,7 @@ interface TaskDeps extends Pick<RunDeps, "printer" | "signal" | "speech">, TurnF
   /** The flags name a goal, or the session may have one. */
   readonly hasGoal: boolean;
   readonly flags: RunFlags;
-  readonly tell: (text: string) => void;
+  readonly notify: (text: string | undefined) => void;
 }
 
 async function resultOfTask(
@@ -181,7 +206,7 @@ async function resultOfTask(
   const line = goal
     ? { input: goal }
     : await executeLine(text, assembly, { signal, locale: parts.speech.locale });
-  if ("notice" in line && line.notice !== undefined) parts.tell(line.notice);
+  if ("notice" in line) parts.notify(line.notice);
   if (!line.input) return reportResult(line.report, assembly);
   await printer.begin?.({
     ...await assembly.open(),
