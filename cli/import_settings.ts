@@ -3,7 +3,7 @@ import { displayOf, outputWidth } from "./terminal/display.ts";
 import { languageOf } from "./terminal/language.ts";
 import { type CliContext, runPaths } from "./terminal/process.ts";
 import { createTwoFilesPatch } from "diff";
-import type { RunPaths } from "../src/assembly/mod.ts";
+import type { RunPaths } from "../src/run/mod.ts";
 import { type ConfigProblem, loadImport, saveKey, userConfigFile } from "../src/config/mod.ts";
 import {
   EXIT,

@@ -2,7 +2,7 @@ import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
 import { outputWidth } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadAgentList } from "../../src/assembly/mod.ts";
+import { loadAgentList } from "../../src/features/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { usageError } from "../../src/core/mod.ts";
 import { loadLists, rowsText } from "../../src/reports/mod.ts";

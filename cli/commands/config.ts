@@ -10,7 +10,7 @@ import {
 } from "../command.ts";
 import { IMPORT_WORDS } from "../import_flags.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { loadTrustedConfig } from "../../src/run/mod.ts";
 import {
   cacheDirectory,
   formatProblem,

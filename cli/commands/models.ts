@@ -2,7 +2,7 @@ import { argument, type CommandGroup, entry, flag, type FlagsOf, JSON_FLAG, opti
 import { outputWidth } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { loadTrustedConfig } from "../../src/run/mod.ts";
 import { loadModels } from "../../src/command/mod.ts";
 import { modelsOf, type ProviderEntry, resolveModel } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";

@@ -11,15 +11,15 @@ import {
 import { PERMISSION_MODES } from "../run_flags.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
+import { loadServerWork } from "../../src/features/mod.ts";
 import {
   buildAccessScope,
   buildRegistry,
   gateOptions,
-  loadServerWork,
   loadTrustedConfig,
   type RunPaths,
   SandboxSession,
-} from "../../src/assembly/mod.ts";
+} from "../../src/run/mod.ts";
 import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT, type PreparedCall, usageError } from "../../src/core/mod.ts";
 import { createGate, type Explanation } from "../../src/permission/mod.ts";

@@ -1,7 +1,7 @@
 import { argument, type CommandGroup, entry } from "../command.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/assembly/mod.ts";
+import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/run/mod.ts";
 import { ReasonixError, usageError } from "../../src/core/mod.ts";
 import { type Jail, runForwarder } from "../../src/sandbox/mod.ts";
 

@@ -15,7 +15,7 @@ import {
 import { outputWidth } from "../terminal/display.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { openForRewind, type RunPaths } from "../../src/assembly/mod.ts";
+import { openForRewind, type RunPaths } from "../../src/run/mod.ts";
 import {
   type FileReport,
   previewRewind,

@@ -1,4 +1,4 @@
-import type { RunPaths } from "../../src/assembly/mod.ts";
+import type { RunPaths } from "../../src/run/mod.ts";
 import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, EXIT, formatLocation, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { isAbsolute } from "../../src/path/lexical.ts";

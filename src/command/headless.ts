@@ -1,4 +1,4 @@
-import type { Assembly, TurnInput } from "../assembly/mod.ts";
+import type { Assembly, TurnInput } from "../run/mod.ts";
 import { addSpending, type Cost, NO_SPENDING, totalCost, type Usage, usageError } from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import type { CommandHost, SlashCommand } from "./command.ts";

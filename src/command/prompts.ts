@@ -1,4 +1,4 @@
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly } from "../run/mod.ts";
 import type { ArgumentValue, CommandHost, SlashCommand, TypedArguments } from "./command.ts";
 import { ReasonixError, usageError } from "../core/mod.ts";
 import { loadTexts } from "../i18n/mod.ts";

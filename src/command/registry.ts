@@ -1,4 +1,4 @@
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly } from "../run/mod.ts";
 import { usageError } from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import { exists } from "../path/probe.ts";

@@ -2,7 +2,7 @@ import { argument, choice, entry, flag, type FlagsOf, option, options, toggle } 
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { type CliContext, realDirectory, runPaths } from "../../terminal/process.ts";
-import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
+import { loadTrustedConfig, type RunPaths } from "../../../src/run/mod.ts";
 import {
   listServers,
   loadConfig,

@@ -5,15 +5,14 @@ import { IMPORT_WORDS } from "../../import_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { type KnownServer, loadServerWork } from "../../../src/features/mod.ts";
 import {
   buildAccessScope,
   gateOptions,
-  type KnownServer,
-  loadServerWork,
   loadTrustedConfig,
   type RunPaths,
   SandboxSession,
-} from "../../../src/assembly/mod.ts";
+} from "../../../src/run/mod.ts";
 import {
   formatProblem,
   listServers,

@@ -1,11 +1,11 @@
 import type { RunFlags } from "../../run_flags.ts";
 import type { TurnOutcome } from "../../../src/agent/mod.ts";
-import { type Assembly, type AssemblyOptions, loadDoneMark } from "../../../src/assembly/mod.ts";
+import { loadDoneMark } from "../../../src/features/mod.ts";
+import type { Assembly, AssemblyOptions } from "../../../src/run/mod.ts";
 import type { Config } from "../../../src/config/mod.ts";
 import { type Event, type Message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import type { Output, ShownTexts } from "../../../src/frontend/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
-import { options } from "../../command.ts";
 
 /** Several turns of a run as flags and settings want them, and what of the answers is printed. */
 export class AgentMode {

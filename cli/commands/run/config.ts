@@ -6,7 +6,7 @@ import {
   type RunOptions,
   type RunPaths,
   type TrustOptions,
-} from "../../../src/assembly/mod.ts";
+} from "../../../src/run/mod.ts";
 import {
   type Config,
   type ConfigInput,

@@ -1,5 +1,5 @@
 import type { RunFlags } from "../../run_flags.ts";
-import type { Assembly, GoalRequest, TurnInput } from "../../../src/assembly/mod.ts";
+import type { Assembly, GoalRequest, TurnInput } from "../../../src/run/mod.ts";
 import { ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { openGoal } from "../../../src/session/mod.ts";
 

@@ -2,12 +2,8 @@ import { loadRunConfig, runOptions } from "./config.ts";
 import type { ChatFlags, RunFlags } from "../../run_flags.ts";
 import { languageNotice, languageOf, textsFor } from "../../terminal/language.ts";
 import { type CliContext, runPaths } from "../../terminal/process.ts";
-import {
-  assemble,
-  type Assembly,
-  type AssemblyOptions,
-  type TrustOptions,
-} from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import type { Assembly, AssemblyOptions, TrustOptions } from "../../../src/run/mod.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
 import { isClaudeMode, type Person } from "../../../src/frontend/mod.ts";

@@ -1,6 +1,6 @@
 import type { RunFlags } from "../../run_flags.ts";
 import type { Speech } from "../../terminal/language.ts";
-import type { AssemblyOptions, PlanReviewer } from "../../../src/assembly/mod.ts";
+import type { AssemblyOptions, PlanReviewer } from "../../../src/run/mod.ts";
 import { usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output } from "../../../src/frontend/mod.ts";
 import { loadTexts } from "../../../src/i18n/mod.ts";

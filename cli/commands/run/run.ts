@@ -6,7 +6,8 @@ import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { type InputReporter, readTask } from "../../terminal/stdin.ts";
-import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import { type Assembly, redactorOf } from "../../../src/run/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
 import { usageError } from "../../../src/core/mod.ts";
 import {

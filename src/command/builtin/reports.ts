@@ -1,4 +1,5 @@
-import { contextReportOf, contextText, loadAgentList, loadHookList, withJail } from "../../assembly/mod.ts";
+import { loadAgentList, loadHookList } from "../../features/mod.ts";
+import { contextReportOf, contextText, withJail } from "../../run/mod.ts";
 import type { ArgumentValue, ChangedFile, CommandBody, CommandHost, SlashCommand } from "../command.ts";
 import { commandsOf } from "../markdown/markdown_commands.ts";
 import { loadDoctor, loadLists, type Row, rowsText } from "../../reports/mod.ts";

@@ -1,4 +1,4 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import { confirmed, minuteOf } from "../asking.ts";
 import { copyText } from "../../util/clipboard.ts";
 import type { ArgumentValue, Choice, CommandBody, CommandHost } from "../command.ts";

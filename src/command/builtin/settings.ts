@@ -1,4 +1,4 @@
-import { type Assembly, loadRuleRows } from "../../assembly/mod.ts";
+import { type Assembly, loadRuleRows } from "../../run/mod.ts";
 import { confirmed, goOn } from "../asking.ts";
 import type { Choice, CommandBody, CommandHost } from "../command.ts";
 import {

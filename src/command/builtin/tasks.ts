@@ -1,4 +1,4 @@
-import type { Assembly, GoalRequest } from "../../assembly/mod.ts";
+import type { Assembly, GoalRequest } from "../../run/mod.ts";
 import { confirmed } from "../asking.ts";
 import type { CommandBody, CommandHost } from "../command.ts";
 import { usageError } from "../../core/mod.ts";
