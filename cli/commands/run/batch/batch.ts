@@ -40,7 +40,7 @@ import {
   type Worktree,
 } from "../../../../src/worktree/mod.ts";
 import { loadNonInteractiveConfig } from "../config.ts";
-import { noSecrets, taskResult } from "../run.ts";
+import { noSecrets, taskResult } from "../task.ts";
 import CONTINUE from "./continue.md" with { type: "text" };
 import {
   BatchJournal,
@@ -54,7 +54,7 @@ import { readTasks, readTaskText } from "./task_file.ts";
 
 const DEFAULT_JOBS = 4;
 
-/** What all tasks of a batch share. */
+/** Shared by all tasks of a batch. */
 interface Batch {
   readonly context: CliContext;
   readonly flags: RunFlags;
