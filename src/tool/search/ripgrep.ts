@@ -3,7 +3,6 @@ import { contains } from "../../path/lexical.ts";
 import { IgnoreScope } from "../../path/ignore_files.ts";
 import { isFile } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
-import { byteLength } from "../../util/bytes.ts";
 import { linesOf } from "../../util/lines.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
