@@ -2,7 +2,6 @@ import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import type { Backend, ContainerSettings, NetworkMode, ProbeResult } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { findJailProgram } from "./programs.ts";
-import { saveFile } from "../../util/atomic_write.ts";
 
 export interface RejectedBackend {
   readonly backend: BackendName;
@@ -176,6 +175,13 @@ function readStamp(name: string, cacheDir: string | undefined): Stamp | undefine
 
 async function writeStamp(name: string, cacheDir: string | undefined, stamp: Stamp): Promise<void> {
   if (cacheDir === undefined) return;
-  // A read-only home costs one probe per run, nothing more.
-  await saveFile(stampFile(name, cacheDir), JSON.stringify(stamp), { mode: 0o600 }).catch(() => {});
+  const file = stampFile(name, cacheDir);
+  const temporary = `${file}.${crypto.randomUUID()}`;
+  try {
+    await Deno.mkdir(cacheDir, { recursive: true, mode: 0o700 });
+    await Deno.writeTextFile(temporary, JSON.stringify(stamp), { mode: 0o600 });
+    await Deno.rename(temporary, file);
+  } catch {
+    // A read-only home costs one probe per run, nothing more.
+  }
 }
