@@ -23,7 +23,7 @@ import { loadHistory, projectDir } from "../../session/mod.ts";
 import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
 import { PLATFORM, type RunPaths } from "../run_options.ts";
-import { toolList } from "../tools/offered_tools.ts";
+import { toolList } from "../tools/toolbox.ts";
 
 /** A text of the user for the models of a level. */
 interface ModelPrompt {

@@ -205,7 +205,7 @@ export class ProcessToolHost implements ToolHost {
   }
 
   #apply(seen: FileReadTracker, changes: Extract<ToolMessage, { type: "done" }>["seen"]): void {
-    for (const stamp of changes.set) seen.set(stamp);
+    for (const stamp of changes.set) seen.set(stamp.path, stamp);
     for (const path of changes.delete) seen.delete(path);
     this.#mirror.learned(changes);
   }
@@ -313,10 +313,9 @@ export class SeenMirror {
 
   /** Returns the changes to send for the process to know what the session knows. */
   changesSince(seen: FileReadTracker): SeenChanges {
-    if (!seen.all) return { set: [], delete: [] };
     const set: FileVersion[] = [];
     let count = 0;
-    for (const stamp of seen.all()) {
+    for (const stamp of seen.values()) {
       count++;
       if (this.#known.get(stamp.path) === stamp) continue;
       set.push(stamp);

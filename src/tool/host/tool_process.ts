@@ -5,7 +5,6 @@ import {
   failure,
   type FileReadTracker,
   type FileVersion,
-  MemoryFileReadTracker,
   type Tool,
   type ToolResult,
   type WorkspacePolicy,
@@ -31,7 +30,7 @@ class ToolServer {
   readonly #parts: ToolProcessDeps;
   readonly #port: LinePort;
   readonly #tools: ReadonlyMap<string, Tool>;
-  readonly #seen = new MemoryFileReadTracker();
+  readonly #seen = new Map<string, FileVersion>();
   readonly #running = new Map<number, AbortController>();
   #paths: WorkspacePolicy | undefined;
 
@@ -63,7 +62,7 @@ class ToolServer {
   async #run(call: Call): Promise<void> {
     const controller = new AbortController();
     this.#running.set(call.id, controller);
-    for (const stamp of call.seen.set) this.#seen.set(stamp);
+    for (const stamp of call.seen.set) this.#seen.set(stamp.path, stamp);
     for (const path of call.seen.delete) this.#seen.delete(path);
     const seen = new RecordedSeen(this.#seen);
     try {
@@ -119,10 +118,14 @@ class RecordedSeen implements FileReadTracker {
     return this.#base.get(path);
   }
 
-  set(stamp: FileVersion): void {
-    this.#base.set(stamp);
-    this.#set.set(stamp.path, stamp);
-    this.#deleted.delete(stamp.path);
+  values(): Iterable<FileVersion> {
+    return this.#base.values();
+  }
+
+  set(path: string, version: FileVersion): void {
+    this.#base.set(path, version);
+    this.#set.set(path, version);
+    this.#deleted.delete(path);
   }
 
   delete(path: string): void {
