@@ -1,4 +1,4 @@
-import type { AgentDeps, Limits, Stop, StopReason, TurnOutcome } from "../agent/mod.ts";
+import type { Limits, Stop, StopReason, TurnOutcome } from "../agent/mod.ts";
 import type { Config, LoadedConfig } from "../config/mod.ts";
 import {
   type CompactionHooks,
@@ -8,7 +8,7 @@ import {
   type References,
   type ResourceText,
 } from "../context/mod.ts";
-import type { ControlledDeps, EventSource, Recorder } from "../control/mod.ts";
+import type { ControlledDeps, Recorder } from "../control/mod.ts";
 import {
   message,
   type PreparedCall,
