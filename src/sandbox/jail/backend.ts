@@ -1,3 +1,4 @@
+import { isFile } from "../../path/probe.ts";
 import { contains } from "../../path/lexical.ts";
 
 /** A command line ready to be spawned; `env` is the whole environment of the child. */
@@ -227,4 +228,23 @@ const MAX_LIST = 40_000;
 export function joinPaths(paths: readonly string[]): string {
   const text = paths.filter((path) => !path.includes("\n")).join("\n");
   return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));
+}
+
+/** Paths of the program of each jail. Not from PATH: a repository may have put a directory there. */
+export const JAIL_PROGRAMS = {
+  bubblewrap: ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
+  seatbelt: ["/usr/bin/sandbox-exec"],
+  podman: containerProgram("podman"),
+  docker: containerProgram("docker"),
+} as const;
+
+function containerProgram(name: string): string[] {
+  return ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
+    .map((directory) => `${directory}/${name}`);
+}
+
+/** The program of a jail, or undefined where it is not installed. Cheaper than loading the jail to ask it. */
+export function findJailProgram(name: keyof typeof JAIL_PROGRAMS): string | undefined {
+  const paths: readonly string[] = JAIL_PROGRAMS[name];
+  return paths.find(isFile);
 }

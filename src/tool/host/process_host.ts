@@ -194,7 +194,7 @@ export class ProcessToolHost implements ToolHost {
   }
 
   #unknownOf(seen: FileReadTracker): SeenChanges {
-    const now = new Map([...seen.all()].map((stamp) => [stamp.path, stamp]));
+    const now = new Map([...seen.values()].map((stamp) => [stamp.path, stamp]));
     const before = this.#known;
     this.#known = now;
     return {
@@ -205,7 +205,7 @@ export class ProcessToolHost implements ToolHost {
 
   #apply(seen: FileReadTracker, changes: SeenChanges): void {
     for (const stamp of changes.set) {
-      seen.set(stamp);
+      seen.set(stamp.path, stamp);
       this.#known.set(stamp.path, stamp);
     }
     for (const path of changes.delete) {

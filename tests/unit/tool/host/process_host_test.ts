@@ -1,9 +1,4 @@
-import {
-  loadProcessHost,
-  LocalToolHost,
-  MemoryFileReadTracker,
-  type Tool,
-} from "../../../../src/tool/mod.ts";
+import { loadProcessHost, LocalToolHost, type Tool } from "../../../../src/tool/mod.ts";
 import {
   assert,
   assertEquals,
@@ -34,7 +29,7 @@ async function bench(
   });
   const { flags: _, ...rest } = options;
   const host = new ProcessToolHost({ command, data: dir.path, ...rest });
-  const seen = new MemoryFileReadTracker();
+  const seen = new Map();
   return {
     dir: dir.path,
     host,
@@ -58,7 +53,7 @@ Deno.test("ProcessToolHost runs file tools elsewhere, and what was read counts f
   await Deno.writeTextFile(`${b.dir}/a.txt`, "one\ntwo\n");
   const read = await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
   assertStringIncludes(read.content, "2→two");
-  assertEquals([...b.seen.all()].map((stamp) => stamp.path), [`${b.dir}/a.txt`]);
+  assertEquals([...b.seen.values()].map((stamp) => stamp.path), [`${b.dir}/a.txt`]);
   const edit = await b.host.execute(
     tool("edit_file"),
     { path: "a.txt", old_string: "two", new_string: "2" },
