@@ -5,8 +5,8 @@ import { configFixture } from "./fixture.ts";
 type Read = (config: Config) => unknown;
 
 /**
- * What a project file may do to one key: the user's file, the project's, what counts, and whether the user is
- * told.
+ * The rights of a project file over one key: the user's file, the project's, what counts, and whether the user is
+ * notified.
  */
 const TABLE: [name: string, user: string, project: string, read: Read, value: unknown, warned: boolean][] = [
   ["agent.max_steps", "agent.max_steps = 9", "agent.max_steps = 3", (c) => c.agent.max_steps, 9, true],
