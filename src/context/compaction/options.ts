@@ -80,8 +80,7 @@ export interface CompactionReport {
 }
 
 /**
- * Returns the fill at which compaction begins: a part of the window, and never so late that the answer does not
- * fit.
+ * Returns the fill at which compaction begins: a part of the window, and never so late that no answer fits.
  */
 export function triggerOf(window: number, ratio: number, maxOutputTokens = 0): number {
   const most = maxOutputTokens < window / 2 ? window - maxOutputTokens : window;

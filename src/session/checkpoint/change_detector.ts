@@ -325,8 +325,8 @@ interface Entry extends Deno.DirEntry {
 }
 
 /**
- * Returns what a directory holds, without what is never looked at; nothing when it cannot be read. `ruleNames`
- * takes the names that decide what is ignored.
+ * Returns what a directory holds, without what is never looked at; nothing when it cannot be read.
+ * `ruleNames` takes the names that decide what is ignored.
  */
 function entriesOf({ root, skip }: ScanOptions, directory: string, ruleNames?: Set<string>): Entry[] {
   const entries: Entry[] = [];
