@@ -10,15 +10,7 @@ import {
   setsCode,
   Unparsable,
 } from "./parse.ts";
-import {
-  type Call,
-  type Found,
-  getopt,
-  isLong,
-  operands,
-  type Program,
-  type RemoteDeletion,
-} from "./program.ts";
+import { type Call, type Found, getopt, isLong, limitsReading, operands, type Program } from "./program.ts";
 import { programNamed } from "./programs.ts";
 import { inputText, scriptCode } from "./programs/code.ts";
 import { unpackDirectories } from "./programs/tools.ts";
@@ -246,7 +238,7 @@ function apply(found: Found, draft: Draft): void {
 function addDestruction(draft: Draft, run: Invocation, row: Program | undefined): void {
   const call = callOf(run, draft);
   if (row?.destroys) draft.destructive.push(...row.destroys(call));
-  if (row?.remote) draft.destructive.push(...remoteDeletion(call, row.remote));
+  if (row) draft.destructive.push(...remoteDeletion(call, row));
 }
 
 /** Returns the name a path really leads to, when it is another one. */
@@ -265,9 +257,10 @@ function mentioned(argv: readonly string[], { mentions }: Program): number[] {
 
 function optionCode({ name, args }: Call, row: Program): Found | undefined {
   const long = row.codeLong?.split(" ") ?? [];
+  const code = row.interprets === undefined ? row.code : undefined;
   const end = args.indexOf("--");
   const word = (end < 0 ? args : args.slice(0, end)).find((each) =>
-    isLong(each, long) || row.code?.test(each) || (row.code && !isKnown(each) && !/^[\w./]/.test(each))
+    isLong(each, long) || code?.test(each) || (code && !isKnown(each) && !/^[\w./]/.test(each))
   );
   if (word === undefined) return undefined;
   const shown = isKnown(word) ? word.split("\n", 1)[0]?.slice(0, 20) : "…";
@@ -277,8 +270,8 @@ function optionCode({ name, args }: Call, row: Program): Found | undefined {
 /** Reports whether the program's table proves that with these words it only reads and prints. */
 function onlyReads({ args }: Call, row: Program): boolean {
   if (args.length === 1 && row.prints?.split(" ").includes(args[0] ?? "")) return true;
-  if (row.readOnly === undefined || row.readOnly === true) return row.readOnly === true;
-  const { options, needs, most = Infinity, operands: allowed, words, first } = row.readOnly;
+  if (row.reads || !limitsReading(row)) return row.reads === true;
+  const { options, needs, most = Infinity, operands: allowed, words, first } = row;
   const [word = ""] = args;
   if (first && !(isKnown(word) && first.test(word))) return false;
   if (words) return args.every((each) => isKnown(each) && words.test(each));
@@ -311,9 +304,9 @@ function unwrap(
   row: Program | undefined,
 ): Unwrapped | undefined {
   const two = programNamed(`${name} ${argv[1] ?? ""}`);
-  const wraps = row?.wraps ?? two?.wraps;
+  const wrapper = row?.wraps === undefined ? two : row;
   const unknown: Unwrapped = { kind: "dynamic", reason: `${name} is used in a way that is not known here` };
-  if (!wraps) {
+  if (wrapper?.wraps === undefined) {
     const behind = argv[1]?.startsWith("-") === true &&
       argv.slice(2).some((word) => programNamed(`${name} ${word}`)?.wraps !== undefined);
     if (behind || two?.runs) return unknown;
@@ -322,41 +315,41 @@ function unwrap(
       ? { kind: "dynamic", reason: `${name} runs what its arguments say` }
       : undefined;
   }
-  const start = row?.wraps ? 1 : 2;
-  const spec = wraps.options ?? "";
+  const { wraps: spec, skip = 0, writes: named = "", bare, guarded } = wrapper;
+  const start = wrapper === row ? 1 : 2;
   let parsed = getopt(argv.slice(start), spec, true);
   let at = start + parsed.end;
-  if (wraps.dash && argv[at] === "-") {
+  if (wrapper.dash && argv[at] === "-") {
     parsed = getopt(argv.slice(at + 1), spec, true);
     at += 1 + parsed.end;
   }
   if (parsed.unknown !== undefined) return unknown;
-  if (parsed.options.some((each) => wraps.queries?.includes(each.name))) {
+  if (parsed.options.some((each) => wrapper.queries?.includes(each.name))) {
     return { kind: "none", prints: true };
   }
   const assigns: VariableAssignment[] = [];
-  for (; wraps.assigns && argv[at]?.includes("="); at++) {
+  for (; wrapper.assigns && argv[at]?.includes("="); at++) {
     const [variable = "", value = ""] = (argv[at] ?? "").split(/=(.*)/s, 2);
     if (!isKnown(variable)) return unknown;
     assigns.push({ name: variable, value });
   }
-  const named = wraps.writes?.split(" ") ?? [];
-  const writes = parsed.options.flatMap((each) => named.includes(each.name) ? [each.value ?? ""] : []);
-  if (named.includes("operand")) writes.push(...argv.slice(at, at + 1));
-  at += wraps.operands ?? 0;
-  if (wraps.operands) {
+  const outputs = named.split(" ");
+  const writes = parsed.options.flatMap((each) => outputs.includes(each.name) ? [each.value ?? ""] : []);
+  if (outputs.includes("operand")) writes.push(...argv.slice(at, at + 1));
+  at += skip;
+  if (skip > 0) {
     if (argv[at] === "--") at++;
     else if (/^-/.test(argv[at] ?? "")) return unknown;
   }
   if (at >= argv.length) {
-    return wraps.bare === "shell" ? unknown : { kind: "none", prints: wraps.bare === "prints" };
+    return bare === "shell" ? unknown : { kind: "none", prints: bare === "prints" };
   }
   return {
     kind: "inner",
     at,
     assigns,
     writes: writes.map((path) => isKnown(path) ? path : ANY),
-    guarded: wraps.guarded,
+    guarded,
   };
 }
 
@@ -437,7 +430,7 @@ function copies(
 const HARMLESS = /^--(?:help|version|dry-run(?:=(?!none$|false$).*)?)$/;
 
 /** Returns what a client of a service deletes there, by its table. It takes an open network to happen. */
-function remoteDeletion({ name, args, input }: Call, row: RemoteDeletion): Destruction[] {
+function remoteDeletion({ name, args, input }: Call, row: Program): Destruction[] {
   if (args[0] === "help" || args.some((word) => HARMLESS.test(word))) return [];
   const found = deletingWord(args, row) ?? deletingOption(args, row) ??
     (row.text ? [args.join(" "), inputText(input) ?? ""].map((text) => row.text?.exec(text)?.[0]) : [])
@@ -446,22 +439,19 @@ function remoteDeletion({ name, args, input }: Call, row: RemoteDeletion): Destr
 }
 
 /** A subcommand among the first plain words, whether or not the options in front of it take a word each. */
-function deletingWord(
-  args: readonly string[],
-  { words = "", depth = 1 }: RemoteDeletion,
-): string | undefined {
+function deletingWord(args: readonly string[], { deletes = "", depth = 1 }: Program): string | undefined {
   const plain = args.filter((word) => !word.startsWith("-"));
   const valued = args.filter((word, i) => !word.startsWith("-") && !/^-[^=]*$/.test(args[i - 1] ?? ""));
   const [first] = valued;
-  if (words !== "" && first !== undefined && !isKnown(first)) return "…";
-  const wanted = words.split(" ").map(toExpression);
+  if (deletes !== "" && first !== undefined && !isKnown(first)) return "…";
+  const wanted = deletes.split(" ").map(toExpression);
   return [...valued.slice(0, depth), ...plain.slice(0, depth)].find((word) =>
     wanted.some((each) => each.test(word))
   );
 }
 
-function deletingOption(args: readonly string[], { options = "" }: RemoteDeletion): string | undefined {
-  const wanted = options.split(" ").map(toExpression);
+function deletingOption(args: readonly string[], { deleting = "" }: Program): string | undefined {
+  const wanted = deleting.split(" ").map(toExpression);
   const joined = args.flatMap((word, i) => {
     const short = /^-[A-Za-z]([A-Za-z].*)$/.exec(word)?.[1];
     return [word, `${word}=${args[i + 1] ?? ""}`, ...(short ? [`${word.slice(0, 2)}=${short}`] : [])];
