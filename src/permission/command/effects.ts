@@ -555,25 +555,8 @@ function distinct(commands: readonly Effects[]): readonly Effects[] {
 
 function keyOf({ command, runs, via, reads, writes, cwds, dynamic, guarded, risk }: Effects): string {
   const { text, input, supply } = command;
-  const from = input.kind === "pipe"
-    ? input.from.map((each) => each.text)
-    : input.kind === "text"
-    ? input.text
-    : "";
-  return JSON.stringify([
-    text,
-    runs,
-    via,
-    reads,
-    writes,
-    cwds,
-    input.kind,
-    from,
-    supply,
-    dynamic,
-    guarded,
-    risk,
-  ]);
+  const from = input.kind === "pipe" ? input.from.map((each) => each.text) : input;
+  return JSON.stringify([text, runs, via, reads, writes, cwds, from, supply, dynamic, guarded, risk]);
 }
 
 /**
@@ -584,26 +567,22 @@ const IN_PLACE = /^(?:sed|gsed|patch|truncate)$/;
 /** These bring nothing into a file that is there. */
 const CONTENTLESS = /^(?:touch|mkdir|rm|rmdir|chmod|chown|chgrp|flock)$/;
 
-const REASON = "it runs a file that it writes itself";
-
 /** Says why a line that writes a file may run what it wrote, if so. */
 function runsOwnFile(
   commands: readonly Effects[],
-  environment: Environment,
+  { home, env }: Environment,
   affectsLookup: boolean,
 ): string | undefined {
-  const { home, env } = environment;
   const absolutePaths = (path: string, cwds: readonly string[] | undefined) =>
     isKnown(path) && cwds ? cwds.map((cwd) => normalize(absolutePath(path, { cwd, home }))) : [ANY + path];
   const written = new Set<string>();
+  /** Files that may have new content, with the commands that write them. */
   const created = new Map<string, Set<Effects>>();
   const unpacked: string[] = [];
   for (const each of commands) {
     const argv = program(each);
     const name = baseName(argv[0] ?? "");
-    unpacked.push(
-      ...unpackDirectories(argv, name).flatMap((directory) => absolutePaths(directory, each.cwds)),
-    );
+    unpacked.push(...unpackDirectories(argv, name).flatMap((path) => absolutePaths(path, each.cwds)));
     for (const { path, redirect } of each.writes) {
       if (path.startsWith("/dev/") || (!redirect && (path === ANY || CONTENTLESS.test(name)))) continue;
       for (const file of absolutePaths(path, each.cwds)) {
@@ -615,47 +594,30 @@ function runsOwnFile(
   }
   const anything = commands.some(({ code, writes }) => code !== undefined && writes.length > 0);
   if (!anything && written.size + unpacked.length === 0) return undefined;
-  const own = commands.some(({ scripts, cwds }) =>
-    scripts.some((script) =>
-      anything ||
-      absolutePaths(script, cwds).some((path) =>
-        written.has(path) || path.startsWith(ANY) || unpacked.some((directory) => contains(directory, path))
-      )
-    )
+  const isOwn = (path: string) =>
+    written.has(path) || path.startsWith(ANY) || unpacked.some((directory) => contains(directory, path));
+  const runsScript = commands.some(({ scripts, cwds }) =>
+    scripts.some((script) => anything || absolutePaths(script, cwds).some(isOwn))
   );
   const directories = new Set((env.PATH ?? "").split(":").map((directory) => normalize(directory)));
   const lookup = affectsLookup ||
     commands.some(({ runs }) =>
       runs[0]?.argv.some((word) => affectsProgramLookup(word.split("=", 1)[0] ?? ""))
     );
-  const named = (path: string) =>
+  const isFound = (path: string) =>
     lookup || path.startsWith(ANY) || directories.has(path.slice(0, path.lastIndexOf("/")) || "/");
-  return own || namedLike(commands, [...created.keys()].filter(named)) || builds(commands, created)
-    ? REASON
+  const programs = new Set([...created.keys()].filter(isFound).map(baseName));
+  const runsProgram = commands.some(({ runs }) => runs.some(({ argv }) => programs.has(argv[0] ?? "")));
+  return runsScript || runsProgram || commands.some((each) => runsFileOfOthers(each, created))
+    ? "it runs a file that it writes itself"
     : undefined;
 }
 
-/** Names of the programs that a command starts, wrappers included. */
-function startedNames({ runs }: Effects): string[] {
-  return runs.map(({ argv }) => argv[0] ?? "");
-}
-
-/** Reports whether one of these files has the name of a command. */
-function namedLike(commands: readonly Effects[], written: readonly string[]): boolean {
-  const names = new Set(commands.flatMap(startedNames));
-  return written.some((path) => names.has(baseName(path)));
-}
-
-/**
- * Reports whether a program that runs files of a project may run one that another command of the line
- * writes.
- */
-function builds(commands: readonly Effects[], written: ReadonlyMap<string, ReadonlySet<Effects>>): boolean {
-  return commands.some((each) =>
-    startedNames(each).some((name) => {
-      const files = programNamed(baseName(name))?.autoexec;
-      return files !== undefined &&
-        [...written].some(([path, writers]) => files.test(path) && (writers.size > 1 || !writers.has(each)));
-    })
-  );
+/** Reports whether a program that runs files of a project may run one that another command writes. */
+function runsFileOfOthers(effects: Effects, written: ReadonlyMap<string, ReadonlySet<Effects>>): boolean {
+  return effects.runs.some(({ argv }) => {
+    const files = programNamed(baseName(argv[0] ?? ""))?.autoexec;
+    return files !== undefined &&
+      [...written].some(([path, writers]) => files.test(path) && (writers.size > 1 || !writers.has(effects)));
+  });
 }
