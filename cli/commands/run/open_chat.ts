@@ -8,6 +8,7 @@ import type { OpenRequest } from "../../../src/command/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
 import { isClaudeMode, type Person } from "../../../src/frontend/mod.ts";
 import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
+import { defined } from "../../../src/util/json.ts";
 
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
@@ -34,8 +35,7 @@ export function chatOpener(
       ...flags,
       outputFormat: "text",
       ignoreUntrusted,
-      ...(model === undefined ? {} : { model }),
-      ...(effort === undefined ? {} : { effort }),
+      ...defined({ model, effort }),
     };
     const decide: TrustOptions["decide"] = person.trust && (async (items) => {
       const { trust } = await textsFor("overlay", context);
