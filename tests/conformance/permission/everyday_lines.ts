@@ -2,7 +2,7 @@ import { readCorpus } from "../../support/corpus.ts";
 import text from "./everyday.txt" with { type: "text" };
 
 /**
- * `read` lines and `query` lines change nothing and are allowed automatically, in every mode, in the jail of a
+ * `read` and `query` lines change nothing and are allowed automatically in every mode, inside the jail of a
  * default configuration. `work` lines build, test, install or edit inside the workspace, so no person is
  * needed in the approval mode `auto` or headless. `person` lines reach outside what the jail can bring back.
  */

@@ -6,12 +6,12 @@ import { readCorpus } from "../../support/corpus.ts";
 import text from "./zap_lines.txt" with { type: "text" };
 
 /**
- * `LIVE` run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a separate way. `TEXT` are
- * ordinary lines in which `zap` is only a word, and harmless settings and options.
+ * `LIVE` lines run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a separate way.
+ * `TEXT` lines have `zap` only as a word, or harmless settings and options.
  */
 const { "run it": LIVE = [], "only name it": TEXT = [] } = readCorpus(text);
 
-/** Programs besides the usual ones of a shell; a line that names one that a machine lacks cannot run there. */
+/** Programs that a machine may lack; a line that names one of those cannot run there. */
 const NEEDED =
   "cmake dash dpkg ed ex gcc git less make mawk node perl python3 python3.11 rbash ruby scp script sftp ssh vim"
     .split(" ");
