@@ -11,7 +11,6 @@ import review from "./agents/review.md" with { type: "text" };
 /** Another agent as its file, or the program, describes it. */
 export interface AgentDefinition {
   readonly name: string;
-  /** Its purpose, on one line. */
   readonly description: string;
   /** Added to its system prompt. */
   readonly prompt: string;
@@ -19,9 +18,7 @@ export interface AgentDefinition {
   readonly readOnly: boolean;
   /** The only tools it is offered, by their own names; absent: those of the run. */
   readonly tools?: readonly string[];
-  /** Tools it is not offered. */
   readonly withoutTools?: readonly string[];
-  /** Model as its file names it. */
   readonly model?: string;
   /** Permission rules in addition to the user's. */
   readonly deny?: readonly string[];
@@ -45,7 +42,6 @@ export interface AgentFiles {
   readonly untrusted: readonly AgentDefinition[];
 }
 
-/** Something wrong with an agent file. */
 export interface AgentWarning {
   readonly path: string;
   readonly line: number;
@@ -67,7 +63,6 @@ export const RESEARCH_TOOLS: readonly string[] = [
   "todo_read",
 ];
 
-/** The agents that come with the program. */
 export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
   {
     name: "general",
@@ -93,7 +88,6 @@ function readOnly(name: string, description: string, prompt: string): AgentDefin
 }
 
 interface AgentSource {
-  /** Absolute. */
   readonly file: string;
   readonly text: string;
   readonly scope: SkillScope;

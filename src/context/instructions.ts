@@ -5,7 +5,6 @@ import { existingRealPath } from "../path/real_path.ts";
 
 /** An instruction file as it enters the system prompt. */
 export interface InstructionFile {
-  /** Absolute path. */
   readonly path: string;
   /** The source as the model sees it, such as "AGENTS.md (project)". */
   readonly label: string;
@@ -26,7 +25,6 @@ export interface Instructions {
 
 interface InstructionOptions {
   readonly cwd: string;
-  /** Reasonix home. */
   readonly home: string;
   /** Further files from `instructions = [...]`, absolute. */
   readonly extra?: readonly string[];
@@ -41,11 +39,9 @@ interface InstructionOptions {
 interface FileRule {
   /** Say so when there is none. */
   readonly required?: boolean;
-  /** A link may not lead out of this directory. */
   readonly within?: string;
 }
 
-/** A file whose imports are followed. */
 interface Source {
   readonly path: string;
   /** Files that led here, this one included. */
@@ -93,7 +89,6 @@ export function loadInstructions(options: InstructionOptions): Instructions {
   return collector;
 }
 
-/** The instruction files of one directory below the working directory. */
 function loadDirectoryInstructions(directory: string, options: InstructionOptions): Instructions {
   const collector = new Collector(options);
   collector.directory(directory, "project", projectDirectories(options.cwd)[0]);
@@ -151,7 +146,6 @@ class Collector implements Instructions {
     }
   }
 
-  /** Adds a file; false when there is none. */
   file(path: string, label: string, rule: FileRule = {}): boolean {
     const real = existingRealPath(path);
     if (real === undefined && rule.required) this.notices.push({ path, problem: "could not be read" });
@@ -266,7 +260,7 @@ function cutBytes(text: string, bytes: number): string {
 }
 
 export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"> {
-  /** The conversation: what is in it has been said. */
+  /** The conversation, whose instructions are not sent again. */
   readonly messages: () => readonly Message[];
   /** Reports what an earlier call was about. */
   readonly describe: (call: ToolCall) => PreparedCall | undefined;

@@ -3,7 +3,6 @@ import { sortedEntries } from "../path/probe.ts";
 import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-/** Files a message names with `@`. */
 export interface References {
   /** Tagged blocks that precede the message. */
   readonly blocks: readonly string[];
@@ -16,13 +15,12 @@ export interface ReferenceOptions {
   /** Resolves a path for reading; rejects when it may not be read. */
   readonly read: (path: string) => Promise<string>;
   readonly hidden: (absolutePath: string) => boolean;
-  /** True when images may be attached. */
   readonly vision: boolean;
   /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
   readonly resource?: (server: string, uri: string) => Promise<ResourceText> | undefined;
 }
 
-/** A resource as the model gets it: data that is no text has its place named there. */
+/** A resource as the model gets it: data that is no text has its location named there. */
 export interface ResourceText {
   readonly text: string;
   readonly images: readonly ImagePart[];
@@ -62,7 +60,6 @@ interface Target {
 
 const MAX_RESOURCE_CHARS = 64 * 1024;
 
-/** Adds a resource; false when the name is none. */
 async function addResource(given: string, options: ReferenceOptions, found: Found): Promise<boolean> {
   const name = given.replace(/[.!?:]+$/, "");
   const named = serverAndUri(name);
@@ -221,7 +218,6 @@ async function addFile(target: Target, path: string, options: ReferenceOptions, 
   found.blocks.push(`<file path="${name}">\n${text.trimEnd() || "[empty]"}${note}\n</file>`);
 }
 
-/** The lines, or why there are none. */
 function lineRange(text: string, first: number, last: number): string {
   const all = text.replace(/\n$/, "").split("\n");
   if (first > all.length) return `[the file has only ${all.length} lines]`;

@@ -28,7 +28,7 @@ export interface ReportInput {
   readonly sendsReasoning?: (message: AssistantMessage) => boolean;
   /** Tokens of the next request as the server counted them for this report. */
   readonly exact?: number | undefined;
-  /** The head as it is sent, where that is another one. */
+  /** The prefix as it is sent, where that differs. */
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
 
@@ -53,7 +53,6 @@ export interface LoadedPart {
     | "MCP server"
     | "MCP index";
   readonly name: string;
-  /** File or directory it comes from. */
   readonly from?: string;
   readonly tokens: number;
 }
@@ -63,7 +62,6 @@ export interface LoadedPart {
  */
 export interface ContextReport {
   readonly model: string;
-  /** Tokens of the next request. */
   readonly tokens: number;
   /** "reported": from the server's own count; "estimated": before the server counted. */
   readonly measure: "reported" | "estimated";

@@ -1,4 +1,4 @@
-/** Takes over the settings of other agents: what our own files would become, and what has no counterpart. */
+/** Takes over the settings of other agents: what our files would become, and what has no counterpart. */
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
 import { planClaude } from "./claude.ts";
@@ -54,9 +54,7 @@ export interface ImportPreview {
     readonly known: "saved" | "environment" | undefined;
   })[];
   readonly notices: readonly Text[];
-  /** Files that could not be used. */
   readonly problems: readonly ConfigProblem[];
-  /** Our files that would change. */
   readonly files: readonly TargetFile[];
 }
 
@@ -112,7 +110,6 @@ const HEADER =
   "# Reasonix configuration, begun by `reasonix config import`. Every setting: reasonix config show\n";
 
 type FileChange = Extract<Change, { kind: "file" }>;
-/** A change of our configuration file. */
 type Setting = Exclude<Change, FileChange>;
 type Result = Pick<Outcome, "state"> & { readonly note?: Text | undefined };
 

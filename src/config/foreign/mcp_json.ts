@@ -51,14 +51,13 @@ const TYPES = ["stdio", "http", "streamable-http", "sse"];
 
 export interface McpJson {
   readonly layer: Layer;
-  /** Servers that cannot be used. */
   readonly leftOut: readonly LeftOutServer[];
 }
 
 interface McpJsonFile {
   readonly source: "user" | "project";
   readonly file: string;
-  /** Locations of servers in our own files, by name: they win. */
+  /** Locations of servers in our files, by name: they win. */
   readonly stronger: ReadonlyMap<string, SourceLocation>;
 }
 
@@ -104,7 +103,7 @@ export async function readMcpJson(
   return { layer: builder.layer([KEY], NAMES), leftOut };
 }
 
-/** Finds the locations of servers in our own files. */
+/** Finds the locations of servers in our files. */
 export function pluginLocations(layers: readonly (Layer | undefined)[]): Map<string, SourceLocation> {
   const places = new Map<string, SourceLocation>();
   for (const layer of layers) {

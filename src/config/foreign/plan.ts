@@ -10,7 +10,6 @@ export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
 /** The owner of a file, which decides which of our files takes its settings. */
 export type Scope = "user" | "project";
 
-/** A setting of another agent. */
 export interface Origin {
   /** Such as `permissions.allow "Bash(git:*)"`, without secrets. */
   readonly text: string;
@@ -170,7 +169,6 @@ function mapTexts(values: unknown, map: (value: string, name: string) => string)
 /** An MCP server of another agent as an entry of `[[plugins]]`, with its secrets and without a name. */
 export interface ServerDescription {
   readonly entry: TomlTable;
-  /** Parts without a counterpart. */
   readonly without: readonly string[];
 }
 
@@ -241,7 +239,7 @@ function given(values: TomlTable): TomlTable {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => isGiven(value)));
 }
 
-/** The keys under which other agents, and our own files, describe servers. */
+/** The keys under which other agents, and our files, describe servers. */
 const SERVER_KEY = /^(?:mcpServers|mcp_servers|mcp|plugins)\b/;
 
 export function serversOf(whole: ImportPlan): ImportPlan {

@@ -58,7 +58,6 @@ export function sourceOf(loaded: LoadedConfig, key: string): ConfigSource {
   return originAt(loaded, path);
 }
 
-/** Lists the settings in the order of the schema. */
 export function listSettings(loaded: LoadedConfig): Setting[] {
   return collect(loaded, loaded.config as TomlTable, { schema: CONFIG_SCHEMA, path: [] });
 }

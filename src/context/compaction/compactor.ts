@@ -46,7 +46,6 @@ interface CompactionPlan extends CompactionDepth {
   readonly from: number;
   readonly to: number;
   readonly removed: readonly Message[];
-  /** Tokens of these messages. */
   readonly freed: number;
 }
 
@@ -119,7 +118,6 @@ function pendingStart(messages: readonly Message[]): number {
   return reply?.role === "assistant" && reply.calls?.length ? last : last + 1;
 }
 
-/** Shortens the outputs of a range of events. */
 interface PrunePlan {
   readonly from: number;
   readonly to: number;
@@ -229,7 +227,6 @@ class TokenAccountant {
     });
   }
 
-  /** Tokens of the next request. */
   estimate(): number {
     const { conversation } = this.#options;
     const { state } = conversation;
@@ -323,7 +320,6 @@ class TokenAccountant {
   }
 }
 
-/** Names a method for people. */
 function methodText(method: CompactionMethod): Text {
   switch (method) {
     case "prune":
@@ -398,7 +394,6 @@ export class Compactor {
     this.#notBelow = this.accountant.estimate() + this.#options.window() * 0.03;
   }
 
-  /** Compacts when the window is nearly full. */
   async betweenSteps(signal: AbortSignal): Promise<void> {
     const full = signal.aborted ? undefined : this.pressure();
     if (!full) return;

@@ -7,7 +7,6 @@ export interface Skill {
   readonly name: string;
   /** Its purpose and when to use it, on one line. */
   readonly description: string;
-  /** The SKILL.md, absolute. */
   readonly file: string;
   readonly dir: string;
   readonly scope: SkillScope;
@@ -95,7 +94,6 @@ function readHead(path: string): string {
 
 export interface SkillRoots {
   readonly cwd: string;
-  /** Reasonix home. */
   readonly home: string;
   /** Home of the user, for `~/.agents` and `~/.claude`. */
   readonly userHome?: string;
@@ -108,6 +106,5 @@ export interface SkillRoots {
 export interface SkillRoot {
   readonly path: string;
   readonly scope: SkillScope;
-  /** Links may not lead out of this directory. */
   readonly within?: string;
 }

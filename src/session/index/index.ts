@@ -82,7 +82,7 @@ function statsRows(database: DatabaseSync, options: StatsOptions): StatsRow[] {
   }));
 }
 
-/** A place where a request did not begin with the one before it. */
+/** A request that did not begin with the one before it. */
 export interface CacheReset {
   readonly session: string;
   readonly seq: number;
@@ -354,18 +354,15 @@ export class SessionIndex {
     });
   }
 
-  /** Best passages for a query (BM25). */
   search(options: SearchOptions): SearchResult {
     this.refresh(options.project);
     return searchDocs(this.#database, options);
   }
 
-  /** The transcript around a hit. */
   around(options: AroundOptions): TranscriptPiece[] {
     return aroundHit(this.#database, options);
   }
 
-  /** Tokens and money by day, model or project. */
   stats(options: StatsOptions): StatsRow[] {
     this.refresh(options.project);
     return statsRows(this.#database, options);
@@ -427,7 +424,6 @@ function guidance(question: HistoryQuery): string {
     `or a part of an error message; or ${wider}.`;
 }
 
-/** A question for the transcript around a hit. */
 export interface AroundQuery {
   readonly home: string;
   readonly session: string;
