@@ -2,6 +2,7 @@ import { contains } from "../path/lexical.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
 import type { TrustItem } from "../trust/mod.ts";
+import { defined } from "../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../util/frontmatter.ts";
 import type { SkillRoot, SkillScope } from "./skills/skill.ts";
 import explore from "./agents/explore.md" with { type: "text" };
@@ -152,16 +153,10 @@ function rightsOf(
   if (given === undefined) return { readOnly: false };
   if (typeof given === "string") {
     const mode = given.trim();
-    if (!READING.has(mode) && !WRITING.has(mode)) {
-      warn(
-        key,
-        `${key} ${
-          JSON.stringify(mode)
-        } is not known and taken as read-only; write read-only or workspace-write`,
-      );
-      return { readOnly: true };
-    }
-    return { readOnly: READING.has(mode) };
+    if (WRITING.has(mode)) return { readOnly: false };
+    const problem = "is not known and taken as read-only; write read-only or workspace-write";
+    if (!READING.has(mode)) warn(key, `${key} ${JSON.stringify(mode)} ${problem}`);
+    return { readOnly: true };
   }
   if (Array.isArray(given)) {
     warn(key, `${key} is a list and taken as read-only; write read-only, workspace-write or a map`);
@@ -186,11 +181,8 @@ function mappedRights(
       rules.deny.push(family);
     }
   }
-  return {
-    readOnly: false,
-    ...(rules.deny.length > 0 ? { deny: rules.deny } : {}),
-    ...(rules.ask.length > 0 ? { ask: rules.ask } : {}),
-  };
+  const some = (list: string[]) => list.length > 0 ? list : undefined;
+  return { readOnly: false, ...defined({ deny: some(rules.deny), ask: some(rules.ask) }) };
 }
 
 function toolsOf(head: Frontmatter, readOnly: boolean): Pick<AgentDefinition, "tools" | "withoutTools"> {
@@ -229,11 +221,7 @@ function numbersOf(
   );
   const temperature = number(["temperature"], (value) => value >= 0, "a number from 0");
   const topP = number(["top_p", "topP"], (value) => value >= 0 && value <= 1, "a number from 0 to 1");
-  return {
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
-  };
+  return defined({ maxSteps, temperature, topP });
 }
 
 function lineOfKey(text: string, key: string): number {

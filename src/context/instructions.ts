@@ -148,43 +148,33 @@ class Collector implements Instructions {
 
   file(path: string, label: string, rule: FileRule = {}): boolean {
     const real = existingRealPath(path);
-    if (real === undefined && rule.required) this.notices.push({ path, problem: "could not be read" });
+    if (real === undefined && rule.required) this.#notify(path, "could not be read");
     if (real === undefined || this.#options.hidden?.(path)) return false;
     if (rule.within !== undefined && !contains(existingRealPath(rule.within) ?? rule.within, real)) {
-      this.notices.push({ path, problem: "left out: it is a link that leads out of the repository" });
-      return true;
+      return this.#notify(path, "left out: it is a link that leads out of the repository");
     }
     if (this.#options.hidden?.(real)) {
-      this.notices.push({ path, problem: "left out: it leads to a file that may not be read" });
-      return true;
+      return this.#notify(path, "left out: it leads to a file that may not be read");
     }
     const text = readText(real);
-    if (text === undefined) {
-      this.notices.push({ path, problem: "could not be read" });
-      return true;
-    }
+    if (text === undefined) return this.#notify(path, "could not be read");
     const base = directoryOf(path);
     const fence = rule.within !== undefined && contains(rule.within, base) ? rule.within : base;
     const whole = this.#withImports(
       { path, chain: [real], fence, mentions: /\/CLAUDE(?:\.local)?\.md$/.test(path) },
       text,
     );
-    if (this.#left <= 0) {
-      this.notices.push({
-        path,
-        problem: `left out: all instruction files together exceed ${this.#options.maxBytes} bytes`,
-      });
-      return true;
-    }
+    const tooLarge = `all instruction files together exceed ${this.#options.maxBytes} bytes`;
+    if (this.#left <= 0) return this.#notify(path, `left out: ${tooLarge}`);
     const kept = cutBytes(whole, this.#left);
-    if (kept.length < whole.length) {
-      this.notices.push({
-        path,
-        problem: `cut: all instruction files together exceed ${this.#options.maxBytes} bytes`,
-      });
-    }
+    if (kept.length < whole.length) this.#notify(path, `cut: ${tooLarge}`);
     this.#left -= new TextEncoder().encode(kept).length;
     this.files.push({ path, label, text: kept });
+    return true;
+  }
+
+  #notify(path: string, problem: string): true {
+    this.notices.push({ path, problem });
     return true;
   }
 

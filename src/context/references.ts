@@ -5,9 +5,9 @@ import { suggestNames } from "../util/suggest.ts";
 
 export interface References {
   /** Tagged blocks that precede the message. */
-  readonly blocks: readonly string[];
-  readonly images: readonly ImagePart[];
-  readonly notices: readonly string[];
+  readonly blocks: string[];
+  readonly images: ImagePart[];
+  readonly notices: string[];
 }
 
 export interface ReferenceOptions {
@@ -36,7 +36,7 @@ const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
  * disk, or names a server, is a reference; everything else stays literal text.
  */
 export async function resolveReferences(text: string, options: ReferenceOptions): Promise<References> {
-  const found: Found = { blocks: [], images: [], notices: [] };
+  const found: References = { blocks: [], images: [], notices: [] };
   const seen = new Set<string>();
   for (const name of referencedNames(text)) {
     if (name === "" || seen.has(name)) continue;
@@ -44,12 +44,6 @@ export async function resolveReferences(text: string, options: ReferenceOptions)
     await resolveOne(name, options, found);
   }
   return found;
-}
-
-interface Found {
-  readonly blocks: string[];
-  readonly images: ImagePart[];
-  readonly notices: string[];
 }
 
 interface Target {
@@ -60,7 +54,7 @@ interface Target {
 
 const MAX_RESOURCE_CHARS = 64 * 1024;
 
-async function addResource(given: string, options: ReferenceOptions, found: Found): Promise<boolean> {
+async function addResource(given: string, options: ReferenceOptions, found: References): Promise<boolean> {
   const name = given.replace(/[.!?:]+$/, "");
   const named = serverAndUri(name);
   const reading = named && named.uri !== "" ? options.resource?.(named.server, named.uri) : undefined;
@@ -79,7 +73,7 @@ async function addResource(given: string, options: ReferenceOptions, found: Foun
   return true;
 }
 
-async function resolveOne(name: string, options: ReferenceOptions, found: Found): Promise<void> {
+async function resolveOne(name: string, options: ReferenceOptions, found: References): Promise<void> {
   if (await addResource(name, options, found)) return;
   const target = locate(name, options.cwd);
   if (!target) {
@@ -185,7 +179,12 @@ function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
   }
 }
 
-async function addFile(target: Target, path: string, options: ReferenceOptions, found: Found): Promise<void> {
+async function addFile(
+  target: Target,
+  path: string,
+  options: ReferenceOptions,
+  found: References,
+): Promise<void> {
   const { name, stat } = target;
   const type = imageType(name);
   if (type) {

@@ -32,17 +32,6 @@ export interface ReportInput {
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
 
-export type ContextCategory =
-  | "system prompt"
-  | "instructions"
-  | "skills"
-  | "tools"
-  | "environment and notes"
-  | "user"
-  | "summaries"
-  | "assistant"
-  | "tool results";
-
 export interface LoadedPart {
   readonly kind:
     | "supplemental prompt"
@@ -80,7 +69,7 @@ export interface ContextReport {
   readonly cachedPercent?: number;
 }
 
-const ORDER: readonly ContextCategory[] = [
+const CATEGORIES = [
   "system prompt",
   "instructions",
   "skills",
@@ -90,7 +79,9 @@ const ORDER: readonly ContextCategory[] = [
   "summaries",
   "assistant",
   "tool results",
-];
+] as const;
+
+export type ContextCategory = (typeof CATEGORIES)[number];
 
 /** Estimates the parts of the context; the sum is the server's count as far as there is one. */
 export function contextReport(input: ReportInput): ContextReport {
@@ -120,7 +111,7 @@ export function contextReport(input: ReportInput): ContextReport {
       ? { compactsAt: triggerOf(window, compaction.ratio, maxOutputTokens) }
       : {}),
     messages: messages.length,
-    categories: ORDER.map((name) => ({ name, tokens: Math.round((parts.get(name) ?? 0) * scale) })),
+    categories: CATEGORIES.map((name) => ({ name, tokens: Math.round((parts.get(name) ?? 0) * scale) })),
     loaded: loadedParts(input, counter),
     shadowed: [
       ...input.instructions?.shadowed ?? [],

@@ -8,7 +8,7 @@ import { type LeftOutServer, pluginsOf } from "../load/resolve.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
 import { formatLocation, type SourceLocation } from "../../core/mod.ts";
-import { isRecord } from "../../util/json.ts";
+import { defined, isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
 const KEY = "mcpServers";
@@ -187,11 +187,8 @@ export function readOauth(value: unknown): TomlTable | undefined {
   if (!Array.isArray(list) || list.some((scope) => typeof scope !== "string")) return undefined;
   if (clientId !== undefined && typeof clientId !== "string") return undefined;
   if (callbackPort !== undefined && !Number.isSafeInteger(callbackPort)) return undefined;
-  return {
-    ...(clientId === undefined ? {} : { client_id: clientId }),
-    ...(callbackPort === undefined ? {} : { callback_port: callbackPort }),
-    ...(list.length > 0 ? { scopes: list } : {}),
-  };
+  const scoped = list.length > 0 ? list : undefined;
+  return defined({ client_id: clientId, callback_port: callbackPort, scopes: scoped });
 }
 
 function quoted(text: string): string {

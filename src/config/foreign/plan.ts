@@ -3,6 +3,7 @@ import type { ConfigProblem } from "../problem.ts";
 import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { clausesOf, message, type SourceLocation, type Text } from "../../core/mod.ts";
+import { defined } from "../../util/json.ts";
 import { createRedactor } from "../../util/redact.ts";
 
 export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
@@ -66,7 +67,7 @@ export class ImportPlan {
     if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
       return this.leave(origin, message`it contains a key`);
     }
-    this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
+    this.steps.push(defined({ origin, change, note }));
   }
 
   leave(origin: Origin, why: Text): void {

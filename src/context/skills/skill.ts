@@ -1,3 +1,4 @@
+import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 
 export type SkillScope = "project" | "configured" | "user";
@@ -73,8 +74,7 @@ function optional(head: Frontmatter) {
     runAs: subagent ? "subagent" as const : "inline" as const,
     listed: textField(head, "disable-model-invocation") !== "true",
     slash: textField(head, "user-invocable") !== "false",
-    ...(model === undefined ? {} : { model }),
-    ...(argumentHint === undefined ? {} : { argumentHint }),
+    ...defined({ model, argumentHint }),
   };
 }
 
