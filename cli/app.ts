@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   doctor: {
     brief: "Check configuration, providers and sandbox",
-    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+    load: async () => (await import("./commands/reports.ts")).doctorCommand,
   },
   config: {
     brief: "Show and change settings",
@@ -47,33 +47,33 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     brief: "List, search, rewind and manage sessions",
     load: async () => {
       const { sessionCommands } = await import("./commands/session.ts");
-      const { statsCommand: command } = await import("./commands/stats.ts");
+      const { statsCommand: command } = await import("./commands/reports.ts");
       return { commands: { ...sessionCommands.commands, stats: { brief: STATS, command } } };
     },
   },
   stats: {
     brief: STATS,
-    load: async () => (await import("./commands/stats.ts")).statsCommand,
+    load: async () => (await import("./commands/reports.ts")).statsCommand,
   },
   context: {
     brief: "Show what is sent to the model, by category",
-    load: async () => (await import("./commands/context.ts")).contextCommand,
+    load: async () => (await import("./commands/reports.ts")).contextCommand,
   },
   models: {
     brief: "Show context windows, effort levels and prices of models",
-    load: async () => (await import("./commands/models.ts")).modelsCommands,
+    load: async () => (await import("./commands/reports.ts")).modelsCommands,
   },
   skills: {
     brief: "List and check skills",
-    load: async () => (await import("./commands/skills.ts")).skillsCommands,
+    load: async () => (await import("./commands/extensions.ts")).skillsCommands,
   },
   agents: {
     brief: "List and show agents for parts of a task",
-    load: async () => (await import("./commands/agents.ts")).agentsCommands,
+    load: async () => (await import("./commands/extensions.ts")).agentsCommands,
   },
   hooks: {
     brief: "List and try hooks",
-    load: async () => (await import("./commands/hooks.ts")).hooksCommands,
+    load: async () => (await import("./commands/extensions.ts")).hooksCommands,
   },
   mcp: {
     brief: "List, add and try MCP servers",
@@ -89,7 +89,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   trust: {
     brief: "Trust hooks, servers and agents of this project",
-    load: async () => (await import("./commands/trust.ts")).trustCommand,
+    load: async () => (await import("./commands/extensions.ts")).trustCommand,
   },
   plugin: {
     brief: "Start a plugin that comes with reasonix",
