@@ -33,7 +33,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   setup: {
     brief: "Set up a provider: key, model, a first try",
-    load: async () => (await import("./commands/setup.ts")).setupCommand,
+    load: async () => (await import("./commands/program.ts")).setupCommand,
   },
   doctor: {
     brief: "Check configuration, providers and sandbox",
@@ -93,7 +93,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   plugin: {
     brief: "Start a plugin that comes with reasonix",
-    load: async () => (await import("./commands/plugin.ts")).pluginCommands,
+    load: async () => (await import("./commands/program.ts")).pluginCommands,
   },
   replay: {
     brief: "Show a recorded session without a model",
@@ -101,7 +101,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   version: {
     brief: "Print versions",
-    load: async () => (await import("./commands/version.ts")).versionCommand,
+    load: async () => (await import("./commands/program.ts")).versionCommand,
   },
   completion: {
     brief: "Print a shell completion script",
@@ -117,7 +117,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   docs: {
     brief: "Read the documentation of this version",
-    load: async () => (await import("./commands/docs.ts")).docsCommand,
+    load: async () => (await import("./commands/program.ts")).docsCommand,
   },
   complete: {
     brief: "Propose completions",
