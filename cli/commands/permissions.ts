@@ -63,12 +63,6 @@ async function explain(
   { paths, subject, tool = "bash", permissionMode }: Question,
   loaded: LoadedConfig,
 ): Promise<Explanation> {
-  const scope = buildAccessScope(paths, loaded.config, permissionMode);
-  const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
-  const record = () => {};
-  const gate = createGate(
-    gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
-  );
   const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
   if (tool.startsWith("mcp_") && loaded.config.plugins.length > 0) {
     const { withServers } = await loadServerWork();
@@ -78,8 +72,22 @@ async function explain(
       return Promise.resolve();
     });
   }
+  return await explainCall(await callOf(registry, tool, subject), { paths, loaded, permissionMode });
+}
+
+/** The decision about a prepared call and its reasons, as the gate of a run gives them. */
+export async function explainCall(
+  call: PreparedCall,
+  { paths, loaded, permissionMode }: Pick<Question, "paths" | "permissionMode"> & { loaded: LoadedConfig },
+): Promise<Explanation> {
+  const scope = buildAccessScope(paths, loaded.config, permissionMode);
+  const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
+  const record = () => {};
+  const gate = createGate(
+    gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
+  );
   try {
-    return await gate.explain(await callOf(registry, tool, subject));
+    return await gate.explain(call);
   } finally {
     await jail.close();
   }
