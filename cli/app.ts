@@ -16,7 +16,6 @@ import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./te
 interface Entry {
   readonly brief: string;
   readonly hidden?: true;
-  /** Loads flags, help and work, when the command is used. */
   readonly load: () => Promise<Command | CommandGroup>;
 }
 
@@ -151,7 +150,6 @@ export async function appFor(name: string | "all" | undefined): Promise<Applicat
   });
 }
 
-/** The parser's form of a group. */
 function groupRoute(brief: string, { commands }: CommandGroup): RouteMap<CliContext> {
   const routes: Record<string, Route<CliContext> | RouteMap<CliContext>> = {};
   const hidden: Record<string, boolean> = {};
@@ -163,7 +161,6 @@ function groupRoute(brief: string, { commands }: CommandGroup): RouteMap<CliCont
   return buildRouteMap({ routes, docs: { brief, hideRoute: hidden } });
 }
 
-/** The parser's form of a command. */
 function commandRoute(brief: string, spec: Command): Route<CliContext> {
   const { description, flags = {}, aliases, args = [], rest, run } = spec;
   const parameters = {

@@ -99,7 +99,6 @@ export const docsCommand = command({
   },
 });
 
-/** Lines that begin a block: headings, tables, lists, fences. */
 const BLOCK = /^\s*(?:#|\||[-*] |\d+\. |`{3}|>|$)/;
 
 /** The text with each paragraph on one line, so that it wraps at the width of the terminal. */

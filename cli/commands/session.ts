@@ -112,7 +112,6 @@ function printSessions(context: CliContext, paths: RunPaths, flags: { all?: bool
   stderr.write(`· These are ${shown}; --limit ${total} lists all of them\n`);
 }
 
-/** Columns that a title needs to be recognized. */
 const TITLE_ROOM = 16;
 
 /** Sessions as a table; with their directories when they are of more than one. */
@@ -143,7 +142,6 @@ function tail(path: string, length: number): string {
   return characters.length > length ? `…${characters.slice(1 - length).join("")}` : path;
 }
 
-/** The words of a query stand out where they occur. */
 function highlighted(text: string, words: readonly string[], mark: (word: string) => string): string {
   const parts = words.join(" ").match(/[\p{L}\p{N}_]+/gu)?.sort((a, b) => b.length - a.length) ?? [];
   return parts.length === 0 ? text : text.replace(new RegExp(parts.join("|"), "giu"), mark);
@@ -157,7 +155,6 @@ function hitText(hit: SearchHit, mark: (text: string) => string, width: number |
   return `${fit(head)}\n${mark(fit(`    ${oneLine(hit.snippet, 300)}`))}\n`;
 }
 
-/** A call as one line, with the number of its first event. */
 interface CallRecord {
   readonly seq: number;
   readonly id: string;
@@ -235,7 +232,6 @@ function callLine({ title, end }: CallRecord): string {
   return `  ${end ? MARKS[end.outcome] : "?"} ${oneLine(title, 200)}${result === "" ? "" : ` · ${result}`}`;
 }
 
-/** Paths in one line; of many only the first. */
 function firstOf(paths: readonly string[], most: number): string {
   const more = paths.length > most ? ` and ${grouped(paths.length - most)} more` : "";
   return paths.slice(0, most).map((path) => oneLine(path, 200)).join(", ") + more;
@@ -243,7 +239,6 @@ function firstOf(paths: readonly string[], most: number): string {
 
 const PROMPT_LINES = 24;
 
-/** A prompt can be as long as a file. */
 function shortened(prompt: string): string {
   const lines = prompt.split("\n");
   if (lines.length <= PROMPT_LINES) return prompt;
@@ -257,7 +252,6 @@ function shortened(prompt: string): string {
 
 const DAYS = { h: 1 / 24, d: 1, w: 7 } as const;
 
-/** An age in days, or with a unit. */
 function ageInDays(value: string): number {
   const [, number, unit = "d"] = /^(\d+)([hdw])?$/.exec(value) ?? [];
   if (number !== undefined) return Number(number) * DAYS[unit as keyof typeof DAYS];
@@ -346,7 +340,6 @@ async function showFiles(
 
 const SHOWN_PATHS = 10;
 
-/** One line about ignored files that were too many to keep; empty when all were kept. */
 function uncoveredText(paths: readonly string[]): string {
   if (paths.length === 0) return "";
   if (paths[0] === ".") {

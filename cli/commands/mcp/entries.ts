@@ -359,7 +359,6 @@ async function writeChange(
   await writing(path, () => writeConfig(path, after, options));
 }
 
-/** Adds the file to the error of a failed write. */
 async function writing(path: string, write: () => Promise<void>): Promise<void> {
   try {
     await write();

@@ -138,7 +138,6 @@ function remembered(status: KnownServer["status"]): string {
   return isKnown ? counted(status) : "never started";
 }
 
-/** The counted offer of a server: `2 tools, 1 prompt, 3 resources`. */
 function counted(
   { tools, prompts, resources }: Pick<ServerStatus, "tools" | "prompts" | "resources">,
 ): string {
@@ -397,7 +396,6 @@ async function requireAllowed(
   });
 }
 
-/** The texts of a result; other content is named. */
 function resultText({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((block): string => {
     switch (block.type) {
