@@ -20,3 +20,10 @@ export async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal | 
     signal?.removeEventListener("abort", stop);
   }
 }
+
+/** Waits for `work`, but at most `ms` milliseconds; the work then continues. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const clear = after(ms, late.resolve);
+  await Promise.race([work, late.promise]).finally(clear);
+}

@@ -558,7 +558,6 @@ export const mcpCommands: CommandGroup = {
             await requireAllowed(open, offered.name, args);
             return await connection.call(offered.info.name, args, {
               signal,
-              limitMs: server.spec.callMs(offered.info.name),
               progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
             });
           }, signal);
