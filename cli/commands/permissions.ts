@@ -5,17 +5,12 @@ import { openConfig } from "../terminal/open.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { EXIT, type PreparedCall, usageError } from "../../src/core/mod.ts";
 import { loadServerWork } from "../../src/features/mod.ts";
-import { createGate, type Explanation } from "../../src/permission/mod.ts";
+import type { Explanation } from "../../src/permission/mod.ts";
 import { loadLists } from "../../src/reports/mod.ts";
-import {
-  buildAccessScope,
-  buildRegistry,
-  gateOptions,
-  type RunPaths,
-  SandboxSession,
-} from "../../src/run/mod.ts";
+import { buildRegistry, type RunPaths } from "../../src/run/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import { defined } from "../../src/util/json.ts";
+import { explainCall } from "../explain_call.ts";
 
 interface Question {
   readonly paths: RunPaths;
@@ -73,24 +68,6 @@ async function explain(
     });
   }
   return await explainCall(await callOf(registry, tool, subject), { paths, loaded, permissionMode });
-}
-
-/** The decision about a prepared call and its reasons, as the gate of a run gives them. */
-export async function explainCall(
-  call: PreparedCall,
-  { paths, loaded, permissionMode }: Pick<Question, "paths" | "permissionMode"> & { loaded: LoadedConfig },
-): Promise<Explanation> {
-  const scope = buildAccessScope(paths, loaded.config, permissionMode);
-  const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
-  const record = () => {};
-  const gate = createGate(
-    gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
-  );
-  try {
-    return await gate.explain(call);
-  } finally {
-    await jail.close();
-  }
 }
 
 type TrustedOutcome = Pick<Explanation, "decision" | "rule" | "origin">;

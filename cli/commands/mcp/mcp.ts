@@ -37,7 +37,7 @@ import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";
 import { openConfig } from "../../terminal/open.ts";
-import { explainCall } from "../permissions.ts";
+import { explainCall } from "../../explain_call.ts";
 
 /** Servers for a command that uses them itself: nothing has started yet. */
 interface OpenServers {
