@@ -76,8 +76,6 @@ interface StdioTransportOptions {
 }
 
 const MEGABYTE = 1024 * 1024;
-/** Time to read the last output of an ended server, whose children may hold the stream. */
-const DRAIN_MS = 200;
 
 /**
  * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
@@ -127,7 +125,7 @@ export class StdioTransport implements Transport {
     this.#writer = child.stdin.getWriter();
     // The streams report its end; a write that comes too late fails automatically.
     this.#writer.closed.catch(() => {});
-    void this.#read(child);
+    void this.#read(this.#process);
     void this.#readLog(child);
     return Promise.resolve();
   }
@@ -160,28 +158,20 @@ export class StdioTransport implements Transport {
     this.#closed();
   }
 
-  async #read(child: Deno.ChildProcess): Promise<void> {
+  async #read(process: ServerProcess): Promise<void> {
     const lines = new MessageLines({
       line: (text) => this.#line(text),
       tooLarge: (bytes, ends) => this.#tooLarge(bytes, ends),
     });
-    const reader = child.stdout.getReader();
-    const drained = child.status.then(() => after(DRAIN_MS, () => void reader.cancel().catch(() => {})));
-    try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        lines.push(read.value as Uint8Array<ArrayBuffer>);
-        await this.#handOn();
-      }
-    } catch {
-      // The status has the reason.
-    }
-    this.ended = await child.status;
-    (await drained)();
+    this.ended = await process.output(async (chunk) => {
+      lines.push(chunk);
+      await this.#handOn();
+    });
     // Its input would stay open for as long as a child holds the stream.
     void this.#writer?.abort().catch(() => {});
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
-    await this.#process?.end();
+    await process.end();
     this.#closed();
   }
 
