@@ -88,16 +88,26 @@ export class EditChecks {
   }
 
   /**
-   * Reports what was found since the last result about files that are still as they were checked, once the
-   * checks that are under way are done or `limitMs` have passed: for an answer that ends the turn.
+   * Reports what was found since the last result about files that are still as they were checked; `except` are
+   * those that were just edited.
+   */
+  late(except: readonly string[] = []): string | undefined {
+    const paths = [...this.#late.keys()].filter((path) =>
+      !except.includes(path) && readSource(path) === this.#files.get(path)?.before
+    );
+    const lines = this.#take(paths);
+    this.#late.clear();
+    return report("New errors after an earlier edit", lines);
+  }
+
+  /**
+   * Reports as `late` once the checks that are under way are done or `limitMs` have passed: for an answer that
+   * ends the turn.
    */
   async rest(limitMs: number, signal: AbortSignal): Promise<string | undefined> {
     const tails = [...this.#queues.values()].filter(({ waiting }) => waiting > 0).map(({ tail }) => tail);
     if (tails.length > 0) await atMost(limitMs, unlessAborted(Promise.all(tails), signal));
-    const paths = [...this.#late.keys()].filter((path) => readSource(path) === this.#files.get(path)?.before);
-    const lines = this.#take(paths);
-    this.#late.clear();
-    return report("New errors after an earlier edit", lines);
+    return this.late();
   }
 
   close(): void {
