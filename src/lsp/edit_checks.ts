@@ -74,8 +74,8 @@ export class EditChecks {
   }
 
   /**
-   * Returns the new errors after an edit, as far as they are known in time; undefined: none. Rejects only when
-   * the signal is aborted.
+   * Returns the new errors after an edit, as far as they are known in time; undefined: none. Rejects only
+   * when the signal is aborted.
    */
   async after(files: readonly EditedFile[], signal: AbortSignal): Promise<string | undefined> {
     const checked = files.slice(0, MAX_FILES);
@@ -88,8 +88,8 @@ export class EditChecks {
   }
 
   /**
-   * Reports what was found since the last result about files that are still as they were checked; `except` are
-   * those that were just edited.
+   * Reports what was found since the last result about files that are still as they were checked; `except`
+   * are those that were just edited.
    */
   late(except: readonly string[] = []): string | undefined {
     const paths = [...this.#late.keys()].filter((path) =>
@@ -101,8 +101,8 @@ export class EditChecks {
   }
 
   /**
-   * Reports as `late` once the checks that are under way are done or `limitMs` have passed: for an answer that
-   * ends the turn.
+   * Reports as `late` once the checks that are under way are done or `limitMs` have passed: for an answer
+   * that ends the turn.
    */
   async rest(limitMs: number, signal: AbortSignal): Promise<string | undefined> {
     const tails = [...this.#queues.values()].filter(({ waiting }) => waiting > 0).map(({ tail }) => tail);
