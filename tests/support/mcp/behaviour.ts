@@ -1,6 +1,6 @@
 /**
- * The behavior of a scripted MCP server, as JSON: a stdio server gets it as its only argument. Nothing set = a
- * server of both eras that behaves.
+ * The behavior of a scripted MCP server, as JSON: a stdio server gets it as its only argument. Without any
+ * setting it is a server of both eras that behaves.
  */
 export interface Behaviour {
   /** The protocol it speaks; default: both. One of the old era answers the probe with an error. */
