@@ -41,7 +41,7 @@ Deno.test("LateInstructions reports the files of a subtree once, when a call fir
   assertEquals(instructions.take(), []);
 });
 
-Deno.test("LateInstructions reads off a resumed or rewound conversation what was reported", async () => {
+Deno.test("LateInstructions finds earlier instructions in a resumed or rewound conversation", async () => {
   await using dir = await makeTempDir();
   await writeFiles(dir.path, { "a/AGENTS.md": "about a", "b/AGENTS.md": "about b" });
   let messages: readonly Message[] = [touching("b/x"), {
