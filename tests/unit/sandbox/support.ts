@@ -32,3 +32,17 @@ export async function ground(): Promise<Ground> {
     [Symbol.asyncDispose]: () => Deno.remove(base, { recursive: true }),
   };
 }
+
+/** A test on its own ground: its name, or the options of a test that needs a program. */
+export function groundTest(
+  test: string | { readonly name: string; readonly ignore: boolean },
+  run: (g: Ground) => Promise<void> | void,
+): void {
+  Deno.test({
+    ...(typeof test === "string" ? { name: test } : test),
+    async fn() {
+      await using g = await ground();
+      await run(g);
+    },
+  });
+}

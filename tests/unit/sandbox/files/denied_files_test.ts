@@ -1,7 +1,7 @@
 import { DeniedFiles } from "../../../../src/sandbox/files/denied_files.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "../jail/jail_support.ts";
-import { type Ground, ground } from "../support.ts";
+import { type Ground, groundTest } from "../support.ts";
 
 const SECRET = "what-nobody-may-read";
 
@@ -21,8 +21,7 @@ function found(g: Ground, globs: readonly string[]): string[] {
     .map(({ path }) => path.replace(`${g.ws}/`, "")).sort();
 }
 
-Deno.test("DeniedFiles finds what a glob of a Read rule means, as the rules do", async () => {
-  await using g = await ground();
+groundTest("DeniedFiles finds what a glob of a Read rule means, as the rules do", async (g) => {
   await furnish(g);
   assertEquals(found(g, [".env"]), [".env", "sub/.env", "sub/in/.env"]);
   assertEquals(found(g, ["**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
@@ -35,8 +34,7 @@ Deno.test("DeniedFiles finds what a glob of a Read rule means, as the rules do",
   assertEquals(found(g, ["**", "*"]), []);
 });
 
-Deno.test("DeniedFiles sees files that come and go", async () => {
-  await using g = await ground();
+groundTest("DeniedFiles sees files that come and go", async (g) => {
   await furnish(g);
   const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
   const names = () => denied.find().map(({ path }) => path.slice(g.ws.length + 1)).sort();
@@ -49,17 +47,15 @@ Deno.test("DeniedFiles sees files that come and go", async () => {
   assertEquals(denied.capped, false);
 });
 
-Deno.test("DeniedFiles stops at its limit and says so", async () => {
-  await using g = await ground();
+groundTest("DeniedFiles stops at its limit and says so", async (g) => {
   for (let i = 0; i < 300; i++) await Deno.writeTextFile(`${g.ws}/${i}.pem`, "");
   const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
   assertEquals([denied.find().length, denied.capped], [256, true]);
 });
 
-Deno.test({
-  ...jailed("a command in the jail cannot read what a Read rule denies, whatever it is called"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("a command in the jail cannot read what a Read rule denies, whatever it is called"),
+  async (g) => {
     await furnish(g);
     await Deno.symlink(`${g.ws}/sub/.env`, `${g.ws}/link`);
     const jail = await groundJail(g, { denyRead: [".env", "docs/**", "*.pem"] });
@@ -84,12 +80,11 @@ Deno.test({
     // What is not denied works, next to it too.
     assertEquals((await sh(jail, g.ws, "echo new > keys/new && cat keys/new")).stdout, "new\n");
   },
-});
+);
 
-Deno.test({
-  ...jailed("what is hidden or protected stays where it is when a directory above it is moved"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("what is hidden or protected stays where it is when a directory above it is moved"),
+  async (g) => {
     await furnish(g);
     await Deno.mkdir(`${g.ws}/.vscode`);
     await Deno.writeTextFile(`${g.ws}/.vscode/tasks.json`, "{}");
@@ -103,4 +98,4 @@ Deno.test({
     await sh(jail, g.ws, "mv .reasonix r; mkdir -p .reasonix/hooks; echo pwned > .reasonix/hooks/x");
     assertEquals([...Deno.readDirSync(`${g.ws}/.reasonix/hooks`)], []);
   },
-});
+);

@@ -12,7 +12,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "./jail_support.ts";
-import { type Ground, ground } from "../support.ts";
+import { type Ground, ground, groundTest } from "../support.ts";
 
 const SET = { roots: ["/srv/ws"], home: "/srv/home", network: "none" } as const;
 
@@ -32,8 +32,7 @@ function counting(result: ProbeResult): Backend & { probes: number; stamp: strin
   };
 }
 
-Deno.test("probeCached starts no process while nothing that matters has changed", async () => {
-  await using g = await ground();
+groundTest("probeCached starts no process while nothing that matters has changed", async (g) => {
   const backend = counting({ works: true, program: "/bin/sh", network: true });
   for (let run = 0; run < 3; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).works, true);
@@ -47,8 +46,7 @@ Deno.test("probeCached starts no process while nothing that matters has changed"
   assertEquals(backend.probes, 3);
 });
 
-Deno.test("probeCached looks again after a failure and says what is not installed", async () => {
-  await using g = await ground();
+groundTest("probeCached looks again after a failure and says what is not installed", async (g) => {
   const backend = counting({ works: false, program: "/bin/sh", detail: "refused" });
   for (let run = 0; run < 2; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).detail, "refused");
@@ -68,10 +66,9 @@ Deno.test("createJail runs commands as they are when it is off, and says so", as
   assertMatch(jail.describe(), /^Commands are not confined \(\[sandbox\] bash = "off"\)/);
 });
 
-Deno.test({
-  ...jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
+  async (g) => {
     await remember(g, { network: false, detail: "refused" });
     const error = await assertRejects(() => groundJail(g), ReasonixError, "Cannot confine commands");
     assertEquals(error.exit, "blocked");
@@ -81,14 +78,13 @@ Deno.test({
     assertEquals((await sh(jail, g.ws, "echo runs")).stdout, "runs\n");
     assert((await groundJail(g, { network: "open" })).confined);
   },
-});
+);
 
-Deno.test({
-  ...jailed(
+groundTest(
+  jailed(
     "expectedSandbox tells at once what an earlier run found, and probes again before it refuses to begin",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     const cacheDir = `${g.base}/cache`;
     await remember(g, { works: false, detail: "refused" });
     const auto = await expectedSandbox({ mode: "auto", network: "none", cacheDir });
@@ -100,12 +96,11 @@ Deno.test({
     assertEquals(await expectedSandbox({ mode: "auto", network: "none", cacheDir }), { confined: true });
     assertEquals((await expectedSandbox({ mode: "off", network: "none", cacheDir })).confined, false);
   },
-});
+);
 
-Deno.test({
-  ...jailed("a stale forecast makes no run less safe: without the promised jail nothing runs"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("a stale forecast makes no run less safe: without the promised jail nothing runs"),
+  async (g) => {
     const cacheDir = `${g.base}/cache`;
     await groundJail(g);
     assertEquals(await expectedSandbox({ mode: "auto", network: "none", cacheDir }), { confined: true });
@@ -125,12 +120,11 @@ Deno.test({
       bubblewrap.probe = probe;
     }
   },
-});
+);
 
-Deno.test({
-  ...jailed("a remembered probe counts for the same program, kernel and user, and nothing is started for it"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("a remembered probe counts for the same program, kernel and user, and nothing is started for it"),
+  async (g) => {
     const cacheDir = `${g.base}/cache`;
     await groundJail(g);
     const file = `${cacheDir}/jail-bubblewrap.json`;
@@ -149,7 +143,7 @@ Deno.test({
       bubblewrap.probe = probe;
     }
   },
-});
+);
 
 /** What an earlier run would have left behind, had it found this. */
 async function remember(g: Ground, found: Partial<ProbeResult>): Promise<void> {
@@ -159,43 +153,35 @@ async function remember(g: Ground, found: Partial<ProbeResult>): Promise<void> {
   await Deno.writeTextFile(file, JSON.stringify({ ...stamp, result: { ...stamp.result, ...found } }));
 }
 
-Deno.test({
-  ...jailed("forgetProbe makes the next jail probe again"),
-  fn: async () => {
-    await using g = await ground();
-    const jail = await groundJail(g);
-    await Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`);
-    await jail.forgetProbe();
-    await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
-  },
+groundTest(jailed("forgetProbe makes the next jail probe again"), async (g) => {
+  const jail = await groundJail(g);
+  await Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`);
+  await jail.forgetProbe();
+  await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
 });
 
-Deno.test({
-  ...jailed("describe says in one line what is and what is not confined"),
-  fn: async () => {
-    await using g = await ground();
-    const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe();
-    assertStringIncludes(
-      closed,
-      `Commands run in a jail (bubblewrap): they can write ${g.ws}, a private /tmp and package caches; no network`,
-    );
-    assertStringIncludes(closed, "1 path is hidden (forbid_read)");
-    const usual = (await groundJail(g)).describe(g.ws);
-    assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
-    assert(!usual.includes("hidden"), usual);
-    assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
-    const { data } = (await groundJail(g)).readOnly();
-    assertStringIncludes(
-      describeJail(jailConfinement({
-        backend: data.backend,
-        scope: data.fixed.scope,
-        privateTmp: true,
-        openNetwork: "refused",
-      })),
-      "the workspace is read-only, they can write a private /tmp and package caches; " +
-        "the network is NOT confined (refused)",
-    );
-  },
+groundTest(jailed("describe says in one line what is and what is not confined"), async (g) => {
+  const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe();
+  assertStringIncludes(
+    closed,
+    `Commands run in a jail (bubblewrap): they can write ${g.ws}, a private /tmp and package caches; no network`,
+  );
+  assertStringIncludes(closed, "1 path is hidden (forbid_read)");
+  const usual = (await groundJail(g)).describe(g.ws);
+  assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
+  assert(!usual.includes("hidden"), usual);
+  assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
+  const { data } = (await groundJail(g)).readOnly();
+  assertStringIncludes(
+    describeJail(jailConfinement({
+      backend: data.backend,
+      scope: data.fixed.scope,
+      privateTmp: true,
+      openNetwork: "refused",
+    })),
+    "the workspace is read-only, they can write a private /tmp and package caches; " +
+      "the network is NOT confined (refused)",
+  );
 });
 
 Deno.test("runForwarder relays to the proxy and takes the exit code of its command", {
@@ -220,10 +206,9 @@ Deno.test("runForwarder relays to the proxy and takes the exit code of its comma
   Deno.exitCode = 0;
 });
 
-Deno.test({
-  ...jailed("a jail says which temporary directories are the commands' own and whether they reach others"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("a jail says which temporary directories are the commands' own and whether they reach others"),
+  async (g) => {
     const around = async (options: Parameters<typeof groundJail>[1]) => {
       const { privateDirectories, network } = await groundJail(g, options);
       return [...privateDirectories, network];
@@ -232,4 +217,4 @@ Deno.test({
     assertEquals(await around({ roots: [g.ws, "/tmp"], network: "open" }), ["/var/tmp", true]);
     assertEquals(await around({ mode: "off" }), [true]);
   },
-});
+);

@@ -1,7 +1,7 @@
 import { seccompFilter } from "../../../../src/sandbox/jail/backends/bubblewrap.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "./jail_support.ts";
-import { ground } from "../support.ts";
+import { groundTest } from "../support.ts";
 
 interface SystemCall {
   readonly arch: number;
@@ -75,12 +75,11 @@ Deno.test("seccompFilter has its own numbers for ARM and none for processors it 
   assertEquals(seccompFilter("riscv64"), undefined);
 });
 
-Deno.test({
-  ...jailed(
+groundTest(
+  jailed(
     "a jail with a cache directory runs under the filter, without core dumps and without its descriptor",
   ),
-  fn: async () => {
-    await using g = await ground();
+  async (g) => {
     const jail = await groundJail(g);
     const status = await sh(
       jail,
@@ -101,4 +100,4 @@ Deno.test({
     assertEquals((await groundJail(g)).data.probe.filter, loose.data.probe.filter);
     assertEquals((await sh(loose, g.ws, "echo again")).stdout, "again\n");
   },
-});
+);

@@ -1,7 +1,7 @@
 import { startFilterProxy } from "../../../../src/sandbox/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "../jail/jail_support.ts";
-import { ground } from "../support.ts";
+import { groundTest } from "../support.ts";
 
 const POSIX = { ignore: Deno.build.os === "windows" };
 
@@ -209,10 +209,9 @@ Deno.test("the proxy answers for a listed host that does not answer", POSIX, asy
   assertMatch(answer, /^HTTP\/1\.1 502/);
 });
 
-Deno.test({
-  ...jailed("a jail with network_hosts reaches the listed host through the proxy and nothing else"),
-  fn: async () => {
-    await using g = await ground();
+groundTest(
+  jailed("a jail with network_hosts reaches the listed host through the proxy and nothing else"),
+  async (g) => {
     await using server = upstream();
     await using other = upstream();
     await using proxy = await startFilterProxy({
@@ -234,4 +233,4 @@ Deno.test({
     });
     assertEquals((await sh(jail, g.ws, "kill -SEGV $$")).code, 139);
   },
-});
+);
