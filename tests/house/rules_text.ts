@@ -129,7 +129,7 @@ export function badTestNames(project: Project): Offence[] {
 
 function testName(node: ts.Node, file: SourceFile): string | undefined {
   if (!ts.isCallExpression(node)) return undefined;
-  if (!["Deno.test", "groundTest"].includes(node.expression.getText(file.tree))) return undefined;
+  if (!["Deno.test", "sandboxTest"].includes(node.expression.getText(file.tree))) return undefined;
   const first = node.arguments[0];
   if (first === undefined) return undefined;
   if (ts.isObjectLiteralExpression(first)) {

@@ -55,7 +55,7 @@ const ALWAYS_ON: readonly Layer[] = [
   {
     id: "trust",
     name: "trust",
-    meaning: "what a project brings to be run does nothing until it is trusted",
+    meaning: "repository content that would execute does nothing until it is trusted",
     fullAccess: true,
   },
 ];

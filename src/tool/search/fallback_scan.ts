@@ -18,7 +18,7 @@ const BUFFER = new Uint8Array(256 * 1024);
 export class ScanJob {
   total = 0;
   next = 0;
-  /** Files with lines so long that searching them may take long. */
+  /** Files whose long lines may make the search slow. */
   readonly left: string[] = [];
   readonly files: readonly string[];
   readonly #request: SearchRequest;
@@ -274,7 +274,7 @@ const POSIX: Readonly<Record<string, string>> = {
   xdigit: "0-9A-Fa-f",
 };
 
-/** An escape, a POSIX class, a bracket or operator of classes, the head of a group, or a character. */
+/** An escape, a POSIX class, a bracket or operator of classes, a beginning of a group, or a character. */
 const TOKEN =
   /\\(?:[pP](?:\{[^}]*\}|[^])|[xuU]\{[^}]*\}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|b\{[^}]*\}|k<[^>]*>|[1-9]\d*|[^]|$)|\[:\^?[a-z]+:\]|\[\^?[\]-]?|-?\]|&&|--|~~|\(\?(?:P?<(?![=!])|[a-zA-Z-]+[:)])|[^]/gu;
 

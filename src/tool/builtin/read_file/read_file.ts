@@ -158,7 +158,7 @@ function showPage(window: LineWindow, page: Page, file: PageFile): ToolResult {
   const last = page.offset + window.rows.length - 1;
   const whole = file.open !== true && last === window.total;
   const total = `${file.open ? "more than " : ""}${window.total}`;
-  if (!whole) notes.unshift(`[lines ${page.offset}–${last} of ${total}; go on with offset ${last + 1}]`);
+  if (!whole) notes.unshift(`[lines ${page.offset}–${last} of ${total}; continue with offset ${last + 1}]`);
   const truncated = truncationOf(window, page, file, whole);
   return {
     content: [...window.rows, ...notes].join("\n"),

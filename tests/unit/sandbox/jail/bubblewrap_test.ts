@@ -5,11 +5,11 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { groundTest } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { sandboxTest } from "../support.ts";
 
-groundTest(jailed("a jailed command works in the workspace as it would outside"), async (g) => {
-  const jail = await groundJail(g);
+sandboxTest(jailed("a jailed command works in the workspace as it would outside"), async (g) => {
+  const jail = await sandboxJail(g);
   const result = await sh(
     jail,
     `${g.ws}/src`,
@@ -20,20 +20,20 @@ groundTest(jailed("a jailed command works in the workspace as it would outside")
   assert((await Deno.stat(`${g.ws}/d`)).isDirectory);
 });
 
-groundTest(jailed("a jailed command is notified of no socket that it cannot reach"), async (g) => {
+sandboxTest(jailed("a jailed command is notified of no socket that it cannot reach"), async (g) => {
   const env = {
     PATH: "/usr/bin:/bin",
     KEPT: "yes",
     SSH_AUTH_SOCK: "/run/agent",
     XDG_RUNTIME_DIR: "/run/user/1",
   };
-  const jail = await groundJail(g, { environment: { env } });
+  const jail = await sandboxJail(g, { environment: { env } });
   const { stdout } = await sh(jail, g.ws, 'echo "$KEPT [$SSH_AUTH_SOCK$XDG_RUNTIME_DIR]"');
   assertEquals(stdout, "yes []\n");
 });
 
-groundTest(jailed("a jailed command writes nowhere else"), async (g) => {
-  const jail = await groundJail(g);
+sandboxTest(jailed("a jailed command writes nowhere else"), async (g) => {
+  const jail = await sandboxJail(g);
   const targets = [
     `${g.outside}/x`,
     `${g.home}/config.toml`,
@@ -53,13 +53,13 @@ groundTest(jailed("a jailed command writes nowhere else"), async (g) => {
   assertMatch(kernel.stderr, /Read-only file system|Permission denied/);
 });
 
-groundTest(jailed("/tmp is private and kept between commands when a directory is given"), async (g) => {
+sandboxTest(jailed("/tmp is private and kept between commands when a directory is given"), async (g) => {
   await Deno.mkdir(`${g.base}/tmp`);
-  const jail = await groundJail(g, { privateTmp: `${g.base}/tmp` });
+  const jail = await sandboxJail(g, { privateTmp: `${g.base}/tmp` });
   await sh(jail, g.ws, "echo kept > /tmp/mark");
   assertEquals((await sh(jail, g.ws, 'cat "$TMPDIR/mark"')).stdout, "kept\n");
   assertEquals(await Deno.readTextFile(`${g.base}/tmp/mark`), "kept\n");
-  const loose = await groundJail(g);
+  const loose = await sandboxJail(g);
   await sh(loose, g.ws, "echo gone > /tmp/mark");
   const real = await Deno.makeTempFile({ dir: "/tmp" });
   try {
@@ -70,10 +70,10 @@ groundTest(jailed("/tmp is private and kept between commands when a directory is
   }
 });
 
-groundTest(jailed("a writable root that is /tmp is the real one"), async (g) => {
+sandboxTest(jailed("a writable root that is /tmp is the real one"), async (g) => {
   const file = await Deno.makeTempFile({ dir: "/tmp" });
   try {
-    const jail = await groundJail(g, { roots: [g.ws, "/tmp"] });
+    const jail = await sandboxJail(g, { roots: [g.ws, "/tmp"] });
     await sh(jail, g.ws, `echo real > ${file}`);
     assertEquals(await Deno.readTextFile(file), "real\n");
   } finally {
@@ -81,13 +81,13 @@ groundTest(jailed("a writable root that is /tmp is the real one"), async (g) => 
   }
 });
 
-groundTest(jailed("roots that may only be read cannot be changed, /tmp and caches can"), async (g) => {
+sandboxTest(jailed("roots that may only be read cannot be changed, /tmp and caches can"), async (g) => {
   await Deno.mkdir(`${g.base}/home/.npm`);
   const below = await Deno.makeTempDir({ dir: "/tmp" });
   try {
     await Deno.writeTextFile(`${below}/seen`, "seen\n");
     const roots = [g.ws, below, "/tmp", `${g.base}/home`];
-    const jail = await groundJail(g, { roots, rootAccess: "read" });
+    const jail = await sandboxJail(g, { roots, rootAccess: "read" });
     for (const path of [`${g.ws}/x`, `${g.ws}/src/a.ts`, `${below}/x`, `${g.base}/home/x`]) {
       assertMatch((await sh(jail, g.ws, `echo x > ${path}`)).stderr, /Read-only file system/, path);
     }
@@ -104,7 +104,7 @@ groundTest(jailed("roots that may only be read cannot be changed, /tmp and cache
   }
 });
 
-groundTest(
+sandboxTest(
   jailed(
     "a shared repository of a linked work tree stays readable, and nothing else, when roots may only be read",
   ),
@@ -117,7 +117,7 @@ groundTest(
         cwd: main,
       }).output();
       assertEquals(made.code, 0, new TextDecoder().decode(made.stderr));
-      const jail = await groundJail(g, { roots: [`${main}/tree`], rootAccess: "read" });
+      const jail = await sandboxJail(g, { roots: [`${main}/tree`], rootAccess: "read" });
       assertEquals((await sh(jail, `${main}/tree`, "git log --format=%s")).stdout, "one\n");
       assertMatch((await sh(jail, `${main}/tree`, "git branch two")).stderr, /Read-only file system/);
     } finally {
@@ -126,30 +126,30 @@ groundTest(
   },
 );
 
-groundTest(
+sandboxTest(
   jailed("a further directory is shown read-only below a /tmp of the jail, from when it exists"),
   async (g) => {
-    const folder = await Deno.makeTempDir({ dir: "/tmp" });
+    const directory = await Deno.makeTempDir({ dir: "/tmp" });
     try {
-      const jail = await groundJail(g, { shown: [`${folder}/outputs`] });
-      assertEquals((await sh(jail, g.ws, `ls ${folder}/outputs`)).stdout, "");
-      await Deno.mkdir(`${folder}/outputs`);
-      await Deno.writeTextFile(`${folder}/outputs/long.txt`, "all of it\n");
-      await Deno.writeTextFile(`${folder}/beside.txt`, "not this\n");
-      const result = await sh(jail, g.ws, `cat ${folder}/outputs/long.txt; cat ${folder}/beside.txt`);
+      const jail = await sandboxJail(g, { shown: [`${directory}/outputs`] });
+      assertEquals((await sh(jail, g.ws, `ls ${directory}/outputs`)).stdout, "");
+      await Deno.mkdir(`${directory}/outputs`);
+      await Deno.writeTextFile(`${directory}/outputs/long.txt`, "all of it\n");
+      await Deno.writeTextFile(`${directory}/other.txt`, "not this\n");
+      const result = await sh(jail, g.ws, `cat ${directory}/outputs/long.txt; cat ${directory}/other.txt`);
       assertEquals(result.stdout, "all of it\n");
-      assertMatch((await sh(jail, g.ws, `echo x > ${folder}/outputs/x`)).stderr, /Read-only file system/);
+      assertMatch((await sh(jail, g.ws, `echo x > ${directory}/outputs/x`)).stderr, /Read-only file system/);
     } finally {
-      await Deno.remove(folder, { recursive: true });
+      await Deno.remove(directory, { recursive: true });
     }
   },
 );
 
-groundTest(
+sandboxTest(
   jailed("forbidden files and key files are invisible, and stay so when they are symlinked"),
   async (g) => {
     await Deno.symlink(g.outside, `${g.ws}/link`);
-    const jail = await groundJail(g, { forbidRead: [g.outside, `${g.ws}/src/a.ts`] });
+    const jail = await sandboxJail(g, { forbidRead: [g.outside, `${g.ws}/src/a.ts`] });
     const result = await sh(
       jail,
       g.ws,
@@ -162,12 +162,12 @@ groundTest(
   },
 );
 
-groundTest(jailed("protected paths are read-only, also by way of renaming .git"), async (g) => {
+sandboxTest(jailed("protected paths are read-only, also by way of renaming .git"), async (g) => {
   await Deno.mkdir(`${g.ws}/.git/hooks`, { recursive: true });
   await Deno.mkdir(`${g.ws}/.git/modules/sub/hooks`, { recursive: true });
   await Deno.writeTextFile(`${g.ws}/.git/config`, "[core]\n");
   await Deno.writeTextFile(`${g.ws}/.bashrc`, "");
-  const jail = await groundJail(g);
+  const jail = await sandboxJail(g);
   const tries = [
     "echo x > .git/hooks/pre-commit",
     "echo x >> .git/config",
@@ -184,21 +184,21 @@ groundTest(jailed("protected paths are read-only, also by way of renaming .git")
   assertEquals(await Deno.readTextFile(`${g.ws}/.git/config`), "[core]\n");
 });
 
-groundTest(
+sandboxTest(
   jailed("a hook directory that a command makes is protected from the next command on"),
   async (g) => {
-    const jail = await groundJail(g);
+    const jail = await sandboxJail(g);
     assertEquals((await sh(jail, g.ws, "mkdir -p .git/hooks && echo > .git/config")).code, 0);
     assertEquals((await sh(jail, g.ws, "echo x > .git/hooks/pre-commit")).code, 1);
   },
 );
 
-groundTest(
+sandboxTest(
   jailed("a jailed command sees neither other processes nor the network nor a way to more rights"),
   async (g) => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     try {
-      const jail = await groundJail(g);
+      const jail = await sandboxJail(g);
       const seen = await sh(
         jail,
         g.ws,
@@ -221,10 +221,10 @@ groundTest(
   },
 );
 
-groundTest(jailed("an open network reaches the host"), async (g) => {
+sandboxTest(jailed("an open network reaches the host"), async (g) => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   try {
-    const jail = await groundJail(g, { network: "open" });
+    const jail = await sandboxJail(g, { network: "open" });
     const dial = await sh(jail, g.ws, `exec 3<>/dev/tcp/127.0.0.1/${listener.addr.port} && echo connected`);
     assertEquals(dial.stdout, "connected\n");
     (await listener.accept()).close();
@@ -233,35 +233,41 @@ groundTest(jailed("an open network reaches the host"), async (g) => {
   }
 });
 
-groundTest(jailed("a jailed command dies with everything it started when its group is killed"), async (g) => {
-  const jail = await groundJail(g);
-  const plan = jail.wrap(["/bin/bash", "-c", "(sleep 300 & echo started; wait)"], { cwd: g.ws });
-  const child = new Deno.Command(plan.command, {
-    args: [...plan.args],
-    env: plan.env,
-    clearEnv: true,
-    stdin: "null",
-    stdout: "piped",
-    detached: true,
-  }).spawn();
-  const reader = child.stdout.getReader();
-  assertEquals(new TextDecoder().decode((await reader.read()).value), "started\n");
-  Deno.kill(-child.pid, "SIGTERM");
-  const status = await child.status;
-  assertEquals(status.success, false);
-  // The pipe ends only when no one holds it any more.
-  assertEquals((await reader.read()).done, true);
-});
+sandboxTest(
+  jailed("a jailed command dies with everything it started when its group is killed"),
+  async (g) => {
+    const jail = await sandboxJail(g);
+    const plan = jail.wrap(["/bin/bash", "-c", "(sleep 300 & echo started; wait)"], { cwd: g.ws });
+    const child = new Deno.Command(plan.command, {
+      args: [...plan.args],
+      env: plan.env,
+      clearEnv: true,
+      stdin: "null",
+      stdout: "piped",
+      detached: true,
+    }).spawn();
+    const reader = child.stdout.getReader();
+    assertEquals(new TextDecoder().decode((await reader.read()).value), "started\n");
+    Deno.kill(-child.pid, "SIGTERM");
+    const status = await child.status;
+    assertEquals(status.success, false);
+    // The pipe ends only when no process holds it any more.
+    assertEquals((await reader.read()).done, true);
+  },
+);
 
-groundTest(jailed("a signal that ends the command shows in the exit code as a shell shows it"), async (g) => {
-  const jail = await groundJail(g);
-  assertEquals((await sh(jail, g.ws, "kill -SEGV $$")).code, 139);
-  assertEquals((await sh(jail, g.ws, "exec no-such-program")).code, 127);
-});
+sandboxTest(
+  jailed("a signal that ends the command shows in the exit code as a shell shows it"),
+  async (g) => {
+    const jail = await sandboxJail(g);
+    assertEquals((await sh(jail, g.ws, "kill -SEGV $$")).code, 139);
+    assertEquals((await sh(jail, g.ws, "exec no-such-program")).code, 127);
+  },
+);
 
-groundTest(jailed("directories that are gone by the time of a command do not break it"), async (g) => {
+sandboxTest(jailed("directories that are gone by the time of a command do not break it"), async (g) => {
   await Deno.mkdir(`${g.base}/extra`);
-  const jail = await groundJail(g, { roots: [g.ws, `${g.base}/extra`], forbidRead: [g.outside] });
+  const jail = await sandboxJail(g, { roots: [g.ws, `${g.base}/extra`], forbidRead: [g.outside] });
   await Deno.remove(`${g.base}/extra`);
   await Deno.remove(g.outside, { recursive: true });
   assertEquals((await sh(jail, g.ws, "echo fine")).stdout, "fine\n");

@@ -5,8 +5,8 @@ import { looksJailDenied } from "../../../../src/sandbox/jail/jail.ts";
 import { ShellProcess } from "../../../../src/tool/shell/process.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import { contained, containerStore, IMAGE, podman } from "../../../support/containers.ts";
-import { type Ground, groundTest } from "../support.ts";
-import { groundJail, sh } from "./jail_support.ts";
+import { type SandboxDirs, sandboxTest } from "../support.ts";
+import { sandboxJail, sh } from "./jail_support.ts";
 
 const place = (path: string, directory = true) => ({ path, directory });
 
@@ -129,7 +129,7 @@ Deno.test("the error of a container program is one of setting up, and the same w
   assertEquals(looksJailDenied(said, { backend: "bubblewrap", network: "none" }), undefined);
 });
 
-groundTest("without its container no command runs, whatever [sandbox] bash is", async (g) => {
+sandboxTest("without its container no command runs, whatever [sandbox] bash is", async (g) => {
   const container = { program: "docker", image: "reasonix-no-such-image:1", kept: false } as const;
   for (const mode of ["auto", "enforce"] as const) {
     const cacheDir = `${g.base}/cache`;
@@ -148,11 +148,11 @@ groundTest("without its container no command runs, whatever [sandbox] bash is", 
   }
 });
 
-async function jailOf(g: Ground, kept: boolean, more: Parameters<typeof groundJail>[1] = {}) {
+async function jailOf(g: SandboxDirs, kept: boolean, more: Parameters<typeof sandboxJail>[1] = {}) {
   await containerStore();
   await Deno.mkdir(`${g.base}/tmp`, { recursive: true });
   const container = { program: "podman", image: IMAGE, kept } as const;
-  return await groundJail(g, { container, privateTmp: `${g.base}/tmp`, ...more });
+  return await sandboxJail(g, { container, privateTmp: `${g.base}/tmp`, ...more });
 }
 
 async function until(done: () => Promise<boolean> | boolean): Promise<void> {
@@ -164,7 +164,7 @@ const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
 for (const kept of [false, true]) {
   const kind = kept ? "a kept container" : "a new container";
 
-  groundTest(
+  sandboxTest(
     contained(`a command in ${kind} works in the workspace and sees nothing else of the machine`),
     async (g) => {
       const secret = `${g.ws}/keys`;
@@ -189,7 +189,7 @@ for (const kept of [false, true]) {
     },
   );
 
-  groundTest(
+  sandboxTest(
     contained(`whatever a command in ${kind} starts ends with it, and when it is stopped`),
     async (g) => {
       const jail = await jailOf(g, kept);
@@ -217,7 +217,7 @@ for (const kept of [false, true]) {
     },
   );
 
-  groundTest(contained(`a command in ${kind} is asked to end before it is ended`), async (g) => {
+  sandboxTest(contained(`a command in ${kind} is asked to end before it is ended`), async (g) => {
     const jail = await jailOf(g, kept);
     const line = "trap 'echo asked > asked; exit 3' TERM; touch ready; while :; do sleep 0.02; done";
     const plan = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
@@ -228,7 +228,7 @@ for (const kept of [false, true]) {
     assertEquals(await Deno.readTextFile(`${g.ws}/asked`), "asked\n");
   });
 
-  groundTest(contained(`a command in ${kind} reaches the listed hosts and no others`), async (g) => {
+  sandboxTest(contained(`a command in ${kind} reaches the listed hosts and no others`), async (g) => {
     await using server = Deno.serve(
       { port: 0, hostname: "127.0.0.1", onListen() {} },
       () => new Response("reached\n"),
@@ -254,7 +254,7 @@ for (const kept of [false, true]) {
   });
 }
 
-groundTest(contained("a link that takes the place of a mounted directory leads nowhere"), async (g) => {
+sandboxTest(contained("a link that takes the place of a mounted directory leads nowhere"), async (g) => {
   await Deno.mkdir(`${g.ws}/a b/.vscode`, { recursive: true });
   await Deno.writeTextFile(`${g.ws}/a b/.vscode/tasks.json`, "{}");
   const jail = await jailOf(g, false, { forbidRead: [`${g.ws}/a b/.vscode`] });
@@ -272,7 +272,7 @@ groundTest(contained("a link that takes the place of a mounted directory leads n
   assert(jail.failedToBegin(new TextDecoder().decode(stderr)), new TextDecoder().decode(stderr));
 });
 
-groundTest(
+sandboxTest(
   contained("hosts that are opened for commands of a kept container neither end it nor each other"),
   async (g) => {
     const jail = await jailOf(g, true);
@@ -304,7 +304,7 @@ groundTest(
   },
 );
 
-groundTest(
+sandboxTest(
   contained("a new container forgets what a command changed of the image, a kept one does not"),
   async (g) => {
     const fresh = await jailOf(g, false);
@@ -322,14 +322,14 @@ groundTest(
   },
 );
 
-groundTest(
+sandboxTest(
   contained("an image that is not on the machine is named with the command that gets it"),
   async (g) => {
     await containerStore();
     const container = { program: "podman", image: "localhost/no-such:1", kept: false } as const;
-    const error = await assertRejects(() => groundJail(g, { container }));
+    const error = await assertRejects(() => sandboxJail(g, { container }));
     assertMatch(String(error), /localhost\/no-such:1 is not here; get it: podman pull localhost\/no-such:1/);
-    const unnamed = await assertRejects(() => groundJail(g, { container: { ...container, image: "" } }));
+    const unnamed = await assertRejects(() => sandboxJail(g, { container: { ...container, image: "" } }));
     assertMatch(String(unnamed), /\[sandbox\] image names no image/);
   },
 );

@@ -1,9 +1,9 @@
-/** What a jail has to keep away that belongs to neither the workspace nor the directories it was told of. */
+/** Protection by a jail outside of the workspace and of the directories in its options. */
 import { currentPlan, fixPlan } from "../../../../src/sandbox/jail/plan.ts";
 import { visibleSockets } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { groundJail, jailed, sh } from "./jail_support.ts";
-import { type Ground, groundTest } from "../support.ts";
+import { jailed, sandboxJail, sh } from "./jail_support.ts";
+import { type SandboxDirs, sandboxTest } from "../support.ts";
 
 async function fileAt(path: string, text = ""): Promise<void> {
   await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -13,16 +13,16 @@ async function fileAt(path: string, text = ""): Promise<void> {
 const textOf = (path: string): Promise<string | undefined> => Deno.readTextFile(path).catch(() => undefined);
 
 /** Which of these paths below the home a jailed command can write, as the user then sees them. */
-async function written(g: Ground, root: string, names: readonly string[], path = "/usr/bin:/bin") {
-  const jail = await groundJail(g, { roots: [root], environment: { env: { PATH: path } } });
+async function written(g: SandboxDirs, root: string, names: readonly string[], path = "/usr/bin:/bin") {
+  const jail = await sandboxJail(g, { roots: [root], environment: { env: { PATH: path } } });
   const home = `${g.base}/home`;
   await sh(jail, root, names.map((name) => `echo pwned > '${home}/${name}'`).join("\n"));
   const texts = await Promise.all(names.map((name) => textOf(`${home}/${name}`)));
   return names.filter((_, index) => texts[index] === "pwned\n");
 }
 
-groundTest(jailed("descriptors that the program inherited do not lead out of the jail"), async (g) => {
-  const jail = await groundJail(g);
+sandboxTest(jailed("descriptors that the program inherited do not lead out of the jail"), async (g) => {
+  const jail = await sandboxJail(g);
   const line = "echo pwned > /proc/self/fd/25/pwn; echo pwned >&26; ls /proc/self/fd; exit 5";
   const { command, args, env } = jail.wrap(["/bin/bash", "-c", line], { cwd: g.ws });
   const leaking = `exec 25<'${g.outside}' 26>'${g.outside}/open'; exec "$@"`;
@@ -37,11 +37,11 @@ groundTest(jailed("descriptors that the program inherited do not lead out of the
   assertEquals(await textOf(`${g.outside}/open`), "");
 });
 
-groundTest(
+sandboxTest(
   jailed("what cleans up after a command is not looked up where the command can write"),
   async (g) => {
     await Deno.mkdir(`${g.ws}/.git`);
-    const jail = await groundJail(g, { environment: { env: { PATH: `${g.ws}/bin:/usr/bin:/bin` } } });
+    const jail = await sandboxJail(g, { environment: { env: { PATH: `${g.ws}/bin:/usr/bin:/bin` } } });
     await sh(
       jail,
       g.ws,
@@ -53,12 +53,12 @@ groundTest(
   },
 );
 
-groundTest(jailed("sockets of the user's programs are not there, wherever they are"), async (g) => {
+sandboxTest(jailed("sockets of the user's programs are not there, wherever they are"), async (g) => {
   const home = `${g.base}/home`;
   await Deno.mkdir(`${home}/.ssh/agent`, { recursive: true });
   const listen = (path: string) => Deno.listen({ transport: "unix", path });
   const seen = async (root: string, paths: readonly string[], env: Record<string, string> = {}) => {
-    const jail = await groundJail(g, {
+    const jail = await sandboxJail(g, {
       roots: [root],
       environment: { env: { PATH: "/usr/bin:/bin", ...env } },
     });
@@ -101,7 +101,7 @@ Deno.test("visibleSockets are those that a jail would show and that are no proje
   assertEquals(visibleSockets(["/tmp/a", "/tmp/u/b", "/tmp/u/ws/c"], scope, ["/tmp/u"]), ["/tmp/u/b"]);
 });
 
-groundTest(jailed("caches of packages are shared with the user, caches of programs are not"), async (g) => {
+sandboxTest(jailed("caches of packages are shared with the user, caches of programs are not"), async (g) => {
   const home = `${g.base}/home`;
   const shared = [
     ".cache/pip/x",
@@ -130,7 +130,7 @@ groundTest(jailed("caches of packages are shared with the user, caches of progra
     ...shared,
     "notes.txt",
   ]);
-  const jail = await groundJail(g);
+  const jail = await sandboxJail(g);
   const line = `cat ${home}/.cache/ms-playwright/chrome ${home}/.cache/pip/x; cat ${home}/.cache/nvim/luac/x`;
   assertEquals((await sh(jail, g.ws, line)).stdout, "realpwned\n");
   const own = await sh(jail, g.ws, `mkdir -p ${home}/.cache/new && echo kept > ${home}/.cache/new/x`);
@@ -138,34 +138,34 @@ groundTest(jailed("caches of packages are shared with the user, caches of progra
   assertEquals((await sh(jail, g.ws, `cat ${home}/.cache/new/x`)).stdout, "kept\n");
 });
 
-groundTest(jailed("a cache that the user opens, or a project inside of one, is the real one"), async (g) => {
+sandboxTest(jailed("a cache that the user opens, or a project inside of one, is the real one"), async (g) => {
   const cache = `${g.base}/home/.cache`;
   await fileAt(`${cache}/checkout/a`);
   for (const root of [cache, `${cache}/checkout`]) {
-    const jail = await groundJail(g, { roots: [root] });
+    const jail = await sandboxJail(g, { roots: [root] });
     await sh(jail, root, `echo real > ${cache}/checkout/a`);
     assertEquals(await textOf(`${cache}/checkout/a`), "real\n");
     await Deno.writeTextFile(`${cache}/checkout/a`, "");
   }
 });
 
-groundTest(
+sandboxTest(
   jailed("programs in a directory of PATH that belongs to the project stay the project's"),
   async (g) => {
     const bin = `${g.ws}/node_modules/.bin`;
     await Deno.mkdir(bin, { recursive: true });
-    const jail = await groundJail(g, { environment: { env: { PATH: `${bin}:/usr/bin:/bin` } } });
+    const jail = await sandboxJail(g, { environment: { env: { PATH: `${bin}:/usr/bin:/bin` } } });
     assertEquals((await sh(jail, g.ws, `echo > ${bin}/tool`)).code, 0);
   },
 );
 
-groundTest(
+sandboxTest(
   jailed(
     "a workspace that is the whole file system shows neither processes nor services nor the kernel's settings",
   ),
   async (g) => {
     await fileAt(`${g.base}/home/.bashrc`);
-    const jail = await groundJail(g, { roots: ["/"] });
+    const jail = await sandboxJail(g, { roots: ["/"] });
     const { stdout } = await sh(
       jail,
       g.ws,
@@ -181,7 +181,7 @@ groundTest(
   },
 );
 
-groundTest("a plan is plain data, so that another process can execute it", (g) => {
+sandboxTest("a plan is plain data, so that another process can execute it", (g) => {
   const areas = { roots: [g.ws], home: g.home, userHome: `${g.base}/home`, network: "none" } as const;
   const fixed = fixPlan(areas, { standIns: `${g.base}/cache`, searchPath: ["bin", "/usr/bin"], sockets: [] });
   assertEquals(currentPlan(structuredClone(fixed)), currentPlan(fixed));
