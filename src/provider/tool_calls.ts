@@ -15,7 +15,7 @@ interface Slot {
   parts: string[];
 }
 
-/** The collected calls of one reply. `nameless` counts calls that never got a name. */
+/** `nameless` counts calls that never got a name. */
 export interface CollectedCalls {
   readonly calls: readonly ToolCall[];
   readonly nameless: number;

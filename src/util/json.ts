@@ -12,6 +12,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+type Defined<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+
+/** The fields that have a value, for types whose optional fields may not be undefined. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
 /**
  * The text with what JSON readers and terminals stumble over replaced by U+FFFD: lone surrogates (not
  * encodable in UTF-8, RFC 8259 §8.2) and NUL.

@@ -36,11 +36,16 @@ interface Conversation {
  */
 export class RequestBuffer {
   readonly #begin: (request: ModelRequest) => MessageWriter;
-  readonly #conversations = new ConversationStates<Conversation>();
+  #conversations = new ConversationStates<Conversation>();
 
   /** `begin` makes the writer of a conversation, again after its prefix was reset. */
   constructor(begin: (request: ModelRequest) => MessageWriter) {
     this.#begin = begin;
+  }
+
+  /** Makes all writers again, because what they write has changed. */
+  reset(): void {
+    this.#conversations = new ConversationStates();
   }
 
   /** The body, valid until the next call for the same conversation. */

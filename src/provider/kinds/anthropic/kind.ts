@@ -2,7 +2,7 @@ import { addUsage, type AssistantMessage, type Chunk, type Usage } from "../../.
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { MessageReply } from "./messages_reply.ts";
 import {
-  Bodies,
+  AnthropicMessages,
   isThinkingRefused,
   MCP_BETA,
   replyLimit,
@@ -13,6 +13,7 @@ import {
 import type { ModelRequest, Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { extraFields } from "../../wire/message_parts.ts";
+import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
 
@@ -57,12 +58,20 @@ function createAnthropic(options: KindOptions): Provider {
   const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
   const extra = extraFields(entry);
-  const thinking = thinkingOf(options, extra, replyLimit(model, extra));
+  let thinking = thinkingOf(options, extra, replyLimit(model, extra));
   let after = "";
   let asks = Object.keys(thinking.fields).some((name) => extra[name] === undefined);
-  const bodiesFor = (thinking: Thinking) =>
-    new Bodies({ entry, model, extra, thinking, sent: (digest) => after = digest }, options.remote);
-  let bodies = bodiesFor(thinking);
+  let servers = options.remote?.servers();
+  const buffer = new RequestBuffer(({ prefix }) => {
+    const sent = (digest: string) => after = digest;
+    return new AnthropicMessages({ entry, model, extra, thinking, remote: servers ?? [], sent }, prefix);
+  });
+  const body = (request: ModelRequest) => {
+    const now = options.remote?.servers();
+    if (now !== servers) buffer.reset();
+    servers = now;
+    return buffer.body(request);
+  };
   const replies = new WeakMap<ModelRequest, MessageReply>();
   const headers = requestHeaders(options, { ...versionHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
@@ -70,18 +79,19 @@ function createAnthropic(options: KindOptions): Provider {
     headers,
     endpoint,
     nowhere: NOWHERE,
-    body: (request) => bodies.current.body(request),
+    body,
     adapt: (failure) => {
       if (!asks || !isThinkingRefused(failure)) return undefined;
       asks = false;
-      bodies = bodiesFor({ ...UNASKED, samples: thinking.samples });
+      thinking = { ...UNASKED, samples: thinking.samples };
+      buffer.reset();
       return effort === undefined ? {} : { without: `effort = "${effort}"` };
     },
     reply: (request) => {
       const reply = new MessageReply({
         endpoint,
         model,
-        callIds: bodies.current.callIds(request),
+        callIds: buffer.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
         onCall: request.onCall,
       }, after);
@@ -104,7 +114,7 @@ function createAnthropic(options: KindOptions): Provider {
       const { countTokens } = await import("../../wire/queries.ts");
       const url = endpointUrl(entry, "/v1/messages/count_tokens", NAMED);
       const server = { url, headers, endpoint, fetch: options.deps.fetch };
-      return await countTokens(server, bodies.current.body(request), signal);
+      return await countTokens(server, body(request), signal);
     },
   };
 }

@@ -56,8 +56,7 @@ function createGoogle(options: KindOptions): Provider {
   const generation = generationOf(model);
   const refused = new RefusedFields(effort !== undefined);
   const body = { entry, model, generation, effort, refused };
-  const newBuffer = () => new RequestBuffer((request) => new Contents(body, request.prefix));
-  let buffer = newBuffer();
+  const buffer = new RequestBuffer(({ prefix }) => new Contents(body, prefix));
   return streamingProvider(options, {
     url: replyUrl(options),
     headers: requestHeaders(options, keyHeader(options)),
@@ -67,7 +66,7 @@ function createGoogle(options: KindOptions): Provider {
     body: (request) => buffer.body(request),
     adapt: (failure, request) => {
       const change = refused.learn(failure, request);
-      if (change) buffer = newBuffer();
+      if (change) buffer.reset();
       return change;
     },
     reply: (request) =>

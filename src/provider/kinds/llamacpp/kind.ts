@@ -12,6 +12,7 @@ import { abortedError, messageOf, providerError, ProviderFailure } from "../../e
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../wire/endpoint.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
+import { retryChunk } from "../../wire/streaming_provider.ts";
 import { type ManagedServer, managedServer, type ReadyServer } from "../../managed/managed_server.ts";
 import { modelSize, type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
 
@@ -72,16 +73,8 @@ class LlamaCpp {
         const crash = yield* this.#attempt(client, server, { request, signal });
         if (crash === undefined) return;
         if (attempt > 1) return yield { type: "error", error: crash.failure.error };
-        const restart = message`${messageOf(crash.failure.error)}; it is started again`;
-        yield {
-          type: "retry",
-          attempt: attempt + 1,
-          maxAttempts: 2,
-          waitMs: 0,
-          reason: restart.text,
-          localized: restart,
-          discarded: crash.shown,
-        };
+        const reason = message`${messageOf(crash.failure.error)}; it is started again`;
+        yield retryChunk(attempt + 1, 2, { waitMs: 0, reason, discarded: crash.shown });
       } catch (error) {
         return yield { type: "error", error: signal.aborted ? abortedError() : failureOf(error).error };
       }
