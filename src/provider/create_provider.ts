@@ -27,7 +27,7 @@ export interface CreateOptions {
   readonly kinds?: Readonly<Record<string, () => Promise<ProviderKind>>>;
   /** Gets the raw body of each reply as it grows. Replies do not stream then, where the wire allows that. */
   readonly onReply?: (body: string) => void;
-  readonly record?: Omit<RecordOptions, "values" | "clock">;
+  readonly record?: Omit<RecordOptions, "values">;
 }
 
 /** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
@@ -39,9 +39,8 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
   const plain = await kind.create(kindOptions);
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
-  const { values, deps } = kindOptions;
   const { recordProvider } = await import("./cassette/record.ts");
-  return await recordProvider(provider, { ...options.record, values, clock: deps.clock });
+  return await recordProvider(provider, { ...options.record, values: kindOptions.values });
 }
 
 /** Reports the raw body of each reply as it grows, and turns off streaming where the wire allows that. */

@@ -82,7 +82,7 @@ export interface Provider {
   readonly remoteMode?: RemoteMode | undefined;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /** Runs `stream` without the network, to load and compile its code before the first request. */
-  rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
+  warmUp?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /** The context window of a server that the program manages. Rejects when there is no server. */
   askWindow?(): Promise<number | undefined>;
   /** The prefix of a conversation as it is sent, where that differs. */
@@ -93,7 +93,7 @@ export interface Provider {
 
 type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
 
-const OPTIONAL = ["remoteMode", "rehearse", "askWindow", "sentPrefix", "count"] as const satisfies Optional[];
+const OPTIONAL = ["remoteMode", "warmUp", "askWindow", "sentPrefix", "count"] as const satisfies Optional[];
 
 /** The optional members that a provider has, bound to it: it may be an object of a class. */
 export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {

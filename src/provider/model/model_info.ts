@@ -235,7 +235,7 @@ export function resolveEffort(wanted: string | undefined, facts: ReasoningFacts 
   return level === undefined ? { fellFrom: wanted } : { level, fellFrom: wanted };
 }
 
-/** Every level that a model can be asked for, least first; empty where there is no way to ask. */
+/** Every level that a model takes, least first; empty where a request cannot set one. */
 export function effortsOf({ thinks, levels = [], budget, toggle }: ReasoningFacts): readonly string[] {
   if (!thinks) return [];
   const off = toggle || budget?.min === 0 ? ["none"] : [];

@@ -33,7 +33,7 @@ type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "a
 export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Connection): Connection {
   const keys = keysOf(entry);
   const send: Fetch = async (input, init) => {
-    // A rehearsal goes nowhere and needs no key.
+    // A warm-up goes nowhere and needs no key.
     if (String(input).startsWith("data:")) return await fetch(input, init);
     const signal = init?.signal ?? undefined;
     for (let renewed = false;; renewed = true) {

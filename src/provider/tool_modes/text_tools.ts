@@ -60,10 +60,10 @@ export function withTextTools(provider: Provider, mode: TextToolMode): Provider 
     if (reads) return new TextReply(provider.model, request, isTaught).chunks(replies);
     return mode === "official with text" ? replies : withoutCalls(replies);
   };
-  const { rehearse, count } = provider;
+  const { warmUp, count } = provider;
   return wrapProvider(provider, {
     stream: wrap((request, signal) => provider.stream(request, signal)),
-    ...(rehearse ? { rehearse: wrap((request, signal) => rehearse.call(provider, request, signal)) } : {}),
+    ...(warmUp ? { warmUp: wrap((request, signal) => warmUp.call(provider, request, signal)) } : {}),
     ...(count ? { count: (request, signal) => count.call(provider, sentRequest(request), signal) } : {}),
     ...(mode === "official with text" ? {} : { sentPrefix }),
   });

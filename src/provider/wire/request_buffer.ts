@@ -13,7 +13,7 @@ export interface MessageWriter {
   readonly first: readonly string[];
   /** Returns the entries of a message, as JSON texts; called once for each message, in order. */
   write(message: Message): readonly string[];
-  /** Returns entries that have to follow the messages so far before the request can be sent. */
+  /** Returns entries that have to follow the written messages before the request can be sent. */
   flush(): readonly string[];
   /** The end of the body of this request; `started`: the list has an entry. */
   end(request: ModelRequest, started: boolean): string;

@@ -70,7 +70,7 @@ export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wir
     const adapt = (failure: ProviderFailure) => wire.adapt?.(failure, request);
     return withRetry({ attempt, adapt }, policy, deps, signal);
   };
-  return { name: entry.name, model, stream: streamTo(wire.url), rehearse: streamTo(wire.nowhere) };
+  return { name: entry.name, model, stream: streamTo(wire.url), warmUp: streamTo(wire.nowhere) };
 }
 
 /**

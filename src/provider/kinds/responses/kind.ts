@@ -146,7 +146,7 @@ class ResponsesWire {
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
-  /** Leaves the reasoning of all replies so far out; false where there is none to leave out. */
+  /** Leaves the reasoning of all earlier replies out; false where there is none to leave out. */
   #dropReasoning({ messages }: ModelRequest): boolean {
     const sent = messages.filter((message) =>
       message.role === "assistant" && !this.#unreadable.has(message) &&
