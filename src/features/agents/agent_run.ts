@@ -17,6 +17,7 @@ import {
 import type { Approver, Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import {
+  type Assemble,
   type Assembly,
   type AssemblyOptions,
   loadKnownAgents,
@@ -562,9 +563,6 @@ function readingOnly(gate: Gate): Gate {
         : { decision: "deny", source: "mode", reason: "blocked: this agent only reads" },
   };
 }
-
-/** Assembles the run of an agent. */
-export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
 
 /** A run for an agent that can begin. */
 type OpenedChild = Pick<AgentRunDeps, "child" | "notes" | "input" | "end">;

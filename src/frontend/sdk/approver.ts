@@ -1,4 +1,4 @@
-import type { AssemblyOptions } from "../../assembly/mod.ts";
+import type { AssemblyOptions } from "../../run/mod.ts";
 import type { ToolCall } from "../../core/mod.ts";
 import { argumentsOf } from "../result.ts";
 import type { ControlChannel } from "./channel.ts";

@@ -4,13 +4,12 @@ import type { JailScope } from "./plan.ts";
 import { HOME_SECRETS } from "../files/workspace.ts";
 
 /**
- * A layer of defence that does not depend on the jail. Data: the notice at the start, `doctor` and the README
- * say the same.
+ * A layer of defense that does not depend on the jail; the notice at the start, `doctor` and the README use
+ * it.
  */
 interface Layer {
   readonly id: AlwaysOnProtection;
   readonly name: string;
-  /** Its meaning, for `doctor`. */
   readonly meaning: string;
   /** It also applies with `--permission-mode danger-full-access`. */
   readonly fullAccess: boolean;
@@ -61,7 +60,7 @@ const ALWAYS_ON: readonly Layer[] = [
   },
 ];
 
-/** Returns what still stands without a jail, or in full access, with a line in English about each. */
+/** The protections without a jail, or in full access, with a line in English about each. */
 export function alwaysOnProtections(
   fullAccess: boolean,
 ): { readonly id: AlwaysOnProtection; readonly text: string }[] {
@@ -72,12 +71,12 @@ function standing(fullAccess: boolean): Layer[] {
   return ALWAYS_ON.filter((layer) => !fullAccess || layer.fullAccess);
 }
 
-/** Commands without a jail: why, and what still stands. In full access file tools are not confined either. */
+/** Commands without a jail, and the reason. In full access file tools are not confined either. */
 export function noConfinement(why: string, full = false): Confinement {
   return { why, standing: standing(full).map(({ id }) => id), ...(full ? { full } : {}) };
 }
 
-/** One line that says in English what is and what is not confined around commands. */
+/** One line in English. */
 export function describeConfinement(facts: Confinement): string {
   if (facts.backend !== undefined) return describeJail(facts);
   const { why = "", full = false } = facts;
@@ -88,19 +87,15 @@ export function describeConfinement(facts: Confinement): string {
     : `Commands are not confined (${why}): they read, write and connect as you do; ${holding}`;
 }
 
-/** What the line about a jail is made of. */
 interface JailView {
   readonly backend: string;
   readonly scope: JailScope;
-  /** The directory that the line calls "this project". */
   readonly project?: string | undefined;
-  /** Commands have their own `/tmp`. */
   readonly privateTmp: boolean;
   /** Why the network cannot be confined; absent where it can. */
   readonly openNetwork?: string | undefined;
 }
 
-/** What is and what is not confined in a jail. */
 export function jailConfinement({ backend, scope, project, privateTmp, openNetwork }: JailView): Confinement {
   const readOnly = scope.rootAccess === "read";
   const network = scope.network ?? "none";
@@ -128,7 +123,6 @@ const NETWORK = {
   open: "network open",
 } as const;
 
-/** One line that says in English what is and what is not confined in a jail. */
 export function describeJail(facts: Confinement): string {
   const { backend, readOnly, roots = [], privateTmp, network = "none", openNetwork } = facts;
   const { forbidden, ruled, capped } = facts;

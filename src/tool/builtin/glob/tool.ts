@@ -6,16 +6,12 @@ import description from "./description.md" with { type: "text" };
 export const GLOB = defineBuiltin({
   name: "glob",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      pattern: { type: "string" },
-      path: { type: "string", description: "Folder to start in" },
-      limit: { type: "integer", minimum: 1, description: "200 if absent" },
-    },
-    required: ["pattern"],
-    additionalProperties: false,
+  properties: {
+    pattern: { type: "string" },
+    path: { type: "string", description: "Folder to start in" },
+    limit: { type: "integer", minimum: 1, description: "200 if absent" },
   },
+  required: ["pattern"],
   readOnly: true,
   title: ({ pattern, path }) => `find ${pattern}${typeof path === "string" ? ` in ${path}` : ""}`,
   synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
