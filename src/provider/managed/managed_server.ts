@@ -68,8 +68,8 @@ export class ManagedServer {
   }
 
   /**
-   * Attaches to the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure. It
-   * continues when no request waits any more: the next one will need it.
+   * Attaches to the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure.
+   * It continues when no request waits any more: the next one will need it.
    */
   async ready(fetch: Fetch): Promise<ReadyServer> {
     boundLog(this.#plan.log);

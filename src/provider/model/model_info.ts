@@ -130,7 +130,7 @@ export interface ModelFacts {
   readonly price?: FactPrice;
 }
 
-export interface FactsTable {
+interface FactsTable {
   /** `YYYY-MM-DD`. */
   readonly date: string;
   readonly source: string;
@@ -186,17 +186,19 @@ type Declared = NonNullable<ProviderEntry["price"]>;
 
 /** A price of the configuration, as tables have it. */
 function declaredPrice({ cache_hit, tiers, currency, ...rates }: Declared): FactPrice {
-  const named = ({ input, output, cached_input, cache_write }: Omit<typeof rates, "date">): FactRates => ({
-    input,
-    output,
-    cachedInput: cached_input,
-    cacheWrite: cache_write,
-  });
   return {
-    ...named({ ...rates, cached_input: rates.cached_input ?? cache_hit }),
+    ...declaredRates({ ...rates, cached_input: rates.cached_input ?? cache_hit }),
     currency,
-    tiers: tiers?.map(({ above, ...each }) => ({ above, ...named(each) })),
+    tiers: tiers?.map(({ above, ...each }) => ({ above, ...declaredRates(each) })),
   };
+}
+
+function declaredRates(
+  { input, output, cached_input, cache_write }:
+    | Omit<Declared, "tiers">
+    | Omit<NonNullable<Declared["tiers"]>[number], "above">,
+): FactRates {
+  return { input, output, cachedInput: cached_input, cacheWrite: cache_write };
 }
 
 /** The price of requests with this lifetime of the cache. */
