@@ -1,6 +1,6 @@
 import { type Chunk, errorMessage, type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import { type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
-import { ConversationStates } from "../wire/conversation_states.ts";
+import { ConversationStates } from "../wire/request_buffer.ts";
 import {
   CASSETTE_VERSION,
   type CassetteHeader,
