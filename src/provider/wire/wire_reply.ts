@@ -292,7 +292,7 @@ class SpokenText {
   }
 }
 
-/** Takes over the counts of a usage object. Each counts the whole reply up to it; later ones may omit some. */
+/** Takes over the counts of a usage object. Each counts the reply up to it; later ones may omit some. */
 export function addCounts(counts: Record<string, number>, usage: unknown): void {
   for (const [name, value] of Object.entries(record(usage))) {
     const number = count(value);

@@ -14,7 +14,7 @@ const PIXEL = Uint8Array.fromBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
 );
 
-/** What the model does in a step; every one of them has another shape. */
+/** The answer of the model in a step; every one of them has another shape. */
 function answer(step: number): BlockAnswer {
   const thought = (text: string) => ({ type: "thinking", thinking: `${text} ${step} 任务🦊` });
   const call = (name: string, input: unknown, n = 0) => ({
@@ -78,7 +78,7 @@ interface Plan {
 async function session(wire: AnthropicWire, { steps, entry, answer }: Plan): Promise<Session> {
   let step = 0;
   const at = (share: number) => Math.round(share * steps);
-  let tell: () => void = () => {};
+  let arrived: () => void = () => {};
   const hang = () => new Promise<never>(() => {});
   const happen: Record<number, (request: RecordedRequest) => Turn> = {
     [at(0.15)]: () => ({
@@ -87,10 +87,10 @@ async function session(wire: AnthropicWire, { steps, entry, answer }: Plan): Pro
       headers: { "retry-after": "0" },
     }),
     [at(0.25)]: () => ({ ...answer(step), cutAfter: 700 }),
-    [at(0.4)]: () => (tell(), { before: hang() }),
-    [at(0.7)]: () => ({ stream: [`event: ping\ndata: {"type":"ping"}\n\n`, telling(), hang()] }),
+    [at(0.4)]: () => (arrived(), { before: hang() }),
+    [at(0.7)]: () => ({ stream: [`event: ping\ndata: {"type":"ping"}\n\n`, arrival(), hang()] }),
   };
-  const telling = () => new Promise((resolve) => resolve(tell()));
+  const arrival = () => new Promise((resolve) => resolve(arrived()));
   await using server = startModelServer([], {
     wire,
     fallback: (request) => {
@@ -106,16 +106,16 @@ async function session(wire: AnthropicWire, { steps, entry, answer }: Plan): Pro
   const run = (...words: string[]) =>
     world.spawn(["run", "--permission-mode", "danger-full-access", ...words]);
   const stopped = async (signal: Deno.Signal, ...words: string[]) => {
-    const asked = new Promise<void>((resolve) => tell = resolve);
+    const asked = new Promise<void>((resolve) => arrived = resolve);
     const child = await run(...words);
     const ended = finished(child);
     const early = await Promise.race([asked, ended]);
-    assert(!early, `ended by itself: ${early?.stderr}`);
+    assert(!early, `ended early: ${early?.stderr}`);
     child.kill(signal);
     await ended;
   };
   await stopped("SIGKILL", "go");
-  await stopped("SIGINT", "-c", "go on");
+  await stopped("SIGINT", "-c", "continue");
   const { stdout, stderr, code } = await finished(await run("-c", "finish it"));
   assertEquals([stdout, code], ["done\n", 0], stderr);
   const [found] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);

@@ -15,7 +15,7 @@ const PIXEL = Uint8Array.fromBase64(
 );
 const never = () => new Promise<never>(() => {});
 
-/** What the model does in a step; every one of them has another shape. */
+/** The answer of the model in a step; every one of them has another shape. */
 function answer(step: number): PartsAnswer {
   const call = (name: string, args: unknown, more = {}) => ({ functionCall: { name, args }, ...more });
   const look = (at: number, more = {}) => call("read_file", { path: `f${at}.txt` }, more);
@@ -72,7 +72,7 @@ interface Plan {
 /** Runs the session; the server's rules are checked at every request. */
 async function session(wire: GoogleWire, { model, steps, busy, killed, stopped }: Plan): Promise<Session> {
   let step = 0;
-  let tell: () => void = () => {};
+  let arrived: () => void = () => {};
   const happen: Record<number, (request: RecordedRequest) => Turn> = {
     [busy]: () => ({
       status: 429,
@@ -86,13 +86,13 @@ async function session(wire: GoogleWire, { model, steps, busy, killed, stopped }
       },
     }),
     [busy + 1]: () => ({ ...answer(step), cutAfter: 300 }),
-    [killed]: () => (tell(), { before: never() }),
+    [killed]: () => (arrived(), { before: never() }),
     [stopped]: (request) => {
       const [begun] = wire.parts({ text: "I was about to" }, 0, request);
-      return { stream: [begun ?? "", telling(), never()] };
+      return { stream: [begun ?? "", arrival(), never()] };
     },
   };
-  const telling = () => new Promise((resolve) => resolve(tell()));
+  const arrival = () => new Promise((resolve) => resolve(arrived()));
   await using server = startModelServer([], {
     wire,
     fallback: (request) => {
@@ -108,8 +108,8 @@ async function session(wire: GoogleWire, { model, steps, busy, killed, stopped }
   await Deno.writeFile(`${world.dir}/pixel.png`, PIXEL);
   const run = (...words: string[]) =>
     world.spawn(["run", "--permission-mode", "danger-full-access", ...words]);
-  for (const [how, ...words] of [["SIGKILL", "go"], ["SIGINT", "-c", "go on"]] as const) {
-    const asked = new Promise<void>((resolve) => tell = resolve);
+  for (const [how, ...words] of [["SIGKILL", "go"], ["SIGINT", "-c", "continue"]] as const) {
+    const asked = new Promise<void>((resolve) => arrived = resolve);
     const child = await run(...words);
     const ended = finished(child);
     await Promise.race([asked, ended.then(({ stderr }) => assert(false, stderr))]);
@@ -135,7 +135,7 @@ async function loggedUsage(path: string): Promise<Counted> {
   return logged;
 }
 
-/** What holds of every session: what could come from the cache did, nothing signed was lost, sums agree. */
+/** Checks a session: what could come from the cache did, nothing signed was lost, sums agree. */
 function check(wire: GoogleWire, { requests, logged }: Session): void {
   const could = wire.inputs.slice(0, -1).reduce((sum, { input }) => sum + input, 0);
   const cached = wire.inputs.slice(1).reduce((sum, input) => sum + input.cached, 0);

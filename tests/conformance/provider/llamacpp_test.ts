@@ -263,7 +263,7 @@ unix(
   },
 );
 
-unix("what is loading is told, and the window is asked for", async () => {
+unix("notices report the loading, and the window comes from the server", async () => {
   await using stage = await Stage.open({ loadMs: 900, window: 12_288 });
   const provider = await stage.provider();
   const { chunks } = await collect(provider);
@@ -322,7 +322,7 @@ for (
   });
 }
 
-unix("a lease whose process number belongs to another program now ends nobody", async () => {
+unix("a lease whose process number belongs to another program now ends nothing", async () => {
   await using stage = await Stage.open();
   const before = stage.agent();
   await before.reply();

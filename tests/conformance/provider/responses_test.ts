@@ -28,7 +28,7 @@ const KILLED = 80;
 const LOST = 110;
 const STOPPED = 140;
 
-/** What the model does in a step; no two steps are alike, and each kind of step has another shape. */
+/** The answer of the model in a step; no two steps are alike, and each kind of step has another shape. */
 function answer(step: number): ScriptedAnswer {
   const note = { name: "todo_write", args: { todos: [{ content: `step ${step}`, status: "pending" }] } };
   const look = (at: number) => ({ name: "read_file", args: { path: `f${at}.txt` } });
@@ -55,7 +55,7 @@ function answer(step: number): ScriptedAnswer {
 
 interface Session {
   readonly requests: readonly RecordedRequest[];
-  /** What the server counted for the replies that came through. */
+  /** Counts of the server for the replies that came through. */
   readonly counted: readonly CountedReply[];
   /** Usage of all replies in the session's log. */
   readonly logged: readonly CountedReply[];
@@ -117,7 +117,7 @@ async function session(wire: ResponsesWire, settings: string): Promise<Session> 
   await Deno.writeFile(`${world.dir}/pixel.png`, PIXEL);
   const run = (...words: string[]) =>
     world.spawn(["run", "--permission-mode", "danger-full-access", ...words]);
-  for (const [how, ...words] of [["SIGKILL", "go"], ["SIGINT", "-c", "go on"]] as const) {
+  for (const [how, ...words] of [["SIGKILL", "go"], ["SIGINT", "-c", "continue"]] as const) {
     const child = await run(...words);
     const ended = finished(child);
     await Promise.race([signal.next(), ended.then(({ stderr }) => assert(false, stderr))]);
