@@ -37,6 +37,11 @@ export interface Wire {
   adapt?(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined;
 }
 
+/** A stream of events as an address, for warm-ups: the runtime makes its HTTP client for it, too. */
+export function eventsUrl(events: string): string {
+  return `data:text/event-stream,${encodeURIComponent(events)}`;
+}
+
 /** Another way to send a request that was refused. */
 export interface Adaptation {
   /** A field that the user asked for and that is left out from now on. */

@@ -1,7 +1,7 @@
 /**
- * Faults that servers and the networks before them put into a reply, as a table that runs on every wire: the bytes of a
- * good answer are changed in a way that was met in the field, and the outcome has to be the one the table
- * names. What only one wire can do is tested with its kind.
+ * Faults that servers and the networks before them put into a reply, as a table that runs on every wire: the
+ * bytes of a good answer are changed in a way that was met in the field, and the outcome has to be the one
+ * the table names. Faults of a single wire are tested with its kind.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { collect, InstantClock, openClient, type Outcome } from "../../support/model_client.ts";

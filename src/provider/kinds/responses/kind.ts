@@ -9,7 +9,7 @@ import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endp
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
-import { type Adaptation, streamingProvider } from "../../wire/streaming_provider.ts";
+import { type Adaptation, eventsUrl, streamingProvider } from "../../wire/streaming_provider.ts";
 import { ResponseReply } from "./responses_reply.ts";
 import {
   head,
@@ -21,13 +21,10 @@ import {
   wireTools,
 } from "./responses_request.ts";
 
-/** A reply without a server, for warm-ups: the runtime makes its HTTP client for it, too. */
-const NOWHERE = `data:text/event-stream,${
-  encodeURIComponent(
-    'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","status":"completed",' +
-      '"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"."}]}]}}\n\n',
-  )
-}`;
+const NOWHERE = eventsUrl(
+  'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","status":"completed",' +
+    '"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"."}]}]}}\n\n',
+);
 
 /** The end of a base URL that already names the path of responses. */
 const RESPONSES = /\/responses$/;

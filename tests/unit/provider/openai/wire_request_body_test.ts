@@ -5,9 +5,7 @@ import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";
 
-/**
- * A user message of this number of kilobytes, no two of them alike and some of it in characters of several bytes.
- */
+/** A user message, no two kilobytes of it alike and some of it in characters of several bytes. */
 function large(kilobytes: number, name = "x"): Message {
   const line = (at: number) => `${name} ${at} → “quoted” \u{1F98A}\n`.padEnd(64, ".");
   return { role: "user", content: Array.from({ length: kilobytes * 16 }, (_, at) => line(at)).join("") };
