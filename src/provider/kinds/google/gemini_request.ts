@@ -382,7 +382,7 @@ export class RefusedFields {
     return this.#unreadable.has(message);
   }
 
-  /** Learns from a failure; returns the change of the next request. An effort that is left out is reported. */
+  /** Learns from a failure; returns the change of the next request. Reports an effort that is left out. */
   learn(
     { error }: ProviderFailure,
     { messages }: ModelRequest,
