@@ -26,75 +26,9 @@ import { type SessionState, titleOf } from "../session/mod.ts";
 export type TurnState = EventBodies["turn.state"]["to"];
 
 const RESTING = ["idle", "done", "failed", "stopped"] as const;
-const WORKING = ["preparing", "generating", "running_tools", "compacting", "verifying"] as const;
-const WAITING = ["awaiting_approval", "awaiting_answer"] as const;
 
 /** Follows the events of a session and knows what it is doing. Nothing else decides about that. */
 export class TurnStates {
-  /**
-   * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed`
-   * or `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever
-   * works may have to wait for a person, and continues where it was.
-   */
-  static readonly transitions: Readonly<Record<TurnState, readonly TurnState[]>> = {
-    idle: ["preparing", "compacting", ...WAITING],
-    preparing: [
-      "generating",
-      "running_tools",
-      "compacting",
-      "verifying",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    generating: [
-      "preparing",
-      "running_tools",
-      "compacting",
-      "verifying",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    running_tools: [
-      "preparing",
-      "generating",
-      "compacting",
-      "verifying",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    compacting: [
-      "preparing",
-      "generating",
-      "running_tools",
-      "verifying",
-      "idle",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    verifying: [
-      "preparing",
-      "generating",
-      "running_tools",
-      "compacting",
-      ...WAITING,
-      "done",
-      "failed",
-      "stopped",
-    ],
-    awaiting_approval: ["awaiting_answer", ...WORKING, ...RESTING],
-    awaiting_answer: ["awaiting_approval", ...WORKING, ...RESTING],
-    done: ["preparing", "compacting", "idle", ...WAITING],
-    failed: ["preparing", "compacting", "idle", ...WAITING],
-    stopped: ["preparing", "compacting", "idle", ...WAITING],
-  };
   #shown: TurnState = "idle";
   /** The activity, apart from waiting for a person. */
   #work: TurnState = "idle";

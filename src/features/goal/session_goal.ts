@@ -274,7 +274,10 @@ export class SessionGoal implements GoalController {
     if (note === "") {
       throw new ReasonixError("Cannot report without a note; say what is done, or what blocks");
     }
-    if (report.entry && await this.#research.add(open, report.entry, note)) this.#effects?.added(note);
+    if (report.entry) {
+      await this.#research.add(open, report.entry, note);
+      this.#effects?.added(note);
+    }
     this.#report = { ...report, note };
     const kept = report.entry ? `Kept as ${report.entry}. ` : "";
     if (report.status === "progress") return `${kept}Noted. Go on.`;

@@ -31,6 +31,7 @@ import {
   readHooks,
 } from "./hook.ts";
 import {
+  type Firing,
   hookNote,
   type HookOutcome,
   HookPrograms,
@@ -53,14 +54,6 @@ interface HookSources {
   readonly contents?: TrustedContents;
 }
 
-/** Something that happens, as its hooks see it. */
-interface Occasion {
-  readonly input?: Readonly<Record<string, unknown>>;
-  readonly names?: readonly string[];
-  readonly signal?: AbortSignal;
-  readonly callId?: string;
-}
-
 /** Permission modes by the names that hooks know. */
 const MODES = {
   plan: "plan",
@@ -72,31 +65,33 @@ const MODES = {
 const APPROVALS = { ask: undefined, auto: "acceptEdits", yolo: "bypassPermissions" } as const;
 
 /** The hooks of one run, from its assembling on. They run once it is there. */
-class RunHooks {
-  readonly configured: readonly ConfiguredHook[];
+class RunHooks implements PreparedHooks {
   readonly problems: ReturnType<typeof readHooks>["problems"];
   readonly agent: HookedAgent | undefined;
   /** Calls that are being judged or run, by their id. */
   readonly calls = new Map<string, PreparedCall>();
   /** Arguments that a hook allowed a call with; an empty text once they were taken. */
   readonly #amended = new Map<string, string>();
-  readonly #ready: ReturnType<typeof readHooks<ConfiguredHook>>["hooks"];
-  #begun: { readonly run: RunContext; readonly hooks: Hooks<ConfiguredHook> } | undefined;
+  readonly #ready: ReturnType<typeof readHooks>["hooks"];
+  #begun: { readonly run: RunContext; readonly hooks: Hooks } | undefined;
 
   readonly #sources: HookSources;
 
   constructor(sources: HookSources, agent?: HookedAgent) {
     const { configured, paths } = sources;
     this.#sources = { ...sources, contents: sources.contents ?? trustedContents(configured, paths) };
-    this.configured = configured;
     this.agent = agent;
     const { hooks, problems } = readHooks(configured);
     this.#ready = hooks;
     this.problems = problems;
   }
 
+  get forAgent(): boolean {
+    return this.agent !== undefined;
+  }
+
   /** The hooks of another agent's run. */
-  forAgent(agent: HookedAgent): RunHooks {
+  ofAgent(agent: HookedAgent): RunHooks {
     return new RunHooks(this.#sources, agent);
   }
 
@@ -133,7 +128,7 @@ class RunHooks {
   }
 
   /** Runs the hooks of an event; undefined when none is meant. */
-  async fire(event: HookEvent, occasion: Occasion = {}): Promise<HookOutcome | undefined> {
+  async fire(event: HookEvent, occasion: Partial<Firing> = {}): Promise<HookOutcome | undefined> {
     if (!this.#begun || !this.wants(event)) return undefined;
     const { input = {}, names, signal = new AbortController().signal, callId } = occasion;
     return await this.#begun.hooks.fire(event, {
@@ -462,24 +457,12 @@ function compactionHooks(hooks: RunHooks): CompactionHooks {
   };
 }
 
-class OpenHooks implements PreparedHooks {
-  readonly hooks: RunHooks;
-
-  constructor(hooks: RunHooks) {
-    this.hooks = hooks;
-  }
-
-  get forAgent(): boolean {
-    return this.hooks.agent !== undefined;
-  }
-}
-
 /** Lets the hooks of a run take part in it. */
 export function attach(run: RunContext): void {
-  const { hooks: open, approver } = run.options;
-  if (!(open instanceof OpenHooks)) return;
-  open.hooks.begin(run);
-  run.extensions.add(new HookExtension(open.hooks, approver !== undefined));
+  const { hooks, approver } = run.options;
+  if (!(hooks instanceof RunHooks)) return;
+  hooks.begin(run);
+  run.extensions.add(new HookExtension(hooks, approver !== undefined));
 }
 
 /**
@@ -489,8 +472,8 @@ export function attach(run: RunContext): void {
 export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptions> {
   const { approver, asker, amended, loaded, paths, parent, sessionId } = options;
   // Another agent's run is made of the options of the run it belongs to.
-  const hooks = options.hooks instanceof OpenHooks && parent
-    ? options.hooks.hooks.forAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
+  const hooks = options.hooks instanceof RunHooks && parent
+    ? options.hooks.ofAgent({ id: sessionId ?? "", type: parent.link.agent ?? "" })
     : new RunHooks({ configured: (await loadHookConfig()).configuredHooks(loaded, paths), paths });
   const broken = hooks.problems.find(({ source }) => source.failure === "closed");
   if (broken) {
@@ -502,7 +485,7 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   }
   return {
     ...options,
-    hooks: new OpenHooks(hooks),
+    hooks,
     ...(approver ? { approver: approverWithHooks(approver, hooks) } : {}),
     ...(asker && !hooks.agent ? { asker: askerWithHooks(asker, hooks) } : {}),
     amended: (callId) => hooks.takeAmended(callId) ?? amended?.(callId),

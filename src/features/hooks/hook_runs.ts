@@ -11,7 +11,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { lazy } from "../../util/lazy.ts";
 import { feed, shellCommand } from "../../util/process.ts";
 import { after } from "../../util/timer.ts";
-import { factsOf, type Hook, type HookEvent, type HookSource, hookTitle } from "./hook.ts";
+import { factsOf, type Hook, type HookEvent, hookTitle } from "./hook.ts";
 
 export type HookRun =
   | { readonly kind: "exit"; readonly code: number; readonly signal?: string | undefined } & Printed
@@ -207,25 +207,23 @@ function lowered(text: string): string {
 }
 
 /** Starts the program of a hook and waits for its end. Contract: never rejects. */
-export type HookLauncher<S extends HookSource> = (
-  source: S,
+export type HookLauncher = (
+  source: ConfiguredHook,
   input: string,
   signal: AbortSignal,
 ) => Promise<HookRun>;
 
-interface HooksOptions<S extends HookSource> {
-  readonly hooks: readonly Hook<S>[];
-  readonly launch: HookLauncher<S>;
+interface HooksOptions {
+  readonly hooks: readonly Hook[];
+  readonly launch: HookLauncher;
   readonly record: (event: NewEventOf<"hook"> | NewEventOf<"notice">) => void | Promise<void>;
   /** Milliseconds, monotonic. */
   readonly now?: () => number;
 }
 
-/** The input of an event in addition to what all have. */
-type HookInput = Readonly<Record<string, unknown>>;
-
-interface Firing {
-  readonly input: HookInput;
+/** An occurrence of an event, as its hooks see it. */
+export interface Firing {
+  readonly input: Readonly<Record<string, unknown>>;
   /** The values that matchers are compared with; absent: every hook runs. */
   readonly names?: readonly string[] | undefined;
   readonly signal: AbortSignal;
@@ -246,25 +244,20 @@ export interface HookOutcome {
   readonly guide?: string;
 }
 
-interface Ran {
-  readonly title: string;
+interface FinishedHook {
+  readonly source: ConfiguredHook;
   readonly effect: HookEffect;
+  readonly durationMs: number;
 }
 
 /** The hooks of a run. Those of one event run at the same time; their answers count in their order. */
-export class Hooks<S extends HookSource> {
-  readonly #options: HooksOptions<S>;
-  readonly #events: ReadonlySet<HookEvent>;
+export class Hooks {
+  readonly #options: HooksOptions;
   /** Problems that the user was notified of. */
   readonly #reported = new Set<string>();
 
-  constructor(options: HooksOptions<S>) {
+  constructor(options: HooksOptions) {
     this.#options = options;
-    this.#events = new Set(options.hooks.map(({ event }) => event));
-  }
-
-  wants(event: HookEvent): boolean {
-    return this.#events.has(event);
   }
 
   /** Runs the hooks of an event; undefined when none is meant. */
@@ -280,18 +273,14 @@ export class Hooks<S extends HookSource> {
       const run = await this.#options.launch(source, `${input}\n`, firing.signal);
       return { source, effect: withFailure(event, source, run), durationMs: Math.round(now() - started) };
     }));
-    const ran: Ran[] = [];
-    for (const { source, effect, durationMs } of runs) {
-      await this.#report(event, source, { effect, durationMs, callId: firing.callId });
-      ran.push({ title: hookTitle(source), effect });
-    }
-    return await this.#combine(ran);
+    for (const run of runs) await this.#report(event, run, firing.callId);
+    return await this.#combine(runs);
   }
 
   async #report(
     event: HookEvent,
-    source: S,
-    { effect, durationMs, callId }: { effect: HookEffect; durationMs: number; callId: string | undefined },
+    { source, effect, durationMs }: FinishedHook,
+    callId: string | undefined,
   ): Promise<void> {
     const { record } = this.#options;
     const { outcome, decision, reason, stop, message: report, problem } = effect;
@@ -315,10 +304,9 @@ export class Hooks<S extends HookSource> {
     const key = JSON.stringify([title, event, problem]);
     if (this.#reported.has(key)) return;
     this.#reported.add(key);
-    const refuses = decision === "deny";
     await this.#notice(
       "warning",
-      refuses
+      decision === "deny"
         ? message`The ${event} hook ${title} failed: ${problem}; so it refuses`
         : message`The ${event} hook ${title} failed: ${problem}; it had no effect`,
     );
@@ -328,17 +316,19 @@ export class Hooks<S extends HookSource> {
     await this.#options.record({ type: "notice", level, code: "hook", ...textFields(text) });
   }
 
-  async #combine(ran: readonly Ran[]): Promise<HookOutcome> {
-    const effects = ran.map(({ effect }) => effect);
+  async #combine(runs: readonly FinishedHook[]): Promise<HookOutcome> {
+    const effects = runs.map(({ effect }) => effect);
     const decision = DECISIONS.find((each) => effects.some((effect) => effect.decision === each));
     const reasons = effects.filter((effect) => effect.decision === decision).map(({ reason = "" }) => reason);
-    const changed = ran.filter(({ effect }) => effect.updatedInput !== undefined);
+    const changed = runs.filter(({ effect }) => effect.updatedInput !== undefined);
     const last = changed.at(-1);
     if (last && changed.length > 1) {
-      const others = changed.slice(0, -1).map(({ title }) => title);
+      const others = changed.slice(0, -1).map(({ source }) => hookTitle(source));
       await this.#notice(
         "warning",
-        message`${changed.length} hooks changed the arguments of one call: those of ${last.title} are used, not those of ${others}`,
+        message`${changed.length} hooks changed the arguments of one call: those of ${
+          hookTitle(last.source)
+        } are used, not those of ${others}`,
       );
     }
     const stop = effects.map((effect) => effect.stop).filter((each) => each !== undefined);
@@ -354,7 +344,7 @@ export class Hooks<S extends HookSource> {
 }
 
 /** A hook that must not fail refuses when it does. */
-function withFailure(event: HookEvent, source: HookSource, run: HookRun): HookEffect {
+function withFailure(event: HookEvent, source: ConfiguredHook, run: HookRun): HookEffect {
   const effect = readRun(event, run);
   if (source.failure === "open" || effect.problem === undefined) return effect;
   return { ...effect, decision: "deny", reason: `a hook that must not fail has failed: ${effect.problem}` };
@@ -487,7 +477,7 @@ export class HookPrograms {
     this.#sources = sources;
   }
 
-  readonly launch: HookLauncher<ConfiguredHook> = async (hook, input, signal) => {
+  readonly launch: HookLauncher = async (hook, input, signal) => {
     const { paths: { cwd }, guard } = this.#sources;
     let plan: SpawnPlan;
     try {

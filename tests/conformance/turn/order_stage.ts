@@ -9,6 +9,7 @@ import type { Tool } from "../../../src/tool/mod.ts";
 import { call, checkPairing, say, tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { Random } from "../../support/seed.ts";
+import { TRANSITIONS } from "../../support/turn_transitions.ts";
 
 const RESTING = ["idle", "done", "failed", "stopped"];
 
@@ -160,7 +161,7 @@ class OrderStage {
     if (event.type === "turn.state") {
       assertEquals(event.from, this.#state);
       const { from, to } = event;
-      assert(TurnStates.transitions[from].includes(to), `${from} → ${to}`);
+      assert(TRANSITIONS[from].includes(to), `${from} → ${to}`);
       this.#state = to;
     }
     if (event.type === "turn.end") this.#turnEnds += 1;
