@@ -18,6 +18,40 @@ export interface MountPath {
   readonly loose?: true;
 }
 
+/** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
+export interface JailScope {
+  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
+  readonly roots: readonly string[];
+  /** "read": nothing in the roots may change. */
+  readonly rootAccess?: "read";
+  /** Further directories that are shown read-only where they exist, although their parents may not be. */
+  readonly shown?: readonly string[];
+  readonly forbidRead?: readonly string[];
+  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
+  readonly denyRead?: readonly string[];
+  /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
+  readonly denyWrite?: readonly string[];
+  /** The Reasonix home: nothing in it is writable, its key files are invisible. */
+  readonly home: string;
+  readonly userHome?: string;
+  /** The directory shown as `/tmp`, kept between commands. */
+  readonly privateTmp?: string;
+  readonly network: NetworkMode;
+  readonly proxy?: ProxyAddress;
+}
+
+export interface HostEnvironment {
+  /** The cache of the runtime, where the environment names it. */
+  readonly runtime?: string;
+  /** The directory of the replacements that commands get instead of the user's directories. */
+  readonly standIns?: string;
+  readonly searchPath?: readonly string[];
+  readonly executable?: string;
+  /** Commands have the programs of an image, so they need none of the machine. */
+  readonly container?: true;
+  readonly sockets?: readonly string[];
+}
+
 /** A directory shown instead of another. */
 export interface Replacement {
   readonly path: string;

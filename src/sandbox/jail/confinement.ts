@@ -1,6 +1,6 @@
 import type { AlwaysOnProtection, Confinement } from "../../core/mod.ts";
 import { realPath } from "../../path/real_path.ts";
-import type { JailScope } from "./plan.ts";
+import type { JailScope } from "./backend.ts";
 import { HOME_SECRETS } from "../files/workspace.ts";
 
 /**
