@@ -22,7 +22,6 @@ import {
 import type { Provider } from "../provider/mod.ts";
 import { type SessionState, titleOf } from "../session/mod.ts";
 
-/** The activity of a session. */
 export type TurnState = EventBodies["turn.state"]["to"];
 
 const RESTING = ["idle", "done", "failed", "stopped"] as const;
@@ -40,7 +39,6 @@ export class TurnStates {
     return this.#shown;
   }
 
-  /** Takes an event; returns the change that follows from it. */
   take(event: Event): EventBodies["turn.state"] | undefined {
     this.#apply(event);
     return this.#change();
@@ -191,7 +189,6 @@ export interface EventStore {
   append(event: NewEvent): Event;
   /** Notices of the store itself that are not recorded yet. */
   takeNotices?(): readonly NewEvent[];
-  /** Flushes to the disk itself. */
   sync(): void | Promise<void>;
   close(): void;
 }
@@ -348,14 +345,12 @@ export async function changeTools(recorder: Recorder, tools: readonly ToolSchema
   if (reset) await recordPrefix(recorder, { ...reset, ...head });
 }
 
-/** The reason the prefix of a conversation changes here. */
 interface Reset {
   readonly reason: string;
   /** For people: "a → b" of models, "+x −y" of tools. */
   readonly detail?: string;
 }
 
-/** Declares another head of the conversation. */
 export async function recordPrefix(
   recorder: Recorder,
   { tools, provider, toolMode = "official", ...prefix }: Reset & Omit<WantedPrefix, "context">,
@@ -428,7 +423,7 @@ export async function appendIfChanged(recorder: Recorder, text: string): Promise
 
 /** The parts of an agent without those that the controller adds itself. */
 export interface ControlledDeps extends Omit<AgentDeps, "conversation" | "takeSteering"> {
-  /** Makes room at the user's wish; absent where nothing can. */
+  /** Compacts the conversation on request; absent where nothing can. */
   readonly compact?: (hint: string | undefined, signal: AbortSignal) => Promise<CompactionReport>;
 }
 

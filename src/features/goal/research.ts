@@ -25,7 +25,7 @@ export function looksLikeResearch(objective: string): boolean {
   return kinds >= 2 || (kinds === 1 && objective.length >= 200) || demandsResearch(objective);
 }
 
-/** A word for the protocol itself, which is asked for and not talked about. */
+/** Reports whether a prompt requests the protocol by its name, and does not just mention it. */
 function namesProtocol(text: string): boolean {
   const word = "(?:auto-?research|自动研究)";
   const asked = new RegExp(
@@ -79,7 +79,6 @@ const KINDS = Object.keys(FILES) as ResearchEntryKind[];
 const MAX_ENTRY = 8000;
 const MAX_SLUG = 40;
 
-/** One entry, a line of its file. */
 interface ResearchEntry {
   readonly n: number;
   readonly time: string;
@@ -247,7 +246,7 @@ async function requireRealDirectories(cwd: string, directory = HOME): Promise<vo
     const path = names.slice(0, i).join("/");
     const info = await Deno.lstat(`${cwd}/${path}`).catch(() => undefined);
     if (info && !info.isDirectory) {
-      throw new ReasonixError(`${path} is no directory of its own`, { remedy: "remove the link or file" });
+      throw new ReasonixError(`${path} is not a real directory`, { remedy: "remove the link or file" });
     }
   }
 }

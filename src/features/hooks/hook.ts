@@ -205,14 +205,12 @@ function absolute(path: string, cwd: string): string {
   return normalize(absolutePath(path, { cwd, home: undefined }));
 }
 
-/** A hook that can run. */
 export interface Hook {
   readonly event: HookEvent;
   readonly matches: Matcher;
   readonly source: ConfiguredHook;
 }
 
-/** Something about a hook that keeps it from ever running. */
 interface HookProblem {
   readonly source: ConfiguredHook;
   readonly message: string;
@@ -272,7 +270,6 @@ export function formatHookProblem({ source, message, remedy }: HookProblem): str
 
 interface Sample {
   readonly input: Record<string, unknown>;
-  /** The values that matchers are compared with. */
   readonly names: readonly string[];
 }
 

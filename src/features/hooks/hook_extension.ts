@@ -40,7 +40,6 @@ import {
   trustedContents,
 } from "./hook_runs.ts";
 
-/** The agent that works on a part of the task, where it is one. */
 interface HookedAgent {
   readonly id: string;
   readonly type: string;
@@ -90,12 +89,10 @@ class RunHooks implements PreparedHooks {
     return this.agent !== undefined;
   }
 
-  /** The hooks of another agent's run. */
   ofAgent(agent: HookedAgent): RunHooks {
     return new RunHooks(this.#sources, agent);
   }
 
-  /** The run they belong to. */
   get run(): RunContext {
     if (!this.#begun) throw new TypeError("Cannot run hooks: there is no run yet");
     return this.#begun.run;
@@ -118,7 +115,6 @@ class RunHooks implements PreparedHooks {
     this.#begun = { run, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };
   }
 
-  /** Those that can run. */
   get ready(): readonly ConfiguredHook[] {
     return this.#ready.map(({ source }) => source);
   }
@@ -127,7 +123,6 @@ class RunHooks implements PreparedHooks {
     return this.#ready.some((hook) => hook.event === event);
   }
 
-  /** Runs the hooks of an event; undefined when none is meant. */
   async fire(event: HookEvent, occasion: Partial<Firing> = {}): Promise<HookOutcome | undefined> {
     if (!this.#begun || !this.wants(event)) return undefined;
     const { input = {}, names, signal = new AbortController().signal, callId } = occasion;
@@ -139,7 +134,6 @@ class RunHooks implements PreparedHooks {
     });
   }
 
-  /** Runs the hooks that notify the user. */
   async notify(kind: string, message: string, signal?: AbortSignal): Promise<void> {
     await this.fire("Notification", {
       names: [kind],
@@ -210,10 +204,9 @@ const IDLE_MS = 60_000;
 class HookExtension implements TurnExtension {
   readonly compaction: CompactionHooks;
   readonly #hooks: RunHooks;
-  /** A person can see that the agent waits. */
   readonly #attended: boolean;
   #starting: Promise<HookOutcome | undefined> | undefined;
-  /** What the hooks of the start said has reached the model. */
+  /** The texts of the start hooks have reached the model. */
   #hasStarted = false;
   /** Ends that hooks did not let pass since the last prompt. */
   #kept = 0;
@@ -266,7 +259,6 @@ class HookExtension implements TurnExtension {
     return notes.length === 0 ? input : { ...input, references: [...input.references ?? [], ...notes] };
   };
 
-  /** Returns what hooks add to a prompt. */
   async #submit(prompt: string, signal: AbortSignal): Promise<string[]> {
     const outcome = await this.#hooks.fire("UserPromptSubmit", { signal, input: { prompt } });
     const why = refusalOf(outcome);
@@ -457,7 +449,6 @@ function compactionHooks(hooks: RunHooks): CompactionHooks {
   };
 }
 
-/** Lets the hooks of a run take part in it. */
 export function attach(run: RunContext): void {
   const { hooks, approver } = run.options;
   if (!(hooks instanceof RunHooks)) return;
@@ -492,7 +483,7 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   };
 }
 
-/** Why a person is asked where no rule speaks of the call; what is asked about otherwise is the person's. */
+/** Reasons of prompts about calls without a rule, which a hook may answer; only a person answers the others. */
 const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
 
 /** Asks hooks before the person, and notifies them of the prompt. */

@@ -23,7 +23,6 @@ export type HookRun =
 interface Printed {
   readonly stdout: string;
   readonly stderr: string;
-  /** The output was cut. */
   readonly overflow?: boolean | undefined;
 }
 
@@ -31,7 +30,6 @@ interface Printed {
 const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
 type HookDecision = typeof DECISIONS[number];
 
-/** The effect of one run of a hook. */
 interface HookEffect {
   readonly outcome: "ok" | "blocked" | "failed" | "timeout" | "aborted";
   /** Of a refusal of anything else than a call: `deny`. */
@@ -354,7 +352,6 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** A text of a hook for the model. */
 export function hookNote(event: HookEvent, text: string): string {
   return `<hook event="${event}">\n${text}\n</hook>`;
 }
@@ -363,7 +360,6 @@ interface HookProcessOptions {
   readonly cwd: string;
   /** Ends its group when the program is gone. */
   readonly guard: ProcessGuard | undefined;
-  /** Standard input. */
   readonly input: string;
   /** 0: no limit. */
   readonly seconds: number;
@@ -432,11 +428,11 @@ class BoundedText {
   #bytes = 0;
 
   add(chunk: Uint8Array<ArrayBuffer>): void {
-    const room = MAX_OUTPUT - this.#bytes;
-    if (chunk.length > room) this.overflow = true;
-    if (room <= 0) return;
-    this.#bytes += Math.min(room, chunk.length);
-    this.#parts.push(this.#decoder.decode(chunk.subarray(0, room), { stream: true }));
+    const left = MAX_OUTPUT - this.#bytes;
+    if (chunk.length > left) this.overflow = true;
+    if (left <= 0) return;
+    this.#bytes += Math.min(left, chunk.length);
+    this.#parts.push(this.#decoder.decode(chunk.subarray(0, left), { stream: true }));
   }
 
   get text(): string {

@@ -26,7 +26,6 @@ import {
 } from "./verify_commands.ts";
 
 interface RelatedInput {
-  /** Its arguments as they are. */
   readonly rest: string;
   /** Changed files that ask for the command and are there, from the working directory. */
   readonly files: readonly string[];
@@ -100,7 +99,6 @@ function withFiles(start: string, { rest }: RelatedInput, files: readonly string
 
 interface TestNames {
   readonly isTest: RegExp;
-  /** Names of the tests of a module. */
   readonly names: (stem: string, ending: string) => readonly string[];
 }
 
@@ -169,7 +167,6 @@ function goPackages(start: string, files: readonly string[], rest: string): stri
   return `${start}${rest} ${[...directories].sort().join(" ")}`;
 }
 
-/** Limit of changed files in the message to the model. */
 const NAMED = 20;
 /** A shell says so of a program that it does not find. */
 const NOT_FOUND = 127;
@@ -329,7 +326,6 @@ export class Verifier implements Verification {
     return { reason: "failed", ...detailFields(text) };
   }
 
-  /** The message to the model. */
   #report(failed: readonly VerifyResult[], changed: readonly string[]): string {
     const more = changed.length > NAMED ? ` and ${changed.length - NAMED} more` : "";
     const deps = failed.map((result) =>
@@ -339,7 +335,7 @@ export class Verifier implements Verification {
       "<verification>",
       `These commands test the files of this turn (${changed.slice(0, NAMED).join(", ")}${more}) and failed:`,
       ...deps,
-      "Mend what your changes broke, then answer again; the commands will run once more. Do not weaken " +
+      "Fix what your changes broke, then answer again; the commands will run again. Do not weaken " +
       "tests or commands to get them passed. If a failure has another cause, say so in your answer.",
       "</verification>",
     ].join("\n\n");
@@ -371,7 +367,6 @@ function resultOf(line: string, { outcome, exitCode, text, durationMs }: UserCom
   return { line, outcome, ...(exitCode === undefined ? {} : { exitCode }), text: tail, durationMs };
 }
 
-/** The last whole lines. */
 function tailOf(text: string): string {
   if (text.length <= TAIL) return text.trim();
   const tail = text.slice(-TAIL);
