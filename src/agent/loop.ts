@@ -195,7 +195,7 @@ class Review {
     this.#deps = deps;
   }
 
-  /** Asks the model, once in a turn, about a call in its answer that was not executed. Returns whether it did. */
+  /** Asks the model, once in a turn, about an unexecuted call in its answer. Returns whether it did. */
   async asksAboutCall(answer: string): Promise<boolean> {
     const content = await unexecutedCall(this.#deps, answer);
     if (content === undefined || this.#asked) return false;

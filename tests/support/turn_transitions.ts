@@ -12,7 +12,7 @@ const from = (work: TurnState): readonly TurnState[] => [
   ...ENDS,
 ];
 
-/** The states that can follow each one. A turn begins with `preparing` and ends with one of {@linkcode ENDS}. */
+/** The states that can follow each one. A turn begins with `preparing`, and ends with one of ENDS. */
 export const TRANSITIONS: Readonly<Record<TurnState, readonly TurnState[]>> = {
   idle: ["preparing", "compacting", ...WAITING],
   preparing: from("preparing"),

@@ -483,7 +483,7 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   };
 }
 
-/** Reasons of prompts about calls without a rule, which a hook may answer; only a person answers the others. */
+/** Reasons of prompts about calls without a rule, which a hook may answer; a person answers the others. */
 const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
 
 /** Asks hooks before the person, and notifies them of the prompt. */

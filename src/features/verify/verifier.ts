@@ -236,7 +236,7 @@ export class Verifier implements Verification {
     return await this.#runAll(commands, { changed: [], narrow: false }, signal);
   }
 
-  /** Runs commands one after the other and records the result of each. Rejects only when the signal aborts. */
+  /** Runs commands in order and records the result of each. Rejects only when the signal aborts. */
   async #runAll(
     commands: readonly VerifyCommand[],
     { changed, narrow }: { readonly changed: readonly string[]; readonly narrow: boolean },
