@@ -43,7 +43,7 @@ async function status(this: CliContext): Promise<void> {
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, loaded.config);
   await withJail({ paths, loaded, workspace }, (jail) => {
-    this.process.stdout.write(forReader(`${jail.describe(paths.cwd)}\n`));
+    this.process.stdout.write(forReader(`${jail.describe(paths.cwd).text}\n`));
     for (const { backend, reason } of jail.data.rejected) {
       this.process.stdout.write(forReader(`${backend}: ${reason}\n`));
     }

@@ -53,23 +53,15 @@ export async function inLanguage(error: unknown, locale: Locale): Promise<unknow
   });
 }
 
-/** Texts of a run. */
-export type RunTexts = Texts["run"] & Texts["reasons"];
-
-async function runTexts(locale: Locale): Promise<RunTexts> {
-  const [run, reasons] = await Promise.all([loadTexts("run", locale), loadTexts("reasons", locale)]);
-  return { ...run, ...reasons };
-}
-
 /** The language of a run, which is known for sure only once the configuration is loaded. */
 export class Speech {
   readonly #context: CliContext;
   /** False where machines read: they get English, whatever the user speaks. */
   readonly #localized: boolean;
   locale: Locale;
-  run: RunTexts;
+  run: Texts["run"];
 
-  private constructor(context: CliContext, localized: boolean, locale: Locale, run: RunTexts) {
+  private constructor(context: CliContext, localized: boolean, locale: Locale, run: Texts["run"]) {
     this.#context = context;
     this.#localized = localized;
     this.locale = locale;
@@ -80,14 +72,14 @@ export class Speech {
   static async of(context: CliContext, flags: { readonly outputFormat: string }): Promise<Speech> {
     const localized = flags.outputFormat === "text";
     const locale = localized ? languageOf(context).locale : "en";
-    return new Speech(context, localized, locale, await runTexts(locale));
+    return new Speech(context, localized, locale, await loadTexts("run", locale));
   }
 
   /** Takes what the configuration says; returns what is wrong with it. */
   async configure(loaded: LoadedConfig): Promise<string | undefined> {
     if (!this.#localized) return undefined;
     const { locale } = languageOf(this.#context, loaded);
-    if (locale !== this.locale) [this.locale, this.run] = [locale, await runTexts(locale)];
+    if (locale !== this.locale) [this.locale, this.run] = [locale, await loadTexts("run", locale)];
     return await languageNotice(this.#context, loaded);
   }
 }

@@ -1,11 +1,13 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type {
-  CommandLine,
-  ImagePart,
-  JsonSchema,
-  PreparedCall,
-  ReasonixError,
-  ToolFamily,
+import {
+  type CommandLine,
+  type ImagePart,
+  type JsonSchema,
+  type PreparedCall,
+  type ReasonixError,
+  type Text,
+  textOf,
+  type ToolFamily,
 } from "../core/mod.ts";
 import type { ToolServices } from "./services.ts";
 import type { SpawnPlan } from "./shell/process.ts";
@@ -114,7 +116,7 @@ export interface ToolResult {
   readonly isError?: boolean;
   readonly images?: readonly ImagePart[];
   /** One line for people, such as "42 lines" or "+3 −1". */
-  readonly summary: string;
+  readonly summary: Text;
   readonly changes?: readonly FileChange[];
   readonly truncated?: Truncation;
   readonly exitCode?: number;
@@ -159,7 +161,7 @@ export interface Tool {
    * One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is
    * about.
    */
-  readonly title?: (args: Arguments) => string;
+  readonly title?: (args: Arguments) => Text;
   /**
    * What it does are calls of another agent, each of which is judged by itself; neighbouring calls of such
    * tools run together.
@@ -197,7 +199,7 @@ export interface Tool {
    * it is refused, unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call
    * would do. Pure.
    */
-  readonly alwaysAsk?: (args: Arguments) => string;
+  readonly alwaysAsk?: (args: Arguments) => Text;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 
@@ -226,13 +228,17 @@ export function texts(...values: readonly unknown[]): string[] {
 }
 
 /** Failure as the model reads it. */
-export function failure(message: string, remedy?: string): ToolResult {
-  return { content: `error: ${message}${remedy ? `; ${remedy}` : ""}`, isError: true, summary: message };
+export function failure(message: Text, remedy?: Text): ToolResult {
+  return {
+    content: `error: ${textOf(message)}${remedy ? `; ${textOf(remedy)}` : ""}`,
+    isError: true,
+    summary: message,
+  };
 }
 
 /** Returns the result of a call that ended with a known error. */
 export function errorResult(error: ReasonixError): ToolResult {
-  const result = failure(error.message, error.remedy);
+  const result = failure(error.texts.message, error.texts.remedy);
   return error.exit === "blocked" ? { ...result, refused: true } : result;
 }
 

@@ -28,6 +28,7 @@ import {
   type ExitName,
   formatLocation,
   isAbort,
+  message,
   ReasonixError,
   textOf,
 } from "../../../src/core/mod.ts";
@@ -505,8 +506,8 @@ async function requireAllowed(
     const { decision, reason, rule, origin } = await gate.explain(prepared);
     if (decision !== "deny") return;
     const place = origin === undefined ? "" : ` (${origin})`;
-    const why = rule === undefined ? reason.replace(/^blocked: /, "") : `the rule ${rule}${place} forbids it`;
-    throw new ReasonixError(`Cannot call ${name}: ${why}`, {
+    const why = rule === undefined ? reason : message`the rule ${rule + place} forbids it`;
+    throw new ReasonixError(message`Cannot call ${name}: ${why}`, {
       exit: "blocked",
       remedy: "change the rule, or call another tool",
     });

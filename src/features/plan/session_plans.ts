@@ -210,7 +210,7 @@ export class SessionPlans implements PlanController {
     if (!reviewer) {
       return {
         content: "The plan is kept; nobody is here to approve it now, so this turn is over.",
-        summary: "proposed",
+        summary: message`proposed`,
         endsTurn: { answer: text },
       };
     }
@@ -218,10 +218,10 @@ export class SessionPlans implements PlanController {
     signal.throwIfAborted();
     if (!answer) {
       const content = "The user has not decided yet. Plan mode stays on; wait for what they say.";
-      return { content, summary: "left open", endsTurn: { answer: "" } };
+      return { content, summary: message`left open`, endsTurn: { answer: "" } };
     }
     const content = await this.decide(answer);
-    return { content, summary: answer.approve ? "approved" : "to be changed" };
+    return { content, summary: answer.approve ? message`approved` : message`to be changed` };
   }
 
   /** Puts the plan that waits before the user again; what follows from the answer is the input of a turn. */
@@ -284,7 +284,7 @@ export class SessionPlans implements PlanController {
       modes.approvedPlan = false;
       await this.#record({ state: "finished" });
     }
-    return { content: checklist(todos.get()), summary: `${done.length}/${steps.length} done` };
+    return { content: checklist(todos.get()), summary: message`${`${done.length}/${steps.length}`} done` };
   }
 
   async #approve({ plan, note, window, acceptEdits, by }: PlanApproval): Promise<string> {

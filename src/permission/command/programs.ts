@@ -1,4 +1,4 @@
-import type { DeedCode } from "../../core/mod.ts";
+import type { ActionCode } from "./reasons.ts";
 import { baseName } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { isKnown } from "../../rule/mod.ts";
@@ -89,7 +89,7 @@ function toProgram(
     hosts: text("hosts"),
     offers: text("offers"),
     read: interprets?.read ?? grammar?.read,
-    destroys: grammar?.destroys ?? deedOf(text("deed"), pattern("when"), pattern("unless")),
+    destroys: grammar?.destroys ?? destructionOf(text("destroys"), pattern("when"), pattern("unless")),
     remote: deletes
       ? {
         words: text("deletes"),
@@ -102,13 +102,13 @@ function toProgram(
 }
 
 /** What a program destroys with a word that matches `when`, and none that matches `unless`. */
-function deedOf(deed: string | undefined, when: RegExp | undefined, unless: RegExp | undefined) {
-  if (deed === undefined) return undefined;
-  const [code = "", ...details] = deed.split(" ");
+function destructionOf(action: string | undefined, when: RegExp | undefined, unless: RegExp | undefined) {
+  if (action === undefined) return undefined;
+  const [code = "", ...details] = action.split(" ");
   return ({ name, args }: Call): Destruction[] => {
     const happens = (!when || args.some((arg) => when.test(arg))) && !args.some((arg) => unless?.test(arg));
     const what = details.includes("first") ? `${name} ${args[0]}` : name;
-    return happens ? [{ deed: [code as DeedCode, ...(details.length > 0 ? [what] : [])] }] : [];
+    return happens ? [{ action: [code as ActionCode, ...(details.length > 0 ? [what] : [])] }] : [];
   };
 }
 

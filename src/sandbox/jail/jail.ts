@@ -1,4 +1,4 @@
-import type { Confinement } from "../../core/mod.ts";
+import type { LocalizedMessage } from "../../core/mod.ts";
 import type { Backend, ContainerSettings, NetworkMode, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
@@ -12,7 +12,7 @@ import {
 } from "./plan.ts";
 import { DeniedFiles, type MadeFiles, MadeFilesWatch } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/workspace.ts";
-import { describeConfinement, jailConfinement, noConfinement } from "./confinement.ts";
+import { type Confinement, describeConfinement, jailConfinement, noConfinement } from "./confinement.ts";
 import {
   type ExpectedSandboxOptions,
   forgetProbe,
@@ -154,8 +154,8 @@ export class Jail {
     };
   }
 
-  /** The same as one line of English. */
-  describe(project?: string): string {
+  /** The same in one line. */
+  describe(project?: string): LocalizedMessage {
     return describeConfinement(this.confinement(project));
   }
 

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import description from "./description.md" with { type: "text" };
 
@@ -32,6 +33,6 @@ export const ASK = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  title: ({ questions }) => `ask: ${Array.isArray(questions) ? questions[0]?.question : ""}`,
+  title: ({ questions }) => message`ask: ${Array.isArray(questions) ? String(questions[0]?.question) : ""}`,
   load: async () => (await import("./ask.ts")).ask,
 });

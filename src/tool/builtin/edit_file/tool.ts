@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import editFileText from "./description.md" with { type: "text" };
 import multiEditText from "./multi_edit.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
@@ -19,7 +20,7 @@ export const EDIT_FILE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
-  title: ({ path }) => `edit ${path}`,
+  title: ({ path }) => message`edit ${String(path)}`,
   synonyms: {
     file_path: "path",
     filePath: "path",
@@ -60,7 +61,7 @@ export const MULTI_EDIT = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
-  title: ({ path }) => `edit ${path}`,
+  title: ({ path }) => message`edit ${String(path)}`,
   synonyms: { file_path: "path", filePath: "path" },
   translate: (args) => ({
     ...args,

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { searchRoot } from "../../search/path_filter.ts";
 import { type Arguments, texts } from "../../tool.ts";
@@ -24,7 +25,7 @@ export const GREP = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  title: ({ pattern, path }) => `grep "${pattern}" in ${searchRoot(path)}`,
+  title: ({ pattern, path }) => message`grep "${String(pattern)}" in ${searchRoot(path)}`,
   synonyms: {
     query: "pattern",
     regex: "pattern",

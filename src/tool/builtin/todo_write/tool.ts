@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import todoWriteText from "./description.md" with { type: "text" };
 import todoReadText from "./todo_read.md" with { type: "text" };
 import { defineBuiltin } from "../../builtin_tool.ts";
@@ -26,7 +27,7 @@ export const TODO_WRITE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  title: () => "todo list",
+  title: () => message`todo list`,
   synonyms: { items: "todos", list: "todos" },
   load: () => Promise.resolve(todoWrite),
 });
@@ -60,7 +61,7 @@ export const TODO_READ = defineBuiltin({
   description: todoReadText,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
-  title: () => "read the todo list",
+  title: () => message`read the todo list`,
   load: () => Promise.resolve(todoRead),
 });
 
