@@ -150,17 +150,14 @@ export {
 export { type Decision, type Gate } from "./src/permission/mod.ts";
 export { type Limits, type TurnOutcome, type TurnReason } from "./src/agent/mod.ts";
 export { Controller, type FileReport, type RewindScope } from "./src/control/mod.ts";
+export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./src/features/mod.ts";
 export {
-  type AgentOptions,
-  createAgent,
-  type EmbeddedAgent,
   type InternalRequest,
   type InternalResult,
   type PlanAnswer,
   type PlanApproval,
   type PlanProposal,
   type PlanReviewer,
-  runInternal,
   runWorker,
   type TurnInput,
-} from "./src/assembly/mod.ts";
+} from "./src/run/mod.ts";

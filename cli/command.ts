@@ -1,5 +1,5 @@
 /** Subcommands as data: their flags, arguments and help next to the function that executes them. */
-import { ReasonixError } from "../src/core/mod.ts";
+import { ReasonixError, usageError } from "../src/core/mod.ts";
 import type { CliContext } from "./terminal/process.ts";
 
 /** Values that shell completion proposes; `commands/completion/values.ts` has one function for each. */
@@ -159,5 +159,5 @@ export function wholeNumber(flagName: string, least: number): (value: string) =>
 
 /** The error of a value that a flag cannot take. */
 export function unusable(value: string, flagName: string, wanted: string): ReasonixError {
-  return new ReasonixError(`Cannot use "${value}" for ${flagName}: give ${wanted}`, { exit: "usage" });
+  return usageError(`Cannot use "${value}" for ${flagName}: give ${wanted}`);
 }

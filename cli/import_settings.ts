@@ -3,9 +3,16 @@ import { displayOf, outputWidth } from "./terminal/display.ts";
 import { languageOf } from "./terminal/language.ts";
 import { type CliContext, runPaths } from "./terminal/process.ts";
 import { createTwoFilesPatch } from "diff";
-import type { RunPaths } from "../src/assembly/mod.ts";
+import type { RunPaths } from "../src/run/mod.ts";
 import { type ConfigProblem, loadImport, saveKey, userConfigFile } from "../src/config/mod.ts";
-import { EXIT, formatLocation, ReasonixError, type SourceLocation, textOf } from "../src/core/mod.ts";
+import {
+  EXIT,
+  formatLocation,
+  ReasonixError,
+  type SourceLocation,
+  textOf,
+  usageError,
+} from "../src/core/mod.ts";
 import { loadTexts, type Texts } from "../src/i18n/mod.ts";
 import { exists } from "../src/path/probe.ts";
 import { displayWidth, padDisplay } from "../src/util/display_width.ts";
@@ -176,10 +183,10 @@ async function chooseFiles(importer: Importer, paths: RunPaths, wanted: Wanted):
   const { AGENTS, findFiles, filesFrom } = importer;
   const agent = AGENTS.find(({ name }) => name === wanted.agent)?.name;
   if (wanted.agent !== undefined && agent === undefined) {
-    throw new ReasonixError(wanted.texts.noSuchAgent(JSON.stringify(wanted.agent)), {
-      exit: "usage",
-      remedy: wanted.texts.agents(AGENTS.map(({ name }) => name).join(", ")),
-    });
+    throw usageError(
+      wanted.texts.noSuchAgent(JSON.stringify(wanted.agent)),
+      wanted.texts.agents(AGENTS.map(({ name }) => name).join(", ")),
+    );
   }
   if (wanted.from !== undefined) return filesFrom(wanted.from, agent, paths);
   const names = agent === undefined ? AGENTS.map(({ name }) => name) : [agent];
@@ -200,15 +207,12 @@ function nothingFound(
 ): ReasonixError {
   const own = userConfigFile(paths);
   if (names.length === 1 && names[0] === "reasonix" && exists(own)) {
-    return new ReasonixError(texts.ownFile(own), { exit: "usage", remedy: texts.ownFileRemedy });
+    return usageError(texts.ownFile(own), texts.ownFileRemedy);
   }
   const places = names.flatMap((name) => importer.usualFiles(name, paths)).map(({ path }) =>
     `         ${path}`
   );
-  return new ReasonixError(texts.noneFound, {
-    exit: "usage",
-    remedy: texts.noneFoundRemedy(places.join("\n")),
-  });
+  return usageError(texts.noneFound, texts.noneFoundRemedy(places.join("\n")));
 }
 
 async function pickAgents(
@@ -225,7 +229,7 @@ async function pickAgents(
   }));
   const chosen = await multiselect({ message: texts.from, options, initialValues: agents });
   if (isCancel(chosen) || typeof chosen === "symbol") {
-    throw new ReasonixError(texts.nothingChosen, { exit: "usage" });
+    throw usageError(texts.nothingChosen);
   }
   return chosen;
 }

@@ -2,7 +2,7 @@ import { OUTPUT_FORMATS, SHOWN_TEXTS } from "../src/frontend/mod.ts";
 import type { PermissionMode } from "../src/permission/mod.ts";
 import { choice, flag, type FlagsOf, option, options, parsed, setting, toggle, unusable } from "./command.ts";
 
-/** Each task of a batch is a process, which takes about 100 MB. */
+/** Most tasks of a batch at the same time. */
 const MAX_JOBS = 64;
 
 function jobs(value: string): number {

@@ -60,21 +60,27 @@ export const STAGES: readonly Stage[] = [
   gate("check", ["check", "--quiet"], SOURCES),
   tests("house", TEST, ["tests/house"]),
   gate("build", ["run", "-A", "scripts/bundle.ts", TEST_BUNDLE], []),
-  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true },
+  { ...tests("unit", [...TEST, "--parallel"], ["tests/unit"]), coverage: true, env: jobs(3) },
   tests("doc", ["test", "-A", "--doc"], ["mod.ts"]),
   {
     ...tests("conformance", [...TEST, "--parallel", `--ignore=${ALONE.join(",")}`], ["tests/conformance"]),
     coverage: true,
     limitSeconds: 1500,
+    env: jobs(3),
   },
   // What these run is another process, of which coverage here knows nothing.
   {
     ...tests("e2e", [...TEST, "--parallel", `--ignore=${ALONE.join(",")}`], ["tests/e2e"]),
     limitSeconds: 1500,
-    env: { DENO_JOBS: "3" },
+    env: jobs(5),
   },
   { ...tests("alone", TEST, ALONE), limitSeconds: 1500 },
 ];
+
+/** More test files at once than a machine with two cores would run: they wait for other processes. */
+function jobs(count: number): Record<string, string> {
+  return { DENO_JOBS: String(Math.max(count, navigator.hardwareConcurrency)) };
+}
 
 function gate(name: string, command: readonly string[], paths: readonly string[]): Stage {
   return { name, command, paths, tests: false, coverage: false, limitSeconds: 300 };

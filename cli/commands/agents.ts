@@ -2,9 +2,9 @@ import { argument, type CommandGroup, entry, JSON_FLAG } from "../command.ts";
 import { outputWidth } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadAgentList } from "../../src/assembly/mod.ts";
+import { loadAgentList } from "../../src/features/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { usageError } from "../../src/core/mod.ts";
 import { loadLists, rowsText } from "../../src/reports/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
@@ -34,10 +34,10 @@ async function show(
   if (!agent) {
     const names = agents.map((candidate) => candidate.name);
     const near = suggestNames(name, names, 1)[0];
-    throw new ReasonixError(`Cannot find an agent "${name}"`, {
-      exit: "usage",
-      remedy: near ? `did you mean ${near}?` : `there are ${names.join(", ")}`,
-    });
+    throw usageError(
+      `Cannot find an agent "${name}"`,
+      near ? `did you mean ${near}?` : `there are ${names.join(", ")}`,
+    );
   }
   const { stdout } = this.process;
   if (flags.json) return stdout.json(agent);

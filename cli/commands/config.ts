@@ -10,7 +10,7 @@ import {
 } from "../command.ts";
 import { IMPORT_WORDS } from "../import_flags.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { loadTrustedConfig } from "../../src/run/mod.ts";
 import {
   cacheDirectory,
   formatProblem,
@@ -30,7 +30,7 @@ import {
   type Setting,
   userConfigFile,
 } from "../../src/config/mod.ts";
-import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, usageError } from "../../src/core/mod.ts";
 import { type Row, rowsText } from "../../src/reports/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
 
@@ -125,10 +125,7 @@ async function set(
   const shared = flags.local ?? false;
   const file = shared ? projectConfigFile(paths.cwd) : userConfigFile(paths);
   if (shared && isUserOnly(key)) {
-    throw new ReasonixError(`Cannot set ${key} in ${file}: only your own file can`, {
-      exit: "usage",
-      remedy: "leave --local out",
-    });
+    throw usageError(`Cannot set ${key} in ${file}: only your own file can`, "leave --local out");
   }
   await setConfigValue(file, key, parseConfigValue(key, text), { shared });
   this.process.stdout.write(`${key} is set in ${file}\n`);
@@ -138,10 +135,10 @@ async function set(
 async function memoryV5(this: CliContext, _flags: unknown, mode = "status"): Promise<void> {
   const wanted = mode.toLowerCase();
   if (wanted !== "on" && wanted !== "off" && wanted !== "status") {
-    throw new ReasonixError(`Cannot set memory-v5 to ${JSON.stringify(mode)}`, {
-      exit: "usage",
-      remedy: "write reasonix config memory-v5 off, on or status",
-    });
+    throw usageError(
+      `Cannot set memory-v5 to ${JSON.stringify(mode)}`,
+      "write reasonix config memory-v5 off, on or status",
+    );
   }
   if (wanted !== "status") {
     await setConfigValue(userConfigFile(runPaths(this)), "agent.memory_compiler.enabled", wanted === "on");

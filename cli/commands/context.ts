@@ -1,16 +1,16 @@
 import { command, flag, type FlagsOf, JSON_FLAG } from "../command.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
+import { loadServerWork } from "../../src/features/mod.ts";
 import {
   buildWorkspace,
   chosenModel,
   contextReportOf,
   contextText,
   gatherPromptInputs,
-  loadServerWork,
   loadTrustedConfig,
   type RunPaths,
-} from "../../src/assembly/mod.ts";
+} from "../../src/run/mod.ts";
 import type { ContextReport } from "../../src/context/mod.ts";
 import { emptyState, lastSession, loadEvents, projectDir, type SessionState } from "../../src/session/mod.ts";
 

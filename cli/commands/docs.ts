@@ -1,5 +1,5 @@
 import { argument, command, optional } from "../command.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { usageError } from "../../src/core/mod.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
 import { loadMarkdown, palette } from "../../src/view/mod.ts";
 import { displayOf } from "../terminal/display.ts";
@@ -20,12 +20,10 @@ async function docs(this: CliContext, _flags: unknown, name?: string): Promise<v
   const page = Object.entries(pages).find(([key]) => key === wanted || key.endsWith(`/${wanted}`))?.[1];
   if (page === undefined) {
     const [guess] = suggestNames(wanted, Object.keys(pages), 1);
-    throw new ReasonixError(`Cannot find the page ${JSON.stringify(name)}`, {
-      exit: "usage",
-      remedy: guess === undefined
-        ? "reasonix docs lists them"
-        : `did you mean ${guess}? reasonix docs lists them`,
-    });
+    throw usageError(
+      `Cannot find the page ${JSON.stringify(name)}`,
+      guess === undefined ? "reasonix docs lists them" : `did you mean ${guess}? reasonix docs lists them`,
+    );
   }
   const { terminal, columns, outColor } = displayOf(this);
   const renderer = terminal

@@ -2,7 +2,8 @@ import { argument, type CommandGroup, entry, type FlagsOf, JSON_FLAG, option } f
 import { textsFor } from "../terminal/language.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadHookList, loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { loadHookList } from "../../src/features/mod.ts";
+import { loadTrustedConfig } from "../../src/run/mod.ts";
 import { EXIT, formatLocation } from "../../src/core/mod.ts";
 import { loadLists } from "../../src/reports/mod.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";

@@ -1,7 +1,7 @@
 import { command } from "../command.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { startFlagsFor } from "../terminal/start_flags.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
 import { writeFileAtomic } from "../../src/util/atomic_write.ts";
 
@@ -12,16 +12,13 @@ const NAME = WINDOWS ? "reasonix.cmd" : "reasonix";
 async function install(this: CliContext): Promise<void> {
   const program = Deno.mainModule;
   if (Deno.build.standalone) {
-    throw new ReasonixError("Cannot install an executable that needs no installing", {
-      exit: "usage",
-      remedy: `copy ${Deno.execPath()} to a directory of PATH`,
-    });
+    throw usageError(
+      "Cannot install an executable that needs no installing",
+      `copy ${Deno.execPath()} to a directory of PATH`,
+    );
   }
   if (program.endsWith(".ts")) {
-    throw new ReasonixError("Cannot install the sources", {
-      exit: "usage",
-      remedy: "build and install them with: deno task install",
-    });
+    throw usageError("Cannot install the sources", "build and install them with: deno task install");
   }
   const directory = commandDirectory(this.process.env);
   const file = `${directory}/${NAME}`;

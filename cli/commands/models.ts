@@ -2,10 +2,10 @@ import { argument, type CommandGroup, entry, flag, type FlagsOf, JSON_FLAG, opti
 import { outputWidth } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { loadTrustedConfig } from "../../src/run/mod.ts";
 import { loadModels } from "../../src/command/mod.ts";
 import { modelsOf, type ProviderEntry, resolveModel } from "../../src/config/mod.ts";
-import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { loadModelList, tableModels } from "../../src/provider/mod.ts";
 import { loadModelReports } from "../../src/reports/mod.ts";
@@ -101,10 +101,7 @@ async function readFile(path: string, texts: Texts["models"]): Promise<string> {
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    throw new ReasonixError(texts.notRead(path, errorMessage(error)), {
-      exit: "usage",
-      remedy: texts.notReadRemedy,
-    });
+    throw usageError(texts.notRead(path, errorMessage(error)), texts.notReadRemedy);
   }
 }
 

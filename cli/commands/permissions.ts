@@ -11,17 +11,17 @@ import {
 import { PERMISSION_MODES } from "../run_flags.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
+import { loadServerWork } from "../../src/features/mod.ts";
 import {
   buildAccessScope,
   buildRegistry,
   gateOptions,
-  loadServerWork,
   loadTrustedConfig,
   type RunPaths,
   SandboxSession,
-} from "../../src/assembly/mod.ts";
+} from "../../src/run/mod.ts";
 import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
-import { EXIT, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
+import { EXIT, type PreparedCall, usageError } from "../../src/core/mod.ts";
 import { createGate, type Explanation } from "../../src/permission/mod.ts";
 import { loadLists } from "../../src/reports/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
@@ -115,10 +115,10 @@ function afterTrustPart({ decision, segments, ...whole }: Explanation): TrustedO
 async function callOf(registry: ToolRegistry, name: string, subject: string): Promise<PreparedCall> {
   const tool = registry.get(name);
   if (!tool) {
-    throw new ReasonixError(`Unknown tool "${name}"`, {
-      exit: "usage",
-      remedy: `use one of ${registry.tools().map((candidate) => candidate.name).join(", ")}`,
-    });
+    throw usageError(
+      `Unknown tool "${name}"`,
+      `use one of ${registry.tools().map((candidate) => candidate.name).join(", ")}`,
+    );
   }
   const call = { id: "check", name, arguments: subject };
   if (!/^\s*\{/.test(subject) || tool.command) {
@@ -126,7 +126,7 @@ async function callOf(registry: ToolRegistry, name: string, subject: string): Pr
     return preparedCall({ ...call, arguments: JSON.stringify(args) }, tool, args);
   }
   const prepared = await registry.prepare(call);
-  if (typeof prepared === "string") throw new ReasonixError(prepared, { exit: "usage" });
+  if (typeof prepared === "string") throw usageError(prepared);
   return prepared;
 }
 

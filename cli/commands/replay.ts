@@ -3,16 +3,10 @@ import { displayOf } from "../terminal/display.ts";
 import { Speech } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
 import { loadConfig } from "../../src/config/mod.ts";
-import {
-  type Event,
-  EXIT,
-  isMessage,
-  type NewEventOf,
-  ReasonixError,
-  totalCost,
-} from "../../src/core/mod.ts";
+import { type Event, EXIT, isMessage, type NewEventOf, totalCost, usageError } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
+import { defined } from "../../src/util/json.ts";
 
 const FLAGS = {
   outputFormat: setting("Form of the output", ["text", "jsonl", "stream-json"], "text"),
@@ -76,12 +70,10 @@ function refuseCassette(path: string): void {
   const head = new Uint8Array(40);
   const length = file.readSync(head) ?? 0;
   if (!/^\s*\{\s*"cassette"/.test(new TextDecoder().decode(head.subarray(0, length)))) return;
-  throw new ReasonixError(`Cannot replay ${path}: it is a cassette of a model's replies, not a session`, {
-    exit: "usage",
-    remedy: `a provider with kind = "replay" and cassette = ${
-      JSON.stringify(path)
-    } plays it (docs/cassette.md)`,
-  });
+  throw usageError(
+    `Cannot replay ${path}: it is a cassette of a model's replies, not a session`,
+    `a provider with kind = "replay" and cassette = ${JSON.stringify(path)} plays it (docs/cassette.md)`,
+  );
 }
 
 /** Whole messages as the live pieces a text reader shows; the user's own lines as notices. */
@@ -123,8 +115,7 @@ function resultOf(state: SessionState, events: readonly Event[]): RunResult {
     usage: state.usage,
     modelMs: events.reduce((sum, event) => event.type === "message.end" ? sum + event.durationMs : sum, 0),
     refusals: [],
-    ...(state.session === undefined ? {} : { session: state.session }),
-    ...(state.model === undefined ? {} : { model: state.model }),
+    ...defined({ session: state.session, model: state.model }),
     ...(cost ? { cost } : { partialCost: { costs, unpriced } }),
   };
 }

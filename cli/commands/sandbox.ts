@@ -1,17 +1,14 @@
 import { argument, type CommandGroup, entry } from "../command.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/assembly/mod.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/run/mod.ts";
+import { ReasonixError, usageError } from "../../src/core/mod.ts";
 import { type Jail, runForwarder } from "../../src/sandbox/mod.ts";
 
 /** Runs a command by hand in the jail that the agent's commands get. */
 async function exec(this: CliContext, _flags: unknown, ...argv: string[]): Promise<void> {
   if (argv.length === 0) {
-    throw new ReasonixError("No command given", {
-      exit: "usage",
-      remedy: "write it after --: reasonix sandbox exec -- ls",
-    });
+    throw usageError("No command given", "write it after --: reasonix sandbox exec -- ls");
   }
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });

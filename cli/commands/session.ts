@@ -15,7 +15,7 @@ import {
 import { outputWidth } from "../terminal/display.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { openForRewind, type RunPaths } from "../../src/assembly/mod.ts";
+import { openForRewind, type RunPaths } from "../../src/run/mod.ts";
 import {
   type FileReport,
   previewRewind,
@@ -26,7 +26,7 @@ import {
   type RewindTarget,
   turnTarget,
 } from "../../src/control/mod.ts";
-import { type EventOf, ReasonixError } from "../../src/core/mod.ts";
+import { type EventOf, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { minute, table } from "../../src/reports/mod.ts";
 import {
   type Checkpoints,
@@ -54,6 +54,7 @@ import { oneLine, printableJson } from "../../src/util/terminal_text.ts";
 import { attachments, userText } from "../../src/util/user_text.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
+import { defined } from "../../src/util/json.ts";
 
 const SESSION = argument("Id, part of an id, title, or file", "session", "sessions");
 const LATEST = [optional(SESSION)];
@@ -73,10 +74,10 @@ function chosenSession({ home, cwd }: RunPaths, ref: string | undefined): Sessio
   if (ref !== undefined) return findSession(home, ref, { cwd });
   const last = lastSession(projectDir(home, cwd));
   if (last) return last;
-  throw new ReasonixError(`Cannot choose a session: there is none for ${cwd} yet`, {
-    exit: "usage",
-    remedy: "name one; reasonix session list --all shows those of every directory",
-  });
+  throw usageError(
+    `Cannot choose a session: there is none for ${cwd} yet`,
+    "name one; reasonix session list --all shows those of every directory",
+  );
 }
 
 /** Sessions of this directory, or of every directory, latest change first. */
@@ -107,10 +108,7 @@ async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
 /** Asks for a "yes". Throws ReasonixError (usage) without a terminal. */
 function confirmed(question: string, what: string): boolean {
   if (!Deno.stdin.isTerminal()) {
-    throw new ReasonixError(`Cannot ask whether to delete ${what}: there is no terminal`, {
-      exit: "usage",
-      remedy: "add --yes",
-    });
+    throw usageError(`Cannot ask whether to delete ${what}: there is no terminal`, "add --yes");
   }
   return prompt(`${question} Type yes:`) === "yes";
 }
@@ -179,10 +177,7 @@ async function search(this: CliContext, flags: ListFlags, ...words: string[]): P
   const { home, cwd } = runPaths(this);
   const query = words.join(" ");
   if (query.trim() === "") {
-    throw new ReasonixError("Cannot search for nothing", {
-      exit: "usage",
-      remedy: "give one or more words",
-    });
+    throw usageError("Cannot search for nothing", "give one or more words");
   }
   const { SessionIndex } = await loadIndex();
   using index = await SessionIndex.open(home);
@@ -226,10 +221,7 @@ async function rename(
 ): Promise<void> {
   const title = oneLine(words.join(" "), 200);
   if (title === "") {
-    throw new ReasonixError("Cannot rename a session to nothing", {
-      exit: "usage",
-      remedy: "give a title",
-    });
+    throw usageError("Cannot rename a session to nothing", "give a title");
   }
   const session = chosenSession(runPaths(this), ref);
   const { renameSession } = await loadManage();
@@ -412,16 +404,12 @@ const PRUNE_FLAGS = {
 async function prune(this: CliContext, flags: FlagsOf<typeof PRUNE_FLAGS>): Promise<void> {
   const { olderThan, keep, all = false } = flags;
   if (olderThan === undefined && keep === undefined) {
-    throw new ReasonixError("Cannot prune without a rule", {
-      exit: "usage",
-      remedy: "give --older-than 30d, --keep N, or both",
-    });
+    throw usageError("Cannot prune without a rule", "give --older-than 30d, --keep N, or both");
   }
   const { pruneCandidates } = await loadManage();
   const doomed = pruneCandidates(sessionsOf(runPaths(this), all), {
     now: new Date(),
-    ...(olderThan === undefined ? {} : { olderThanDays: olderThan }),
-    ...(keep === undefined ? {} : { keep }),
+    ...defined({ olderThanDays: olderThan, keep }),
   });
   if (doomed.length === 0) {
     this.process.stdout.write("Nothing to delete\n");
@@ -459,10 +447,10 @@ const REWIND_FLAGS = {
 
 async function rewindTo(this: CliContext, flags: FlagsOf<typeof REWIND_FLAGS>, ref?: string): Promise<void> {
   if (flags.code && flags.conversation) {
-    throw new ReasonixError("Cannot use --code and --conversation together", {
-      exit: "usage",
-      remedy: "leave both out to rewind code and conversation",
-    });
+    throw usageError(
+      "Cannot use --code and --conversation together",
+      "leave both out to rewind code and conversation",
+    );
   }
   const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
   let turn = flags.to ?? 0;

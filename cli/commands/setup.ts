@@ -2,7 +2,7 @@ import { argument, command, flag, optional } from "../command.ts";
 import { textsFor } from "../terminal/language.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
 import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
-import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { exists } from "../../src/path/probe.ts";
 
 /**
@@ -29,11 +29,11 @@ async function setup(
 }
 
 function notOverwritten(file: string): ReasonixError {
-  return new ReasonixError(`Cannot write ${file}: it exists and is not overwritten`, {
-    exit: "usage",
-    remedy: "run `reasonix setup` on a terminal to add or change a provider, or change a setting with " +
+  return usageError(
+    `Cannot write ${file}: it exists and is not overwritten`,
+    "run `reasonix setup` on a terminal to add or change a provider, or change a setting with " +
       "`reasonix config set KEY VALUE`",
-  });
+  );
 }
 
 function writeNew(file: string, text: string): void {

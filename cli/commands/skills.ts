@@ -3,7 +3,7 @@ import { outputWidth } from "../terminal/display.ts";
 import { textsFor } from "../terminal/language.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { findSkillSet } from "../../src/assembly/mod.ts";
+import { findSkillSet } from "../../src/run/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
 import { EXIT, formatLocation } from "../../src/core/mod.ts";

@@ -1,7 +1,7 @@
 import { command, flag, type FlagsOf, JSON_FLAG, option, setting } from "../command.ts";
 import { outputWidth } from "../terminal/display.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { usageError } from "../../src/core/mod.ts";
 import { loadStatsReports } from "../../src/reports/mod.ts";
 import { type CacheReset, loadIndex, projectDir } from "../../src/session/mod.ts";
 
@@ -43,9 +43,7 @@ function isStart({ kind, reason }: CacheReset): boolean {
 function day(text: string): string {
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
   if (date && !isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
-  throw new ReasonixError(`Cannot use "${text}" for --since: give a day such as 2026-01-31`, {
-    exit: "usage",
-  });
+  throw usageError(`Cannot use "${text}" for --since: give a day such as 2026-01-31`);
 }
 
 export const statsCommand = command({ flags: FLAGS, run: stats });

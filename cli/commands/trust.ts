@@ -1,7 +1,8 @@
 import { command, flag, type FlagsOf } from "../command.ts";
 import { forReader } from "../terminal/narrow.ts";
 import { type CliContext, runPaths } from "../terminal/process.ts";
-import { findSkillSet, loadAgentList, loadVerifyList, type RunPaths } from "../../src/assembly/mod.ts";
+import { loadAgentList, loadVerifyList } from "../../src/features/mod.ts";
+import { findSkillSet, type RunPaths } from "../../src/run/mod.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";

@@ -1,6 +1,6 @@
-import type { RunPaths } from "../../src/assembly/mod.ts";
+import type { RunPaths } from "../../src/run/mod.ts";
 import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
-import { errorMessage, EXIT, formatLocation, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, EXIT, formatLocation, ReasonixError, usageError } from "../../src/core/mod.ts";
 import { isAbsolute } from "../../src/path/lexical.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
@@ -171,10 +171,7 @@ export function realDirectory(path: string, purpose: string): string {
 }
 
 function unusableDirectory(purpose: string, reason: string): ReasonixError {
-  return new ReasonixError(`Cannot ${purpose}: ${reason}`, {
-    exit: "usage",
-    remedy: "name an existing directory",
-  });
+  return usageError(`Cannot ${purpose}: ${reason}`, "name an existing directory");
 }
 
 /**

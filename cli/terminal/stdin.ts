@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { after } from "../../src/util/timer.ts";
 
@@ -56,10 +56,7 @@ function textOf(input: string, { texts, report }: InputReporter): string | undef
 }
 
 function noTask(message: string): ReasonixError {
-  return new ReasonixError(message, {
-    exit: "usage",
-    remedy: 'say what to do: reasonix run "fix the failing test"',
-  });
+  return usageError(message, 'say what to do: reasonix run "fix the failing test"');
 }
 
 /**
@@ -96,7 +93,7 @@ class InputReader {
       }
     } catch (error) {
       if (error instanceof ReasonixError) throw error;
-      throw new ReasonixError(`Cannot read standard input: ${errorMessage(error)}`, { exit: "usage" });
+      throw usageError(`Cannot read standard input: ${errorMessage(error)}`);
     } finally {
       arrived();
     }
@@ -149,8 +146,8 @@ async function isFilePipeOrSocket(): Promise<boolean> {
 }
 
 function tooLarge(): ReasonixError {
-  return new ReasonixError(`Standard input is larger than ${MAX_STDIN_BYTES / 1024 / 1024} MB`, {
-    exit: "usage",
-    remedy: "write it to a file and name the file in the task",
-  });
+  return usageError(
+    `Standard input is larger than ${MAX_STDIN_BYTES / 1024 / 1024} MB`,
+    "write it to a file and name the file in the task",
+  );
 }

@@ -33,10 +33,9 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const PROVIDERS = "/src/provider/kinds/";
 
 /**
- * Stay in the program with all that they import: commands that run where files may be missing, in the jail or
- * to look for what is wrong.
+ * Stay in the program with all that they import: commands that run where the other files may be missing.
  */
-const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/doctor.ts", "/cli/commands/install.ts"];
+const ALONE = ["/cli/commands/sandbox.ts", "/cli/commands/install.ts"];
 
 /**
  * Stay in the program with all that they load: a program that came from an address starts its worker

@@ -1,6 +1,6 @@
 /** Finds the functions that runs of the program execute, by making some with V8's coverage switched on. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { mustRun, run } from "../process.ts";
+import { mustRun } from "../process.ts";
 
 const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
@@ -47,13 +47,9 @@ export class Tracer implements AsyncDisposable {
     Deno.writeTextFileSync(`${this.#home}/config.toml`, config(this.#server.addr.port));
   }
 
-  /** What a task executes that is answered at once, and the command that looks for what is wrong. */
+  /** Functions that a task executes whose first reply ends it. */
   async start(): Promise<Executed> {
-    const traced = [await this.#run(USUAL_KIND)];
-    const [deno = "", ...args] = [...this.#command("doctor"), "doctor"];
-    // Where there is something wrong it exits with an error.
-    await run(deno, { args, ...this.#options() });
-    return await this.#executed([...traced, `${this.#home}/doctor`]);
+    return await this.#executed([await this.#run(USUAL_KIND)]);
   }
 
   /**

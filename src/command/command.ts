@@ -1,4 +1,4 @@
-import type { Assembly, TurnInput } from "../assembly/mod.ts";
+import type { Assembly, TurnInput } from "../run/mod.ts";
 import type { ProviderEntry } from "../config/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
 import type { ApprovalMode } from "../permission/mod.ts";

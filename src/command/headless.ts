@@ -1,5 +1,5 @@
-import type { Assembly, TurnInput } from "../assembly/mod.ts";
-import { addSpending, type Cost, NO_SPENDING, ReasonixError, totalCost, type Usage } from "../core/mod.ts";
+import type { Assembly, TurnInput } from "../run/mod.ts";
+import { addSpending, type Cost, NO_SPENDING, totalCost, type Usage, usageError } from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import type { CommandHost, SlashCommand } from "./command.ts";
 import { allCommands, plainText, readCommand } from "./registry.ts";
@@ -115,7 +115,7 @@ class HeadlessHost implements CommandHost {
   }
 
   #refuse(message: string, remedy: string): Promise<never> {
-    return Promise.reject(new ReasonixError(message, { exit: "usage", remedy }));
+    return Promise.reject(usageError(message, remedy));
   }
 
   quit(): void {}

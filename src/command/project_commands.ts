@@ -1,4 +1,4 @@
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly } from "../run/mod.ts";
 import { loadSkills } from "../context/mod.ts";
 import { lazy } from "../util/lazy.ts";
 import { oneLine } from "../util/terminal_text.ts";

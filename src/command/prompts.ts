@@ -1,6 +1,6 @@
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly } from "../run/mod.ts";
 import type { ArgumentValue, CommandHost, SlashCommand, TypedArguments } from "./command.ts";
-import { ReasonixError } from "../core/mod.ts";
+import { ReasonixError, usageError } from "../core/mod.ts";
 import { loadTexts } from "../i18n/mod.ts";
 import type { McpPromptInfo, PromptEntry } from "../mcp/mod.ts";
 import { oneLine } from "../util/terminal_text.ts";
@@ -43,12 +43,12 @@ async function send(
   const { given, missing, surplus } = promptArguments(prompt.arguments, argument);
   const usage = `/${name} ${argumentUsage(prompt.arguments)}`.trimEnd();
   if (surplus !== "") {
-    throw new ReasonixError(texts.surplus(name, surplus), { exit: "usage", remedy: texts.usage(usage) });
+    throw usageError(texts.surplus(name, surplus), texts.usage(usage));
   }
   const values: Record<string, string> = { ...given };
   for (const { name: wanted, description } of missing) {
     if (host.headless) {
-      throw new ReasonixError(texts.missing(name, wanted), { exit: "usage", remedy: texts.usage(usage) });
+      throw usageError(texts.missing(name, wanted), texts.usage(usage));
     }
     const answer = await host.prompt(texts.asksArgument(server, prompt.name, wanted, description));
     if (answer === undefined || answer === "") return host.say(texts.promptLeft(name));

@@ -1,5 +1,5 @@
-import type { Assembly } from "../assembly/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
+import type { Assembly } from "../run/mod.ts";
+import { usageError } from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import { exists } from "../path/probe.ts";
 import { suggestNames } from "../util/suggest.ts";
@@ -49,17 +49,11 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
   return {
     async run(host, argument, signal) {
       if (entry.chatOnly && host.headless) {
-        throw new ReasonixError(texts.needsChat(name), {
-          exit: "usage",
-          remedy: texts.needsChatRemedy(name),
-        });
+        throw usageError(texts.needsChat(name), texts.needsChatRemedy(name));
       }
       // What a word behind it was meant to change must not happen to something else.
       if (argument.trim() !== "" && !Object.hasOwn(texts.hints, name)) {
-        throw new ReasonixError(texts.takesNothing(name, oneLine(argument, 40)), {
-          exit: "usage",
-          remedy: `/${name}`,
-        });
+        throw usageError(texts.takesNothing(name, oneLine(argument, 40)), `/${name}`);
       }
       if (entry.needsSession) await requireBeginning(name, host, texts);
       await (await entry.load()).run(host, argument, signal);
@@ -75,10 +69,10 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
 
 async function requireBeginning(name: string, host: CommandHost, texts: Texts["commands"]): Promise<void> {
   if ((await host.session()).session.state.lastSeq > 0) return;
-  throw new ReasonixError(texts.nothingYet(name), {
-    exit: "usage",
-    remedy: host.headless ? texts.nothingYetHeadless(name) : texts.nothingYetChat,
-  });
+  throw usageError(
+    texts.nothingYet(name),
+    host.headless ? texts.nothingYetHeadless(name) : texts.nothingYetChat,
+  );
 }
 
 export interface CommandLine {
@@ -108,17 +102,14 @@ export async function readCommand(
   const texts = await loadTexts("commands", scope.locale ?? "en");
   const unused = await unusedFile(name, scope.session);
   if (unused) {
-    throw new ReasonixError(texts.cannotUse(name, unused.text), { exit: "usage", remedy: texts.correctFile });
+    throw usageError(texts.cannotUse(name, unused.text), texts.correctFile);
   }
   // What no command is called may be a directory, or a sentence that begins so.
   if (near.length === 0 && (exists(`/${name}`) || /^\P{ASCII}/u.test(name))) return undefined;
   const advice = near.length === 0
     ? texts.helpLists
     : texts.didYouMean(near.map((other) => `/${other}`).join(", "));
-  throw new ReasonixError(texts.unknown(name), {
-    exit: "usage",
-    remedy: texts.inTurn(advice, texts.sendText),
-  });
+  throw usageError(texts.unknown(name), texts.inTurn(advice, texts.sendText));
 }
 
 /** A text that begins with two slashes is sent with one. */

@@ -60,6 +60,11 @@ export class ReasonixError extends Error {
   }
 }
 
+/** The error of a command or flag that cannot mean what was written. */
+export function usageError(message: Text, remedy?: Text): ReasonixError {
+  return new ReasonixError(message, { exit: "usage", ...(remedy === undefined ? {} : { remedy }) });
+}
+
 /** The text of anything thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -3,19 +3,18 @@ import { openGoal, projectDir } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
 import type { CommandOutcome } from "./memory/memory_compiler.ts";
 import { loadMcp } from "../mcp/mod.ts";
-import type {
-  AssemblyOptions,
-  BaseFeatures,
-  Features,
-  LanguageDeps,
-  LanguageSupport,
-  RunContext,
-  ScopedDeps,
+import {
+  assembleWith,
+  type Features,
+  type LanguageDeps,
+  type LanguageSupport,
+  type RunContext,
+  type RunFeatures,
+  type ScopedDeps,
 } from "../run/mod.ts";
 import type { Toolbox } from "../agent/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
 import type { RunLsp } from "./lsp/run_lsp.ts";
-import type { Assemble } from "./agents/agent_run.ts";
 
 /** A feature that is attached to runs which use it. */
 interface Extension {
@@ -63,8 +62,24 @@ const EXTENSIONS: readonly Extension[] = [
   },
 ];
 
-/** The features that act below the turns; each is loaded where the configuration uses it. */
-export const BASE_FEATURES: BaseFeatures = {
+/** Every feature that runs may have; each is loaded where the configuration or a call uses it. */
+const FEATURES: RunFeatures = {
+  async prepare(options) {
+    if (options.loaded.config.hooks.length === 0) return options;
+    return await (await import("./hooks/hook_extension.ts")).withHooks(options);
+  },
+  of: (run, assemble) => ({
+    plans: lazy(async () => new (await import("./plan/session_plans.ts")).SessionPlans(run)),
+    goals: lazy(async () => new (await import("./goal/session_goal.ts")).SessionGoal(run)),
+    agents: lazy(async () =>
+      new (await import("./agents/subagent_manager.ts")).SubagentManager(run, assemble)
+    ),
+  }),
+  async attach(run, features) {
+    for (const { wanted, attach } of EXTENSIONS) {
+      if (wanted(run)) await attach(run, features);
+    }
+  },
   async remotePlugins(loaded) {
     const { plugins } = loaded.config;
     if (plugins.length === 0) return undefined;
@@ -93,6 +108,9 @@ export const BASE_FEATURES: BaseFeatures = {
       images.length === 0 ? { images, notes: [] } : await (await admission())(images, model, signal);
   },
 };
+
+/** Builds a run with the features that its options and its configuration use. */
+export const assemble = assembleWith(FEATURES);
 
 /** Loads the MCP servers of a run. */
 const loadPlugins = lazy(() => Promise.all([import("./mcp/run_servers.ts"), loadMcp()]));
@@ -155,31 +173,6 @@ function isWritten({ change, written }: Written): boolean {
 
 function withText(result: ToolResult, text: string | undefined): ToolResult {
   return text === undefined ? result : { ...result, content: `${result.content}\n\n${text}` };
-}
-
-/** Prepares the features that have a part in the options of a run. */
-export async function prepareFeatures(options: AssemblyOptions): Promise<AssemblyOptions> {
-  if (options.loaded.config.hooks.length === 0) return options;
-  return await (await import("./hooks/hook_extension.ts")).withHooks(options);
-}
-
-/** Lets every feature attach that the run has a use for; the others are not loaded. */
-export async function attachExtensions(run: RunContext, features: Features): Promise<void> {
-  for (const { wanted, attach } of EXTENSIONS) {
-    if (wanted(run)) await attach(run, features);
-  }
-}
-
-/** The features that tools and front ends call; agents work in their own runs. */
-export function featuresOf(
-  run: RunContext,
-  assemble: Assemble,
-): Features {
-  return {
-    plans: lazy(async () => new (await import("./plan/session_plans.ts")).SessionPlans(run)),
-    goals: lazy(async () => new (await import("./goal/session_goal.ts")).SessionGoal(run)),
-    agents: lazy(async () => (await import("./agents/subagent_manager.ts")).openSubagents(run, assemble)),
-  };
 }
 
 /** Words without which no prompt asks for a research record; whether it does is decided with more care. */

@@ -1,4 +1,4 @@
-import type { RunOptions } from "../assembly/mod.ts";
+import type { RunOptions } from "../run/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
 import type { PermissionMode } from "../permission/mod.ts";
 

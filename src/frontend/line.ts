@@ -1,4 +1,4 @@
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly } from "../run/mod.ts";
 import type { LineOptions, LineOutcome, SlashCommand } from "../command/mod.ts";
 import { lazy } from "../util/lazy.ts";
 

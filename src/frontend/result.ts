@@ -1,5 +1,5 @@
 import type { AnswerSchema, TurnOutcome } from "../agent/mod.ts";
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly } from "../run/mod.ts";
 import type { CommandReport } from "../command/mod.ts";
 import {
   type Cost,

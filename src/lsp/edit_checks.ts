@@ -1,6 +1,6 @@
 import type { Diagnostic } from "vscode-languageserver-protocol";
 import { oneLine } from "../util/terminal_text.ts";
-import { after, unlessAborted } from "../util/timer.ts";
+import { atMost, unlessAborted } from "../util/timer.ts";
 import type { LanguageServer, LanguageServers, RunningServer } from "./language_servers.ts";
 import { LineMap } from "./positions.ts";
 
@@ -84,7 +84,7 @@ export class EditChecks {
     if (checks.length === 0) return undefined;
     // A server that is behind already would only be waited for in vain.
     const waited = Promise.all(checks.filter(({ behind }) => !behind).map(({ done }) => done));
-    await this.#atMost(this.#options.budgetMs, waited, signal);
+    await atMost(this.#options.budgetMs, unlessAborted(waited, signal));
     return report("New errors after this edit", this.#take(checked.map(({ path }) => path)));
   }
 
@@ -108,14 +108,8 @@ export class EditChecks {
    */
   async rest(limitMs: number, signal: AbortSignal): Promise<string | undefined> {
     const tails = [...this.#queues.values()].filter(({ waiting }) => waiting > 0).map(({ tail }) => tail);
-    if (tails.length > 0) await this.#atMost(limitMs, Promise.all(tails), signal);
+    if (tails.length > 0) await atMost(limitMs, unlessAborted(Promise.all(tails), signal));
     return this.late();
-  }
-
-  async #atMost(ms: number, work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-    const over = Promise.withResolvers<void>();
-    const clear = after(ms, over.resolve);
-    await unlessAborted(Promise.race([work, over.promise]), signal).finally(clear);
   }
 
   close(): void {

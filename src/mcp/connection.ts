@@ -9,6 +9,7 @@ import type {
   GetPromptResult,
   isSpecType,
   JSONRPCMessage,
+  Progress,
   ReadResourceResult,
   StreamableHTTPClientTransport,
   Transport,
@@ -30,7 +31,7 @@ import { httpTransport } from "./transport/http.ts";
 import { serverSpawner, type SpawnContext, StdioTransport } from "./transport/stdio.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
-import { after } from "../util/timer.ts";
+import { after, atMost } from "../util/timer.ts";
 import { VERSION } from "../util/version.ts";
 
 export interface ConnectionOptions {
@@ -45,7 +46,6 @@ export interface ConnectionOptions {
   readonly era: Era | undefined;
   /** Receives the scopes that the server missed. */
   readonly wanted?: ((scope: string) => Promise<void>) | undefined;
-  /** The connection was lost. */
   readonly lost: (why: Text) => void;
 }
 
@@ -56,7 +56,7 @@ const LISTEN_MS = 2_000;
 /** Completions that take longer are for a text that has changed meanwhile. */
 const COMPLETION_MS = 3_000;
 /** Progress of the SDK while it answers requests of the server, which are shown anyway. */
-const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
+const SDK_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 
 export interface CompletionQuery {
   readonly ref: { readonly prompt: string } | { readonly template: string };
@@ -66,22 +66,19 @@ export interface CompletionQuery {
 
 /** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
 export class Connection {
+  readonly #options: ConnectionOptions;
   readonly #client: Client;
   readonly #server: ServerTransport;
-  readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
   /** Its end is no loss: it is not open yet, or being closed. */
   #closing = true;
 
-  private constructor(
-    client: Client,
-    server: ServerTransport,
-    { options, clock }: { options: ConnectionOptions; clock: CallClock },
-  ) {
+  private constructor(options: ConnectionOptions, client: Client, server: ServerTransport, clock: CallClock) {
+    this.#options = options;
     this.#client = client;
     this.#server = server;
-    this.#options = options;
     this.#clock = clock;
+    client.onclose = () => this.#lost();
   }
 
   /**
@@ -104,7 +101,7 @@ export class Connection {
     const second = await Connection.#attempt(options, "legacy", signal).catch((error: unknown) => error);
     if (second instanceof Connection) return second;
     if (signal.aborted || spec.type === "stdio" || second instanceof SignInNeeded) throw second;
-    log.note(`the older greeting was refused (${errorMessage(second)}); asked once more`);
+    log.note(`the older greeting was refused (${errorMessage(second)}); asked again`);
     return await Connection.#attempt(options, undefined, signal).catch(() => Promise.reject(second));
   }
 
@@ -113,8 +110,7 @@ export class Connection {
     const client = await createClient(options, { clock, hint });
     const server = await openTransport(options);
     const { transport } = server;
-    const connection = new Connection(client, server, { options, clock });
-    client.onclose = () => connection.#lost();
+    const connection = new Connection(options, client, server, clock);
     signal.throwIfAborted();
     // While it probes, the client itself does not look at the signal.
     const stop = () => void transport.close();
@@ -145,8 +141,14 @@ export class Connection {
    * is missed, and without one after a time limit.
    */
   async #listen(): Promise<void> {
-    const lists = reportedLists(this.#client);
-    if (lists === undefined) return;
+    if (this.era !== "modern") return;
+    const { tools, prompts, resources } = this.#client.getServerCapabilities() ?? {};
+    const lists = {
+      ...(tools?.listChanged ? { toolsListChanged: true } : {}),
+      ...(prompts?.listChanged ? { promptsListChanged: true } : {}),
+      ...(resources?.listChanged ? { resourcesListChanged: true } : {}),
+    };
+    if (Object.keys(lists).length === 0) return;
     const { spec: { startupMs }, log, changed } = this.#options;
     const limitMs = Math.min(LISTEN_MS, (startupMs || NO_LIMIT_MS) / 3);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -190,32 +192,51 @@ export class Connection {
 
   async list(signal: AbortSignal): Promise<Listing> {
     const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
-    const options = { signal, timeout, refused: () => this.#server.filter.take() };
-    return await this.#asked(() => listEverything(this.#client, options));
+    return await this.#asked(() => listEverything(this.#client, this.#server.filter, { signal, timeout }));
   }
 
-  /** Calls a tool by its raw name. `limitMs` does not count the time of questions to the user. */
+  /** Calls a tool by its raw name. */
   async call(
     name: string,
     args: Record<string, unknown>,
-    options: { signal: AbortSignal; limitMs: number | undefined; progress: (text: string) => void },
+    { signal, progress: show }: { signal: AbortSignal; progress: (text: string) => void },
   ): Promise<CallToolResult> {
-    const { limitMs } = options;
-    const limit = this.#clock.limit(limitMs, options.signal);
+    const onprogress = ({ progress, total, message: text }: Progress) => {
+      if (SDK_PROGRESS.test(text ?? "")) return;
+      const share = total === undefined ? `${progress}` : `${progress}/${total}`;
+      show(`${[share, text].filter(Boolean).join(" ")}\n`);
+    };
+    return await this.#limited(
+      name,
+      signal,
+      (options) => this.#client.callTool({ name, arguments: args }, { ...options, onprogress }),
+    );
+  }
+
+  async prompt(name: string, args: Record<string, string>, signal: AbortSignal): Promise<GetPromptResult> {
+    return await this.#limited(
+      "",
+      signal,
+      (options) => this.#client.getPrompt({ name, arguments: args }, options),
+    );
+  }
+
+  async read(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
+    return await this.#limited("", signal, (options) => this.#client.readResource({ uri }, options));
+  }
+
+  /** Sends a request within the limit of a tool, which does not count the time of questions to the user. */
+  async #limited<T>(
+    tool: string,
+    signal: AbortSignal,
+    request: (options: { signal: AbortSignal; timeout: number }) => Promise<T>,
+  ): Promise<T> {
+    const limitMs = this.#options.spec.callMs(tool);
+    const limit = this.#clock.limit(limitMs, signal);
     try {
-      return await this.#asked(() =>
-        this.#client.callTool({ name, arguments: args }, {
-          signal: limit.signal,
-          timeout: NO_LIMIT_MS,
-          onprogress: ({ progress, total, message: text }) => {
-            if (OWN_PROGRESS.test(text ?? "")) return;
-            const share = total === undefined ? `${progress}` : `${progress}/${total}`;
-            options.progress(`${[share, text].filter(Boolean).join(" ")}\n`);
-          },
-        })
-      );
+      return await this.#asked(() => request({ signal: limit.signal, timeout: NO_LIMIT_MS }));
     } catch (error) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!limit.signal.aborted) throw this.#uncertain(error);
       throw new ReasonixError(
         message`No answer within ${
@@ -226,25 +247,6 @@ export class Connection {
     } finally {
       limit.clear();
     }
-  }
-
-  async prompt(name: string, args: Record<string, string>, signal: AbortSignal): Promise<GetPromptResult> {
-    return await this.#limited(
-      signal,
-      (options) => this.#client.getPrompt({ name, arguments: args }, options),
-    );
-  }
-
-  async read(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
-    return await this.#limited(signal, (options) => this.#client.readResource({ uri }, options));
-  }
-
-  async #limited<T>(
-    parent: AbortSignal,
-    request: (options: { signal: AbortSignal; timeout: number }) => Promise<T>,
-  ): Promise<T> {
-    const { signal, clear } = this.#clock.limit(this.#options.spec.callMs(""), parent);
-    return await this.#asked(() => request({ signal, timeout: NO_LIMIT_MS })).finally(clear);
   }
 
   /** Possible values of an argument of a prompt or of a template. */
@@ -265,14 +267,8 @@ export class Connection {
   /** Ends the connection: a process with its group, a session over HTTP with its DELETE. */
   async close(): Promise<void> {
     this.#closing = true;
-    const { transport } = this.#server;
-    if ("terminateSession" in transport) {
-      const { terminateSession } = transport as StreamableHTTPClientTransport;
-      const late = Promise.withResolvers<void>();
-      const clear = after(GOODBYE_MS, late.resolve);
-      await Promise.race([terminateSession.call(transport).catch(() => {}), late.promise]);
-      clear();
-    }
+    const { transport, session } = this.#server;
+    if (session) await atMost(GOODBYE_MS, session.terminateSession().catch(() => {}));
     await this.#client.close().catch(() => {});
     await transport.close();
   }
@@ -405,18 +401,6 @@ async function createClient(
   return client;
 }
 
-/** The lists whose changes a server of the newer era reports on request; undefined where there is none. */
-function reportedLists(client: Client): Parameters<Client["listen"]>[0] | undefined {
-  if (client.getProtocolEra() !== "modern") return undefined;
-  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
-  const lists = {
-    ...(tools?.listChanged ? { toolsListChanged: true } : {}),
-    ...(prompts?.listChanged ? { promptsListChanged: true } : {}),
-    ...(resources?.listChanged ? { resourcesListChanged: true } : {}),
-  };
-  return Object.keys(lists).length > 0 ? lists : undefined;
-}
-
 export interface McpRoot {
   /** `file://…` */
   readonly uri: string;
@@ -447,21 +431,17 @@ class CallClock {
   #pausedAt = 0;
 
   /** Aborts with the parent, and after `ms` milliseconds without the pauses. Undefined: no limit. */
-  limit(ms: number | undefined, parent: AbortSignal) {
+  limit(ms: number | undefined, parent: AbortSignal): { signal: AbortSignal; clear: () => void } {
     if (ms === undefined) return { signal: parent, clear() {} };
-    const controller = new AbortController();
-    const begun = this.#elapsed();
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const over = new AbortController();
+    const end = this.#now() + ms;
     const look = () => {
-      const left = ms - (this.#elapsed() - begun);
-      if (left <= 0) controller.abort(new DOMException("The time is over", "TimeoutError"));
+      const left = end - this.#now();
+      if (left <= 0) over.abort(new DOMException("The time is over", "TimeoutError"));
       else timer = setTimeout(look, Math.max(left, 10));
     };
-    timer = setTimeout(look, ms);
-    return {
-      signal: AbortSignal.any([parent, controller.signal]),
-      clear: () => clearTimeout(timer),
-    };
+    let timer = setTimeout(look, ms);
+    return { signal: AbortSignal.any([parent, over.signal]), clear: () => clearTimeout(timer) };
   }
 
   /** Runs `work` while all limits are paused. */
@@ -474,78 +454,37 @@ class CallClock {
     }
   }
 
-  #elapsed(): number {
-    const now = this.#questions > 0 ? this.#pausedAt : performance.now();
-    return now - this.#pausedMs;
+  #now(): number {
+    return (this.#questions > 0 ? this.#pausedAt : performance.now()) - this.#pausedMs;
   }
 }
-
-interface ListOptions {
-  readonly signal: AbortSignal;
-  readonly timeout: number;
-  /** Entries of the answers that the SDK refuses. */
-  readonly refused: () => Refused;
-}
-
-const MAX_PAGES = 64;
-
-/** Accepts every answer: one wrong entry must not cost the others. */
-const ANYTHING = {
-  "~standard": { version: 1 as const, vendor: "reasonix", validate: (value: unknown) => ({ value }) },
-};
 
 /** Requests all lists of a server. Without a capability, its list is empty. */
-async function listEverything(client: Client, options: ListOptions): Promise<Listing> {
+async function listEverything(
+  client: Client,
+  filter: AnswerFilter,
+  limits: { readonly signal: AbortSignal; readonly timeout: number },
+): Promise<Listing> {
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
-  const none = Promise.resolve([]);
-  const optional = (items: Promise<unknown[]>) => items.catch(() => []);
-  const [foundTools, foundPrompts, foundResources, templates] = await Promise.all([
-    // Some servers forget to say that they have tools.
-    tools ? listTools(client, options) : optional(pages(client, "tools/list", options)),
-    prompts ? optional(pages(client, "prompts/list", options)) : none,
-    resources ? optional(pages(client, "resources/list", options)) : none,
-    resources ? optional(pages(client, "resources/templates/list", options)) : none,
+  const options = { ...limits, cacheMode: "refresh" } as const;
+  const optional = <T>(list: Promise<T>) => list.catch(() => undefined);
+  const [toolList, promptList, resourceList, templateList] = await Promise.all([
+    tools
+      ? client.listTools(undefined, options)
+      // Some servers forget to say that they have tools.
+      : optional(client.request({ method: "tools/list", params: {} }, limits)),
+    prompts && optional(client.listPrompts({}, options)),
+    resources && optional(client.listResources({}, options)),
+    resources && optional(client.listResourceTemplates({}, options)),
   ]);
-  const refused = options.refused();
+  const refused = filter.take();
   return canonicalListing({
-    tools: [...foundTools, ...refused.tools],
-    prompts: [...foundPrompts, ...refused.prompts],
-    resources: [...foundResources, ...refused.resources],
-    templates: [...templates, ...refused.resourceTemplates],
+    tools: [...toolList?.tools ?? [], ...refused.tools],
+    prompts: [...promptList?.prompts ?? [], ...refused.prompts],
+    resources: [...resourceList?.resources ?? [], ...refused.resources],
+    templates: [...templateList?.resourceTemplates ?? [], ...refused.resourceTemplates],
     instructions: client.getInstructions(),
   });
-}
-
-/** Lists through the SDK, which also uses the list for headers; an endless list is read in pages. */
-async function listTools(client: Client, options: ListOptions): Promise<unknown[]> {
-  try {
-    return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;
-  } catch (error) {
-    if (options.signal.aborted) throw error;
-    return await pages(client, "tools/list", options).catch(() => Promise.reject(error));
-  }
-}
-
-const KEYS = {
-  "tools/list": "tools",
-  "prompts/list": "prompts",
-  "resources/list": "resources",
-  "resources/templates/list": "resourceTemplates",
-} as const;
-
-async function pages(client: Client, method: keyof typeof KEYS, options: ListOptions): Promise<unknown[]> {
-  const items: unknown[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const params = cursor === undefined ? {} : { cursor };
-    const answer: unknown = await client.request({ method, params }, ANYTHING, options);
-    const list = isRecord(answer) ? answer[KEYS[method]] : undefined;
-    if (Array.isArray(list)) items.push(...list);
-    const next = isRecord(answer) ? answer.nextCursor : undefined;
-    if (typeof next !== "string" || next === cursor) break;
-    cursor = next;
-  }
-  return items;
 }
 
 /** A transport that is not started. */
@@ -554,6 +493,8 @@ interface ServerTransport {
   readonly filter: AnswerFilter;
   /** Present for a server on this machine. */
   readonly process?: StdioTransport;
+  /** Present for a server over HTTP. */
+  readonly session?: StreamableHTTPClientTransport;
   /** Retry-After in seconds, by status. */
   readonly waits?: ReadonlyMap<number, number>;
 }
@@ -570,7 +511,8 @@ async function openTransport(options: ConnectionOptions): Promise<ServerTranspor
   if (spec.type === "http") {
     const waits = new Map<number, number>();
     const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
-    return { transport: await httpTransport({ spec, headers, auth, accept, notNow }), waits, filter };
+    const session = await httpTransport({ spec, headers, auth, accept, notNow });
+    return { transport: session, session, waits, filter };
   }
   throw new ReasonixError(message`The transport "sse" is an older one that is not supported`, {
     remedy:
@@ -578,25 +520,27 @@ async function openTransport(options: ConnectionOptions): Promise<ServerTranspor
   });
 }
 
-/** Entries of lists for which the SDK would refuse the whole list. */
-type Refused = Readonly<Record<keyof typeof LISTS, readonly unknown[]>>;
-
 const LISTS = {
   tools: "Tool",
   prompts: "Prompt",
   resources: "Resource",
   resourceTemplates: "ResourceTemplate",
 } as const;
+const LIST_KEYS = Object.keys(LISTS) as (keyof typeof LISTS)[];
 
+const MAX_PAGES = 64;
 const MAX_SHOWN = 2_000;
 
+type Refused = Readonly<Record<keyof typeof LISTS, unknown[]>>;
+
 /**
- * Filters parts for which the SDK would refuse a whole answer: sets wrong entries of lists aside, and turns
- * unknown content into text.
+ * Filters parts for which the SDK would refuse a whole answer: sets wrong entries of lists aside, ends
+ * endless lists, and turns unknown content into text.
  */
 class AnswerFilter {
   readonly #isSpecType: typeof isSpecType;
-  #refused = noneRefused();
+  readonly #refused = { tools: [], prompts: [], resources: [], resourceTemplates: [] } as Refused;
+  readonly #pages = new Map<string, number>();
 
   constructor(guards: typeof isSpecType) {
     this.#isSpecType = guards;
@@ -604,26 +548,30 @@ class AnswerFilter {
 
   accept(message: JSONRPCMessage): JSONRPCMessage {
     if (!("result" in message) || !isRecord(message.result)) return message;
-    let result: Record<string, unknown> = message.result;
-    for (const key of Object.keys(LISTS) as (keyof typeof LISTS)[]) {
+    const result: Record<string, unknown> = { ...message.result };
+    for (const key of LIST_KEYS) {
       const list = result[key];
       if (!Array.isArray(list)) continue;
-      const refused = list.filter((entry) => !this.#isSpecType[LISTS[key]](entry));
-      if (refused.length === 0) continue;
-      this.#refused[key].push(...refused);
-      result = { ...result, [key]: list.filter((entry) => !refused.includes(entry)) };
+      const { right = [], wrong = [] } = Object.groupBy(
+        list,
+        (entry) => this.#isSpecType[LISTS[key]](entry) ? "right" : "wrong",
+      );
+      this.#refused[key].push(...wrong);
+      result[key] = right;
+      const page = (this.#pages.get(key) ?? 0) + 1;
+      this.#pages.set(key, page);
+      if (page === MAX_PAGES) delete result.nextCursor;
     }
     const { content } = result;
-    if (Array.isArray(content) && !content.every((block) => this.#isSpecType.ContentBlock(block))) {
-      result = { ...result, content: content.map((block) => this.#block(block)) };
-    }
-    return result === message.result ? message : { ...message, result };
+    if (Array.isArray(content)) result.content = content.map((block) => this.#block(block));
+    return { ...message, result };
   }
 
+  /** Returns the entries that were set aside since the last time. */
   take(): Refused {
-    const refused = this.#refused;
-    this.#refused = noneRefused();
-    return refused;
+    this.#pages.clear();
+    const taken = LIST_KEYS.map((key) => [key, this.#refused[key].splice(0)]);
+    return Object.fromEntries(taken);
   }
 
   #block(block: unknown): unknown {
@@ -632,8 +580,4 @@ class AnswerFilter {
     const shown = json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN).toWellFormed()}… [cut]` : json;
     return { type: "text", text: `[content of an unknown kind: ${shown}]` };
   }
-}
-
-function noneRefused(): Record<keyof typeof LISTS, unknown[]> {
-  return { tools: [], prompts: [], resources: [], resourceTemplates: [] };
 }

@@ -9,23 +9,20 @@ import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
 import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../tool/mod.ts";
 import { canonicalJson, isRecord, parseJson, safeText } from "../util/json.ts";
 
-interface ContentTarget {
-  readonly vision: boolean;
-  /** The path of a file for binary data, by its number and an extension without a dot. */
-  readonly file: (number: number, ending: string) => string;
-}
-
 const MAX_IMAGES = 10;
 
 /** Collects the content of an answer: texts, images, and files with other data. */
 export class Content {
   readonly texts: string[] = [];
   readonly images: ImagePart[] = [];
-  readonly #target: ContentTarget;
+  readonly #vision: boolean;
+  readonly #file: (number: number, extension: string) => string;
   #files = 0;
 
-  constructor(target: ContentTarget) {
-    this.#target = target;
+  /** `file` returns the path of a file for binary data, by its number and an extension without a dot. */
+  constructor(vision: boolean, file: (number: number, extension: string) => string) {
+    this.#vision = vision;
+    this.#file = file;
   }
 
   async add(block: ContentBlock): Promise<void> {
@@ -36,7 +33,7 @@ export class Content {
       case "image":
         return await this.#image("image", block);
       case "audio":
-        return await this.#file("audio", block.mimeType, block.data);
+        return await this.#save("audio", block.mimeType, block.data);
       case "resource_link":
         this.texts.push(`[resource ${block.uri}${block.description ? `: ${block.description}` : ""}]`);
         return;
@@ -52,7 +49,7 @@ export class Content {
       const { text } = resource;
       this.texts.push(named ? `<resource uri="${uri}">\n${text}\n</resource>` : text);
     } else if (mime.startsWith("image/")) await this.#image(uri, { mimeType: mime, data: resource.blob });
-    else await this.#file(uri, mime, resource.blob);
+    else await this.#save(uri, mime, resource.blob);
   }
 
   /** Structured content often repeats one of the texts, as it is or as the only value of an object. */
@@ -61,36 +58,35 @@ export class Content {
     const [only, ...others] = isRecord(value) ? Object.values(value) : [];
     const forms = others.length === 0 && only !== undefined ? [value, only] : [value];
     const again = new Set(forms.map(canonicalJson));
-    const there = this.texts.some((text) => {
+    const isRepeated = this.texts.some((text) => {
       const parsed = parseJson(text);
       return forms.includes(text) || (parsed !== undefined && again.has(canonicalJson(parsed)));
     });
-    if (!there) this.texts.push(JSON.stringify(value));
+    if (!isRepeated) this.texts.push(JSON.stringify(value));
   }
 
-  async #image(what: string, { mimeType, data }: { mimeType: string; data: string }): Promise<void> {
+  async #image(name: string, { mimeType, data }: { mimeType: string; data: string }): Promise<void> {
     const fits = this.images.length < MAX_IMAGES && data.length <= MAX_IMAGE_FILE_BYTES * 4 / 3;
-    if (this.#target.vision && fits) {
+    if (this.#vision && fits) {
       this.images.push({ mime: mimeType, data });
       this.texts.push(`[image: ${mimeType}]`);
-    } else await this.#file(what, mimeType, data);
+    } else await this.#save(name, mimeType, data);
   }
 
   /** Saves binary data next to the outputs, for the user and commands. */
-  async #file(what: string, mime: string, base64: string): Promise<void> {
-    const bytes = decoded(base64);
-    const size = bytes ? `${Math.ceil(bytes.length / 1024)} KB` : "not base64";
-    const path = this.#target.file(++this.#files, /\/(?:x-)?([a-z0-9]+)(?=$|[+;])/i.exec(mime)?.[1] ?? "bin");
-    const where = bytes && await saved(path, bytes) ? `, saved as ${path}` : "";
-    this.texts.push(`[${what}: ${mime || "unknown type"}, ${size}${where}]`);
-  }
-}
-
-function decoded(base64: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.fromBase64(base64);
-  } catch {
-    return undefined;
+  async #save(name: string, mime: string, base64: string): Promise<void> {
+    const extension = /\/(?:x-)?([a-z0-9]+)(?=$|[+;])/i.exec(mime)?.[1] ?? "bin";
+    const path = this.#file(++this.#files, extension);
+    let size = "not base64";
+    let where = "";
+    try {
+      const bytes = Uint8Array.fromBase64(base64);
+      size = `${Math.ceil(bytes.length / 1024)} KB`;
+      if (await saved(path, bytes)) where = `, saved as ${path}`;
+    } catch {
+      // Shown as what it is.
+    }
+    this.texts.push(`[${name}: ${mime || "unknown type"}, ${size}${where}]`);
   }
 }
 
@@ -130,8 +126,8 @@ export async function promptContent(
   const texts: string[] = [];
   for (const { role, content: block } of messages) {
     await content.add(block);
-    const said = content.texts.splice(0).join("\n");
-    texts.push(dialogue ? `<message role="${role}">\n${said}\n</message>` : said);
+    const text = content.texts.splice(0).join("\n");
+    texts.push(dialogue ? `<message role="${role}">\n${text}\n</message>` : text);
   }
   const text = safeText(texts.join("\n\n")).trim();
   const cut = text.length > MAX_PROMPT
@@ -152,7 +148,7 @@ export async function resourceContent(
 
 function contentFor(server: string, { vision, directory }: ContentIntake): Content {
   const name = `mcp_${server.replace(/[^\w-]/g, "_").slice(0, 40)}_${crypto.randomUUID().slice(0, 8)}`;
-  return new Content({ vision, file: (number, ending) => `${directory}/${name}_${number}.${ending}` });
+  return new Content(vision, (number, extension) => `${directory}/${name}_${number}.${extension}`);
 }
 
 /** Returns the answer of a server for the model, with bounded texts. */
@@ -164,10 +160,9 @@ export async function toolResult(result: CallToolResult, context: ToolContext): 
 }
 
 export function resultContent(context: ToolContext): Content {
-  return new Content({
-    vision: context.settings.vision,
-    file: (number, ending) => spillPath(context).replace(/\.txt$/, `_${number}.${ending}`),
-  });
+  const path = (number: number, extension: string) =>
+    spillPath(context).replace(/\.txt$/, `_${number}.${extension}`);
+  return new Content(context.settings.vision, path);
 }
 
 export async function contentResult(
@@ -176,7 +171,13 @@ export async function contentResult(
   context: ToolContext,
 ): Promise<ToolResult> {
   const text = safeText(texts.join("\n"));
-  const { text: content, truncated } = await bounded(text, context);
+  let cut = keepEnds(text, DEFAULT_CAPS);
+  if (cut.truncated) {
+    const path = spillPath(context);
+    const isSaved = await saved(path, new TextEncoder().encode(text));
+    if (isSaved) cut = keepEnds(text, DEFAULT_CAPS, { fullText: path });
+  }
+  const { text: content, truncated } = cut;
   return {
     content: isError ? `error: ${content}` : content === "" ? "(no output)" : content,
     summary: isError ? (text.split("\n", 1)[0] ?? "failed") : summaryOf(text, images.length),
@@ -184,14 +185,6 @@ export async function contentResult(
     ...(images.length > 0 ? { images } : {}),
     ...(truncated ? { truncated } : {}),
   };
-}
-
-async function bounded(text: string, context: ToolContext) {
-  const cut = keepEnds(text, DEFAULT_CAPS);
-  if (!cut.truncated) return cut;
-  const path = spillPath(context);
-  const kept = await saved(path, new TextEncoder().encode(text));
-  return kept ? keepEnds(text, DEFAULT_CAPS, { fullText: path }) : cut;
 }
 
 function summaryOf(text: string, images: number): Text {

@@ -12,9 +12,7 @@ import { isRecord, parseJson } from "../util/json.ts";
 import { networkFailure, proxyHint, RedirectError } from "../util/network/fetch.ts";
 import { oneLine } from "../util/terminal_text.ts";
 
-export class SignInNeeded extends ReasonixError {
-  override readonly name = "SignInNeeded";
-}
+export class SignInNeeded extends ReasonixError {}
 
 export const signInNeeded = () => message`it requires you to sign in`;
 
@@ -28,13 +26,6 @@ export class UndeliveredError extends ReasonixError {
 /** The server answered the probe of the newer era only after the older greeting. */
 export class AnsweredLate extends ReasonixError {}
 
-/** An HTTP error status, as the SDK reports it. */
-interface HttpRefusal extends Error {
-  readonly status: number;
-  readonly statusText?: string;
-  readonly data?: { readonly text?: unknown };
-}
-
 export function statusOf(error: unknown): number | undefined {
   return causes(error).find(isRefusal)?.status;
 }
@@ -46,8 +37,19 @@ export function causes(error: unknown): Error[] {
   return chain;
 }
 
+/** An HTTP error status, as the SDK reports it. */
 function isRefusal(error: Error): error is HttpRefusal {
   return "status" in error && typeof error.status === "number";
+}
+
+type HttpRefusal = Error & {
+  readonly status: number;
+  readonly statusText?: string;
+  readonly data?: { readonly text?: unknown };
+};
+
+export function hasOwnAuthorization(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 }
 
 /** The program of a server is not installed, so it is not started again. */
@@ -77,29 +79,24 @@ export function explain(error: unknown, context: FailureContext): unknown {
   const chain = causes(error);
   const explained = chain.find((one) => one instanceof ReasonixError);
   if (explained) return explained;
-  if (spec.type === "http") {
-    const [what, remedy, signIn] = httpProblem(chain, context) ?? [];
-    if (what !== undefined) {
-      const Failure = signIn ? SignInNeeded : ReasonixError;
-      return new Failure(what, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
-    }
-  }
-  return new ReasonixError(oneLine(plain(errorMessage(error)), MAX_LINE), { cause: error });
+  const [what, remedy, Failure = ReasonixError] = spec.type === "http" ? httpProblem(chain, context) : [];
+  const text = what ?? oneLine(firstViolation(errorMessage(error)), MAX_LINE);
+  return new Failure(text, { cause: error, ...(remedy === undefined ? {} : { remedy }) });
 }
 
 /** Shortens the SDK's message about an answer that violates the protocol to the first violation. */
-function plain(message: string): string {
+function firstViolation(message: string): string {
   const [, head = "", json = ""] = /^(Invalid result for [^:]+): (\[.*)$/s.exec(message) ?? [];
   const issues = parseJson(json);
   const first = Array.isArray(issues) ? issues.find(isRecord) : undefined;
   if (!first) return message;
-  const place = Array.isArray(first.path) ? first.path.join(".") : "";
-  return `${head}: ${place === "" ? "" : `${place}: `}${first.message}`;
+  const path = Array.isArray(first.path) ? first.path.join(".") : "";
+  return [head, path, first.message].filter((part) => part !== "").join(": ");
 }
 
-type Problem = readonly [what: Text, remedy?: Text, signIn?: true];
+type Problem = readonly [what?: Text, remedy?: Text, failure?: typeof SignInNeeded];
 
-function httpProblem(chain: readonly Error[], context: FailureContext): Problem | undefined {
+function httpProblem(chain: readonly Error[], context: FailureContext): Problem {
   const { spec } = context;
   const redirect = chain.find((one) => one instanceof RedirectError);
   if (redirect) {
@@ -117,17 +114,16 @@ function httpProblem(chain: readonly Error[], context: FailureContext): Problem 
   const narrow = chain.find(({ name }) => name === "InsufficientScopeError");
   if (narrow) return insufficient(narrow, spec);
   if (refusal) return refused(refusal, context);
-  const type = chain.map(({ message }) => /^Unexpected content type: (.*)$/.exec(message)?.[1]).find((one) =>
-    one
-  );
-  if (type !== undefined) {
+  for (const { message: text } of chain) {
+    const type = /^Unexpected content type: (.*)$/.exec(text)?.[1];
+    if (type === undefined) continue;
     return [
       message`${addressOf(spec)} is not an MCP server: it answers with ${oneLine(type, 60)}`,
       checkUrl(),
     ];
   }
   const network = chain.find((one) => one instanceof TypeError);
-  return network && unreachable(network, spec);
+  return network ? unreachable(network, spec) : [];
 }
 
 const checkUrl = () => message`check the url of the server; many end with /mcp`;
@@ -139,13 +135,13 @@ function unauthorized(spec: McpServerSpec): Problem {
       message`check the output of the helper`,
     ];
   }
-  if (Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization")) {
+  if (hasOwnAuthorization(spec.headers)) {
     return [
       message`it refuses the Authorization header of its configuration (401)`,
       message`correct or renew the value`,
     ];
   }
-  return [signInNeeded(), `reasonix mcp login ${spec.name}`, true];
+  return [signInNeeded(), `reasonix mcp login ${spec.name}`, SignInNeeded];
 }
 
 function insufficient(error: Error, spec: McpServerSpec): Problem {
@@ -163,7 +159,7 @@ function insufficient(error: Error, spec: McpServerSpec): Problem {
 function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: FailureContext): Problem {
   const { status } = refusal;
   const shown = `${status} ${refusal.statusText || (NAMES[status] ?? "")}`.trim();
-  const reply = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
+  const reply = replyText(typeof refusal.data?.text === "string" ? refusal.data.text : "");
   const withReply = (what: LocalizedMessage) => reply === "" ? what : message`${what}: ${reply}`;
   if (status === 403) {
     return [withReply(message`it refuses access (${shown})`), message`check the account or the headers`];
@@ -189,7 +185,7 @@ const NAMES: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-function wordsOf(body: string): string {
+function replyText(body: string): string {
   const text = /"(?:message|error_description|detail)"\s*:\s*"((?:[^"\\]|\\.)*)"/.exec(body)?.[1] ?? body;
   if (/^\s*</.test(text)) return oneLine(/<title>([^<]*)<\/title>/i.exec(text)?.[1] ?? "", MAX_REPLY);
   return oneLine(text, MAX_REPLY);

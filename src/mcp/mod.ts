@@ -19,6 +19,5 @@ export type { SignedIn, SignedInServer, SignedOut, SignInOptions } from "./oauth
 /** Signs users in at servers over HTTP, and out. */
 export const loadSignIn = lazy(() => import("./oauth/sign_in.ts"));
 
-/** Questions of servers to the person, and to the session's model. */
-export const loadElicitation = lazy(() => import("./elicitation.ts"));
-export const loadSampling = lazy(() => import("./sampling.ts"));
+/** Answers to questions of servers. */
+export const loadQuestions = lazy(() => import("./questions.ts"));

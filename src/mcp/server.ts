@@ -72,12 +72,13 @@ export class McpServer {
 
   get status(): ServerStatus {
     const { tools, prompts, resources, templates, problems } = this.listing;
+    const open = this.#connection;
     return {
       name: this.spec.name,
       type: this.spec.type,
       state: this.#state,
       ...(this.#detail === undefined ? {} : detailFields(this.#detail)),
-      ...(this.#connection ? connectionFacts(this.#connection) : {}),
+      ...(open ? { protocol: open.protocol, about: open.about, capabilities: open.capabilities } : {}),
       ...this.#times,
       isKnown: this.isKnown,
       ...(this.#record.failure === undefined ? {} : { lastFailure: this.#record.failure }),
@@ -312,10 +313,6 @@ export class McpServer {
     const why = detail === undefined ? {} : detailFields(detail);
     this.#deps.onChange({ server: this.spec.name, state, ...why, ...change });
   }
-}
-
-function connectionFacts({ protocol, about, capabilities }: Connection) {
-  return { protocol, about, capabilities };
 }
 
 const FIRST_MS = 1_000;

@@ -36,12 +36,10 @@ export function remoteTool(
       oneLine(`${spec.name}: ${info.title ?? info.name} ${argumentsLine(JSON.stringify(args))}`).trimEnd(),
     async execute(args, context) {
       try {
-        const result = await server.use((connection) =>
-          connection.call(info.name, args, {
-            signal: context.signal,
-            limitMs: spec.callMs(info.name),
-            progress: context.progress,
-          }), context.signal);
+        const result = await server.use(
+          (connection) => connection.call(info.name, args, context),
+          context.signal,
+        );
         return await toolResult(result, context);
       } catch (error) {
         return failureOf(error, spec.name, context);

@@ -259,25 +259,24 @@ const IN_PARENTHESIS = 8;
 
 /** A set of states that a text can have led to. */
 interface StateSet {
-  readonly states: readonly number[];
+  readonly id: number;
+  readonly states: Float64Array;
   /** The highest rank of the globs that match here, for files and for directories; -1: none. */
   readonly file: number;
   readonly folder: number;
+  /** By the next character. */
   readonly next: (StateSet | undefined)[];
 }
 
-/** A position in a glob without branches. */
-interface Place {
-  readonly glob: number;
-  readonly at: number;
-  /** Where any number of characters may follow: the beginning of this part of the path. */
-  readonly from?: number;
-}
+const NOWHERE: StateSet = { id: -1, states: new Float64Array(), file: -1, folder: -1, next: [] };
 
-const NOWHERE: StateSet = { states: [], file: -1, folder: -1, next: [] };
+/** One character for each byte, as a key. */
+const BYTES = new TextDecoder("latin1");
 
-/** What sets may hold in all before they are forgotten. */
-const MAX_KEPT = 1 << 18;
+/** States and characters that the sets may hold in all before they are forgotten. */
+const MAX_KEPT = 1 << 20;
+/** The most states of an automaton: a part that must not match and its progress are one number together. */
+const PROGRESS = 1 << 24;
 
 /** One automaton for a list of globs. */
 class Automaton {
@@ -289,31 +288,13 @@ class Automaton {
   readonly #other: number[] = [];
   readonly #starts: number[] = [];
   readonly #classes: ((code: number) => boolean)[] = [];
-  readonly #characters = new Set<number>([SLASH]);
   readonly #parts: Automaton[] = [];
-  readonly #columns = new Map<number, number>();
-  readonly #asciiColumns = new Int16Array(128).fill(-1);
-  readonly #columnNames = new Map<string, number>();
-  /** By hash. */
-  #sets = new Map<number, StateSet[]>();
-  #kept = 0;
-  #first: StateSet | undefined;
-  /** States beyond those of the globs: a part that must not match, and how far it has come. */
-  #pending: { readonly state: number; readonly inner: StateSet }[] = [];
-  #pendingStates = new Map<StateSet, Map<number, number>>();
-  #marks: number[] = [];
+  /** Of each state the number of the last set that it was added to. */
+  readonly #marks: number[] = [];
   #mark = 0;
-  /** The set that is being made: its states, the ranks of what matches, and the last loops by glob. */
-  #made: number[] = [];
-  #ranks: readonly [file: number, folder: number] = [-1, -1];
-  #ahead: (Place | undefined)[] = [];
-  readonly #closures: (readonly number[] | undefined)[] = [];
-  /** Of the states of globs without branches. */
-  readonly #places: (Place | undefined)[] = [];
-  #place: Place | undefined;
-  #globs = 0;
-  /** The glob that is being read. */
-  #text = "";
+  readonly #sets = new Map<string, StateSet>();
+  #byId: StateSet[] = [];
+  #kept = 0;
 
   constructor(options: GlobOptions) {
     this.#options = options;
@@ -326,90 +307,102 @@ class Automaton {
   }
 
   add({ glob, tail, rank = 0, foldersOnly = false }: GlobForm): void {
-    this.#place = undefined;
-    const end = this.#state(END, rank * 2 + (foldersOnly ? 1 : 0));
-    const below = tail === undefined ? end : this.#state(CHAR, SLASH);
-    if (tail === "within") this.#next[below] = this.#loop(ANY, end);
-    if (tail === "below") this.#next[below] = this.#state(ANY, 0, this.#loop(ANY, end));
-    const exit = tail === "within" ? this.#state(FORK, 0, below, end) : below;
-    const index = this.#globs++;
-    this.#text = glob;
-    const start = new GlobReader(glob, this.#options.dialect, {
-      locate: (at) => void (this.#place = { glob: index, at }),
-      state: (...parts) => this.#state(...parts),
-      loop: (kind, next) => this.#loop(kind, next),
-      connect: (state, next) => void (this.#next[state] = next),
-      charClass: (has) => this.#classes.push(has) - 1,
-      not: (inner) => {
-        const part = new Automaton(this.#options);
-        part.add({ glob: inner });
-        return this.#parts.push(part) - 1;
-      },
-    }).read(exit);
-    this.#place = undefined;
+    const end = this.state(END, rank * 2 + (foldersOnly ? 1 : 0));
+    const below = tail === undefined ? end : this.state(CHAR, SLASH);
+    if (tail === "within") this.connect(below, this.loop(ANY, end));
+    if (tail === "below") this.connect(below, this.state(ANY, 0, this.loop(ANY, end)));
+    const exit = tail === "within" ? this.state(FORK, 0, below, end) : below;
+    const start = new GlobReader(glob, this.#options.dialect, this).read(exit);
     this.#starts.push(start);
-    if (!this.#options.anywhere) return;
-    this.#starts.push(this.#loop(ANY, this.#state(CHAR, SLASH, start)));
+    if (this.#options.anywhere) this.#starts.push(this.loop(ANY, this.state(CHAR, SLASH, start)));
+  }
+
+  state(kind: number, value: number, next = -1, other = -1): number {
+    this.#values.push(kind === CHAR ? this.#folded(value) : value);
+    this.#marks.push(0);
+    this.#next.push(next);
+    this.#other.push(other);
+    return this.#kinds.push(kind) - 1;
+  }
+
+  connect(state: number, next: number): void {
+    this.#next[state] = next;
+  }
+
+  /** Any number of characters of a kind, and then `next`. */
+  loop(kind: number, next: number): number {
+    const step = this.state(kind, 0);
+    return this.#next[step] = this.state(FORK, 0, step, next);
+  }
+
+  charClass(has: (code: number) => boolean, next: number): number {
+    return this.state(CLASS, this.#classes.push(has) - 1, next);
+  }
+
+  /** A part of a path that must not match a glob. */
+  not(glob: string, next: number): number {
+    return this.state(
+      NOT,
+      this.#parts.push(Automaton.of([{ glob }], { ...this.#options, anywhere: false })) - 1,
+      next,
+    );
   }
 
   /** The set that a whole text leads to. */
   match(text: string): StateSet {
-    if (this.full) this.#forget();
+    if (this.#size() > MAX_KEPT) this.#forget();
     let set = this.first();
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
-      const column = code < 128 ? this.#asciiColumns[code] ?? -1 : -1;
-      set = (column < 0 ? undefined : set.next[column]) ?? this.follow(set, code);
+      set = set.next[code] ?? this.follow(set, code);
       if (set.states.length === 0) return i === text.length - 1 ? set : NOWHERE;
     }
     return set;
   }
 
-  get full(): boolean {
-    return this.#kept >= MAX_KEPT || this.#parts.some((part) => part.full);
+  #size(): number {
+    return this.#parts.reduce((sum, part) => sum + part.#size(), this.#kept);
   }
 
   /** Only between two texts: what a set of one part holds is known to others by its number. */
   #forget(): void {
-    this.#sets = new Map();
-    this.#pending = [];
-    this.#pendingStates = new Map();
+    this.#sets.clear();
+    this.#byId = [];
     this.#kept = 0;
-    this.#first = undefined;
     for (const part of this.#parts) part.#forget();
   }
 
   /** The set before any character. */
   first(): StateSet {
-    if (this.#first) return this.#first;
-    this.#begin();
-    for (const start of this.#starts) this.#enter(start);
-    return this.#first = this.#collected();
+    return this.#byId[0] ?? this.#collect(this.#starts);
+  }
+
+  set(id: number): StateSet {
+    return this.#byId[id] ?? NOWHERE;
   }
 
   /** The set after one more character. */
   follow(set: StateSet, code: number): StateSet {
-    const column = this.#column(code);
-    const known = set.next[column];
+    const known = set.next[code];
     if (known) return known;
     const folded = this.#folded(code);
-    this.#begin();
+    const entered: number[] = [];
+    const progress: number[] = [];
     for (const state of set.states) {
-      if (state >= this.#kinds.length) this.#followPart(state, code);
-      else if (this.#takes(state, code, folded)) this.#enter(this.#next[state] ?? -1);
+      if (state >= PROGRESS) {
+        if (code !== SLASH) this.#continue(state, code, progress, entered);
+      } else if (this.#takes(state, code, folded)) entered.push(this.#next[state] ?? -1);
     }
-    const next = this.#collected();
-    if (this.#kept < MAX_KEPT) set.next[column] = next;
-    return next;
+    return set.next[code] = this.#collect(entered, progress);
   }
 
-  #followPart(id: number, code: number): void {
-    const waiting = this.#pending[id - this.#kinds.length];
-    const part = waiting && this.#parts[this.#values[waiting.state] ?? 0];
-    if (!part || code === SLASH) return;
-    const inner = part.follow(waiting.inner, code);
-    this.#hold(this.#waiting(waiting.state, inner));
-    if (inner.folder < 0) this.#enter(this.#next[waiting.state] ?? -1);
+  /** One more character of a part that must not match. */
+  #continue(at: number, code: number, progress: number[], entered: number[]): void {
+    const state = at % PROGRESS;
+    const part = this.#parts[this.#values[state] ?? 0];
+    const after = part?.follow(part.set(Math.floor(at / PROGRESS) - 1), code) ?? NOWHERE;
+    progress.push(state + (after.id + 1) * PROGRESS);
+    if (after.folder < 0) entered.push(this.#next[state] ?? -1);
   }
 
   #takes(state: number, code: number, folded: number): boolean {
@@ -440,189 +433,61 @@ class Automaton {
     return upper.length === 1 ? upper.charCodeAt(0) : code;
   }
 
-  /** Characters that no state distinguishes share a column. */
-  #column(code: number): number {
-    const known = this.#columns.get(code);
-    if (known !== undefined) return known;
-    const folded = this.#folded(code);
-    const name = (this.#characters.has(folded) ? folded : "") + ":" +
-      this.#classes.map((_, i) => this.#inClass(i, code) ? 1 : 0).join("");
-    // What is in a part that must not match is distinguished by that part alone.
-    const shared = this.#parts.length > 0 ? `${code}` : name;
-    const column = this.#columnNames.get(shared) ?? this.#columnNames.size;
-    this.#columnNames.set(shared, column);
-    this.#columns.set(code, column);
-    if (code < 128) this.#asciiColumns[code] = column;
-    return column;
-  }
-
-  /** Starts a set: {@linkcode #enter} adds states and all that they lead to without a character. */
-  #begin(): void {
-    this.#mark++;
-    this.#made = [];
-    this.#ranks = [-1, -1];
-    if (this.#ahead.length > 0) this.#ahead = [];
-  }
-
-  #hold(state: number): void {
-    if (this.#marks[state] === this.#mark) return;
-    this.#marks[state] = this.#mark;
-    this.#made.push(state);
-  }
-
-  #enter(state: number): void {
-    for (const each of this.#closure(state)) {
-      if (this.#marks[each] === this.#mark) continue;
-      const value = this.#values[each] ?? 0;
-      if (this.#kinds[each] === END) {
-        this.#marks[each] = this.#mark;
-        const [file, folder] = this.#ranks;
-        this.#ranks = [value % 2 === 0 ? Math.max(file, value >> 1) : file, Math.max(folder, value >> 1)];
-      } else if (this.#kinds[each] === NOT) {
-        this.#marks[each] = this.#mark;
-        const inner = this.#parts[value]?.first();
-        if (!inner) continue;
-        this.#hold(this.#waiting(each, inner));
-        if (inner.folder < 0) this.#enter(this.#next[each] ?? -1);
-      } else {
-        this.#hold(each);
-        this.#noteLoop(each);
+  /** The set of these states and all that they lead to without a character. */
+  #collect(entered: readonly number[], progress: readonly number[] = []): StateSet {
+    const found = [...new Set(progress)];
+    const mark = ++this.#mark;
+    let [file, folder] = [-1, -1];
+    const open = [...entered];
+    for (let state = open.pop(); state !== undefined; state = open.pop()) {
+      if (state < 0 || this.#marks[state] === mark) continue;
+      this.#marks[state] = mark;
+      const value = this.#values[state] ?? 0;
+      switch (this.#kinds[state]) {
+        case FORK:
+          open.push(this.#other[state] ?? -1, this.#next[state] ?? -1);
+          break;
+        case END:
+          if (value % 2 === 0) file = Math.max(file, value >> 1);
+          folder = Math.max(folder, value >> 1);
+          break;
+        case NOT: {
+          const inner = this.#parts[value]?.first() ?? NOWHERE;
+          found.push(state + (inner.id + 1) * PROGRESS);
+          if (inner.folder < 0) open.push(this.#next[state] ?? -1);
+          break;
+        }
+        default:
+          found.push(state);
       }
     }
-  }
-
-  /** What a state leads to without a character. */
-  #closure(from: number): readonly number[] {
-    const known = this.#closures[from];
-    if (known || from < 0) return known ?? [];
-    const found: number[] = [];
-    const seen = new Set<number>();
-    const open = [from];
-    for (let state = open.pop(); state !== undefined; state = open.pop()) {
-      if (state < 0 || seen.has(state)) continue;
-      seen.add(state);
-      if (this.#kinds[state] === FORK) open.push(this.#other[state] ?? -1, this.#next[state] ?? -1);
-      else found.push(state);
-    }
-    return this.#closures[from] = found;
-  }
-
-  /**
-   * In a glob without branches all ways lead through its later stars, and whatever matches from an earlier
-   * place matches from the last star that was reached: the earlier places are left out, so that many stars
-   * take no longer than one. A star that stops at `/` speaks for its own part of the path alone.
-   */
-  #noteLoop(state: number): void {
-    const place = this.#places[state];
-    if (place?.from === undefined) return;
-    const key = place.glob * 2 + (this.#kinds[state] === ANY ? 1 : 0);
-    const last = this.#ahead[key];
-    if (!last || last.at < place.at) this.#ahead[key] = place;
-  }
-
-  #isOvertaken(state: number): boolean {
-    const place = this.#places[state];
-    if (!place) return false;
-    const part = this.#ahead[place.glob * 2];
-    const any = this.#ahead[place.glob * 2 + 1];
-    return (any !== undefined && place.at < any.at) ||
-      (part !== undefined && place.at < part.at && place.at >= (part.from ?? 0));
-  }
-
-  #collected(): StateSet {
-    const states = this.#ahead.length === 0 ? this.#made : this.#made.filter((state) => {
-      const overtaken = this.#isOvertaken(state);
-      if (overtaken) this.#marks[state] = 0;
-      return !overtaken;
-    });
-    let hash = 0;
-    for (const state of states) hash = (hash + mixed(state)) | 0;
-    const [file, folder] = this.#ranks;
-    return this.#shared({ states, file, folder, next: [] }, hash);
-  }
-
-  /** The same set as one that was met before, where there is one. Its states are the marked ones. */
-  #shared(made: StateSet, hash: number): StateSet {
-    const alike = this.#sets.get(hash) ?? [];
-    const known = alike.find(({ states, file, folder }) =>
-      file === made.file && folder === made.folder && states.length === made.states.length &&
-      states.every((state) => this.#marks[state] === this.#mark)
-    );
+    const states = Float64Array.from(found).sort();
+    const key = `${file} ${folder} ${BYTES.decode(states)}`;
+    const known = this.#sets.get(key);
     if (known) return known;
-    if (this.#kept < MAX_KEPT) {
-      this.#kept += made.states.length + 8;
-      this.#sets.set(hash, [...alike, made]);
-    }
+    const made = { id: this.#byId.length, states, file, folder, next: [] };
+    this.#sets.set(key, made);
+    this.#byId.push(made);
+    this.#kept += states.length + 128;
     return made;
   }
-
-  #waiting(state: number, inner: StateSet): number {
-    let states = this.#pendingStates.get(inner);
-    if (!states) this.#pendingStates.set(inner, states = new Map());
-    let known = states.get(state);
-    if (known === undefined) {
-      known = this.#kinds.length + this.#pending.push({ state, inner }) - 1;
-      states.set(state, known);
-      this.#kept += 8;
-    }
-    return known;
-  }
-
-  #state(kind: number, value: number, next = -1, other = -1): number {
-    const folded = kind === CHAR ? this.#folded(value) : value;
-    if (kind === CHAR) this.#characters.add(folded);
-    this.#values.push(folded);
-    this.#next.push(next);
-    this.#other.push(other);
-    this.#places.push(this.#place);
-    return this.#kinds.push(kind) - 1;
-  }
-
-  /** Any number of characters of a kind, and then `next`. */
-  #loop(kind: number, next: number): number {
-    const step = this.#state(kind, 0);
-    if (this.#place) {
-      const from = this.#text.lastIndexOf("/", this.#place.at - 1) + 1;
-      this.#places[step] = { ...this.#place, from };
-    }
-    return this.#next[step] = this.#state(FORK, 0, step, next);
-  }
-}
-
-/** A number for a state by which sums of several are unlikely to be the same. */
-function mixed(state: number): number {
-  const spread = Math.imul(state + 1, 0x9e3779b1);
-  return Math.imul(spread ^ (spread >>> 15), 0x85ebca6b);
-}
-
-/** How a reader makes states. */
-interface StateMaker {
-  /** The states that are made from now on are at this position of a glob without branches. */
-  readonly locate: (at: number) => void;
-  readonly state: (kind: number, value: number, next?: number, other?: number) => number;
-  readonly loop: (kind: number, next: number) => number;
-  readonly connect: (state: number, next: number) => void;
-  readonly charClass: (has: (code: number) => boolean) => number;
-  readonly not: (glob: string) => number;
 }
 
 /** Turns one glob into states: one for each position in it and each way to have come there. */
 class GlobReader {
   readonly #glob: string;
   readonly #dialect: GlobDialect;
-  readonly #make: StateMaker;
+  readonly #make: Automaton;
   readonly #groups = new Map<number, Group>();
   /** Positions that lead to others without a character. */
   readonly #jumps = new Map<number, readonly number[]>();
   readonly #beginnings: readonly number[];
   readonly #closing = new Set<number>();
-  /** All of its texts come by all of its positions. */
-  readonly #isStraight: boolean;
   readonly #known = new Map<number, number>();
   #todo: (readonly [state: number, at: number, mode: number])[] = [];
   #exit = -1;
 
-  constructor(glob: string, dialect: GlobDialect, make: StateMaker) {
+  constructor(glob: string, dialect: GlobDialect, make: Automaton) {
     this.#glob = glob;
     this.#dialect = dialect;
     this.#make = make;
@@ -637,8 +502,6 @@ class GlobReader {
       if (kind === "(" && separators.length === 0) this.#closing.add(end);
     }
     this.#beginnings = dialect === "search" ? this.#barsOutside(groups) : [];
-    this.#isStraight = groups.length + this.#beginnings.length === 0 &&
-      !(dialect === "search" && glob.includes("["));
   }
 
   /** Bars outside of all groups part the whole glob. */
@@ -664,7 +527,6 @@ class GlobReader {
     const start = this.#all([0, ...this.#beginnings], mode);
     for (let next = this.#todo.pop(); next; next = this.#todo.pop()) {
       const [state, at, how] = next;
-      if (this.#isStraight) this.#make.locate(at);
       this.#make.connect(state, this.#from(at, how));
     }
     return start;
@@ -724,7 +586,7 @@ class GlobReader {
     const itself = () => this.#make.state(CHAR, code, this.#at(at + 1, mode));
     const found = char === "[" ? readClass(this.#glob, at) : undefined;
     if (!found) return itself();
-    const inClass = this.#make.state(CLASS, this.#make.charClass(found.has), this.#at(found.end, inside));
+    const inClass = this.#make.charClass(found.has, this.#at(found.end, inside));
     return this.#dialect === "search" ? this.#make.state(FORK, 0, inClass, itself()) : inClass;
   }
 
@@ -732,10 +594,7 @@ class GlobReader {
     const { kind, open, end } = group;
     const parts = partsOf(group).map(([from]) => from);
     const inside = INSIDE | (mode & IN_PARENTHESIS);
-    if (kind === "!") {
-      const inner = this.#make.not(`@${this.#glob.slice(open, end + 1)}`);
-      return this.#make.state(NOT, inner, this.#at(end + 1, inside));
-    }
+    if (kind === "!") return this.#make.not(`@${this.#glob.slice(open, end + 1)}`, this.#at(end + 1, inside));
     const choice = this.#all(kind === "?" || kind === "*" ? [...parts, end + 1] : parts, mode);
     if (!this.#closing.has(end)) return choice;
     const itself = this.#make.state(CHAR, "(".charCodeAt(0), this.#at(open + 1, INSIDE | IN_PARENTHESIS));

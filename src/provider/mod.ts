@@ -9,6 +9,8 @@ export type { RecordOptions } from "./cassette/record.ts";
 export { protocolFailure } from "./errors.ts";
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
 export {
+  type CollectedReply,
+  collectReply,
   type ModelInfo,
   type ModelRequest,
   optionalMembers,

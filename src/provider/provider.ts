@@ -1,4 +1,4 @@
-import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
+import type { Chunk, FinishReason, Message, Prefix, Price, Usage } from "../core/mod.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { RemoteMode } from "./remote/remote_server.ts";
 
@@ -120,4 +120,28 @@ export function wrapProvider(
   own: Pick<Provider, "stream"> & Partial<Pick<Provider, Optional>>,
 ): Provider {
   return { name: provider.name, model: provider.model, ...optionalMembers(provider), ...own };
+}
+
+/** A reply that is not shown while it comes. */
+export interface CollectedReply {
+  readonly text: string;
+  readonly usage?: Usage;
+  readonly finish?: FinishReason;
+  readonly error?: Extract<Chunk, { type: "error" }>["error"];
+}
+
+export async function collectReply(
+  provider: Provider,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<CollectedReply> {
+  let reply: CollectedReply = { text: "" };
+  for await (const chunk of provider.stream(request, signal)) {
+    if (chunk.type === "text") reply = { ...reply, text: reply.text + chunk.text };
+    else if (chunk.type === "usage") reply = { ...reply, usage: chunk.usage };
+    else if (chunk.type === "done") reply = { ...reply, finish: chunk.reason };
+    else if (chunk.type === "error") reply = { ...reply, error: chunk.error };
+    else if (chunk.type === "retry" && chunk.discarded) reply = { ...reply, text: "" };
+  }
+  return reply;
 }

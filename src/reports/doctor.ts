@@ -1,18 +1,20 @@
 import {
-  buildWorkspace,
-  findSkillSet,
   type KnownServer,
   type LanguageServerRow,
   loadAgentList,
   loadHookList,
   loadLanguageServers,
-  loadRuleRows,
   loadServerWork,
+} from "../features/mod.ts";
+import {
+  buildWorkspace,
+  findSkillSet,
+  loadRuleRows,
   redactorOf,
   type RuleRow,
   type RunPaths,
   withJail,
-} from "../assembly/mod.ts";
+} from "../run/mod.ts";
 import {
   ConfigError,
   formatProblem,

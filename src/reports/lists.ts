@@ -1,4 +1,5 @@
-import { type AgentRow, findSkillSet, type HookRow, loadRuleRows, type RunPaths } from "../assembly/mod.ts";
+import type { AgentRow, HookRow } from "../features/mod.ts";
+import { findSkillSet, loadRuleRows, type RunPaths } from "../run/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import { loadSkills } from "../context/mod.ts";
 import { formatLocation } from "../core/mod.ts";

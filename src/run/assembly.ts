@@ -2,7 +2,7 @@ import { costStop, type Stop, StopReason, type TurnOutcome } from "../agent/mod.
 import type { LoadedConfig } from "../config/mod.ts";
 import {
   type ControlledDeps,
-  type Controller,
+  Controller,
   type FileReport,
   rewind,
   type RewindDeps,
@@ -19,14 +19,16 @@ import {
 } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { SavedMemory } from "../tool/mod.ts";
+import { lazy } from "../util/lazy.ts";
 import type { Warning } from "./access/access_scope.ts";
 import type { Modes } from "./access/gate.ts";
+import { type ContextManager, manageContext } from "./context/context_management.ts";
 import { mentioned, resolveInput } from "./context/turn_input.ts";
-import type { TurnInput } from "./run_options.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
-import { type RunContext, runWarnings } from "./run_context.ts";
-import type { Features, InternalRequest, InternalResult } from "./run_options.ts";
-import type { RunSession } from "./session/session.ts";
+import { openGuardedTools, openRunBase, type RunContext, runWarnings } from "./run_context.ts";
+import type { BaseFeatures } from "./run_features.ts";
+import type { AssemblyOptions, Features, InternalRequest, InternalResult, TurnInput } from "./run_options.ts";
+import { createCheckpointer, opener, type RunSession } from "./session/session.ts";
 import type { TurnExtensions } from "./turn_extensions.ts";
 
 interface TurnRunDeps extends RunContext {
@@ -414,4 +416,77 @@ export class Assembly implements AsyncDisposable {
 async function agentNames(inputs: AssemblyDeps["inputs"]): Promise<readonly string[]> {
   const { knownAgents } = await import("./agents.ts");
   return (await knownAgents(inputs)).map(({ name }) => name);
+}
+
+/** Builds a run from its options. */
+export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
+
+/** The features that runs may have. */
+export interface RunFeatures extends BaseFeatures {
+  /** Adds what a feature has to the options of a run. */
+  prepare(options: AssemblyOptions): Promise<AssemblyOptions>;
+  /** Returns the features that tools and front ends call; agents work in their own runs. */
+  of(run: RunContext, assemble: Assemble): Features;
+  /** Attaches every feature that the run uses; the others are not loaded. */
+  attach(run: RunContext, features: Features): Promise<void>;
+}
+
+/**
+ * Builds runs with these features, from the bottom up: each part is made of the parts before it. Nothing is
+ * recorded before the run is opened.
+ */
+export function assembleWith(all: RunFeatures): Assemble {
+  return async function assemble(given) {
+    const options = await all.prepare(given);
+    const base = await openRunBase(options, all);
+    const { loaded: { config }, provider, recorder, extensions } = base;
+    const guarded = await openGuardedTools(base, all);
+    const { gate, tools } = guarded;
+    const checkpointer = createCheckpointer(base);
+    const run: RunContext = { ...base, ...guarded, checkpointer, open: opener({ ...base, ...guarded }) };
+    const features = all.of(run, assemble);
+    await all.attach(run, features);
+    const context = await manageContext(run);
+    const rules = extensions.rules(config, options, provider.model.toolMode);
+    const turn = { provider, gate, toolbox: tools.toolbox(features), ...rules };
+    const { warmedUp, ...warmUp } = preparations(run, context);
+    const controller = new Controller(recorder, {
+      ...turn,
+      // What an agent changes is part of what the turn changes that it works for.
+      ...(options.parent ? {} : { checkpointer }),
+      ...context,
+      ...warmUp,
+    });
+    const { beforeTurn } = context;
+    return new Assembly({ ...run, ...features, controller, turn, beforeTurn, warmedUp });
+  };
+}
+
+/** Warms up what calls need: `warm` while the model thinks, `onCall` while it writes a call. */
+function preparations(
+  { options, gate, tools, registry, checkpointer }: RunContext,
+  context: Pick<ContextManager, "warm">,
+) {
+  const warming: Promise<unknown>[] = [];
+  const prepareEdit = lazy(() => Promise.all([gate.warm?.("Edit"), tools.openChecks()]));
+  return {
+    warm() {
+      warming.push(context.warm());
+    },
+    onCall(name: string) {
+      const tool = registry.get(name);
+      if (!tool) return;
+      const started = tools.host.prewarm(tool);
+      // After the process, whose start takes longest.
+      if (tool.family === "Edit") warming.push(started.then(prepareEdit).catch(() => {}));
+      if (tool.family === "Bash") {
+        // The command itself reports why there is no jail.
+        tools.openJail().catch(() => {});
+        // The parser of command lines and what it knows of programs take 5 MB: an answer in text has neither.
+        warming.push((gate.warm?.("Bash") ?? Promise.resolve()).catch(() => {}));
+      }
+      if (!options.parent) checkpointer.prewarm(tool);
+    },
+    warmedUp: () => Promise.allSettled(warming),
+  };
 }

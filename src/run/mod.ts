@@ -12,13 +12,14 @@ export {
 export { configuredRules, gateOptions, type Modes } from "./access/gate.ts";
 export type { RuleRow } from "./access/rule_rows.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
-export { Assembly, type SessionStart } from "./assembly.ts";
 export {
-  type ContextManager,
-  contextReportOf,
-  contextText,
-  manageContext,
-} from "./context/context_management.ts";
+  type Assemble,
+  assembleWith,
+  type Assembly,
+  type RunFeatures,
+  type SessionStart,
+} from "./assembly.ts";
+export { contextReportOf, contextText } from "./context/context_management.ts";
 export { findAgentFiles, findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
 export type {
   AssemblyOptions,
@@ -43,11 +44,10 @@ export type {
   Verification,
 } from "./run_options.ts";
 export { chosenModel, providerOf, settingModel } from "./provider.ts";
-export { loadUserCommand, openGuardedTools, openRunBase, type RunContext } from "./run_context.ts";
+export { loadUserCommand, type RunContext } from "./run_context.ts";
 export type {
   AdmitImages,
   AdmittedImages,
-  BaseFeatures,
   LanguageDeps,
   LanguageSupport,
   PluginDeps,
@@ -55,7 +55,7 @@ export type {
   RunPlugins,
   ScopedDeps,
 } from "./run_features.ts";
-export { createCheckpointer, opener, openForRewind } from "./session/session.ts";
+export { openForRewind } from "./session/session.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { UserCommandResult, UserCommandRunner } from "./tools/user_command.ts";
 export { runWorker } from "./tools/worker.ts";

@@ -20,32 +20,31 @@ export {
 export { type ExpectedSandbox, expectedSandbox } from "./jail/expected_sandbox.ts";
 
 /**
- * Chooses the strongest jail that works here (or none, as `mode` says) and prepares it. Costs a file read, at
- * most one process; meant to be called while the model is thinking.
- *
- * Throws a `ReasonixError` with exit "blocked" when `mode` is "enforce" and no jail works.
+ * Chooses and prepares the strongest jail that works here, or none as `mode` says. Costs a file read and at
+ * most one process; meant for the time in which the model is thinking. Throws a `ReasonixError` with exit
+ * "blocked" when `mode` is "enforce" and no jail works.
  */
 export async function createJail(options: JailOptions): Promise<Jail> {
   return await (await import("./jail/jail.ts")).openJail(options);
 }
 
-/** Returns the environment of a program that the user configured and that runs without a jail. */
+/** The environment of a program that the user configured and that runs without a jail. */
 export async function serverEnvironment(secrets: EnvironmentOptions): Promise<Record<string, string>> {
   const { childEnvironment } = await import("./jail/environment.ts");
   return childEnvironment(secrets);
 }
 
 /**
- * Starts the proxy of `[sandbox] network_hosts`; its `address` goes into the jail's options, with network
- * "filtered". Needs network permission, so it runs outside the tool worker. Throws a `ReasonixError` with
- * exit "config" for an entry that is not a host.
+ * Starts the proxy of `[sandbox] network_hosts`; its `address` belongs to the jail's options, with network
+ * "filtered". It needs network permission. Throws a `ReasonixError` with exit "config" for an entry that is
+ * not a host.
  */
 export async function startFilterProxy(options: ProxyOptions): Promise<FilterProxy> {
   const { FilterProxy } = await import("./network/filter_proxy.ts");
   return new FilterProxy(options);
 }
 
-/** Returns those of the hosts that entries of `network_hosts` do not let commands reach. */
+/** The hosts that entries of `network_hosts` do not let commands reach. */
 export async function unreachableHosts(
   hosts: readonly string[],
   entries: readonly string[],

@@ -9,7 +9,7 @@ type Checked = { readonly value: unknown } | { readonly problem: string };
 
 /** Rules for arguments in addition to their schema. */
 export interface ArgumentRules {
-  /** Names that represent others; null: dropped. */
+  /** By the name that a model used; null: the argument is dropped. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
   /** Arguments that are accepted but not named in messages. */
   readonly unoffered?: Readonly<Record<string, JsonSchema>> | undefined;
@@ -155,7 +155,7 @@ function checkList(schema: JsonSchema, values: readonly unknown[], field: string
   return { value: out };
 }
 
-/** Returns the value in the wanted type; undefined when it has no single meaning there. */
+/** Undefined when the value has no single meaning in that type. */
 function coerced(schema: JsonSchema, type: string, given: unknown): unknown {
   switch (type) {
     case "string":

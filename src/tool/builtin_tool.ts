@@ -1,4 +1,4 @@
-import { isAbort, ReasonixError, textOf } from "../core/mod.ts";
+import { isAbort, type JsonSchema, ReasonixError, textOf } from "../core/mod.ts";
 import { osReason } from "./file/os_reason.ts";
 import { errorResult, failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 import { lazy } from "../util/lazy.ts";
@@ -9,13 +9,13 @@ import { lazy } from "../util/lazy.ts";
  * Contract: what it throws becomes a failure the model reads (a `ReasonixError` word by word); an abort is
  * passed on.
  */
-export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
+type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 
-/**
- * The declaration of a built-in tool in its `tool.ts`: everything the first request needs, and how to get the
- * rest.
- */
-export interface BuiltinSpec extends Omit<Tool, "execute"> {
+/** The declaration of a built-in tool: everything the first request needs, and how to load the rest. */
+interface BuiltinSpec extends Omit<Tool, "execute" | "schema"> {
+  /** JSON Schemas of the arguments; no others are accepted. */
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
   /** Offered only when `[tools] enabled` names it. */
   readonly optional?: boolean;
   /** Offered only once the session has a use for it; see {@linkcode ToolRegistry.offerLate}. */
@@ -26,15 +26,15 @@ export interface BuiltinSpec extends Omit<Tool, "execute"> {
 export interface BuiltinTool extends Tool {
   readonly optional: boolean;
   readonly late: boolean;
-  /** Loads the implementation before the first call. */
   warm(): Promise<void>;
 }
 
 export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
-  const { load: loadRun, ...declared } = spec;
+  const { load: loadRun, properties, required, ...declared } = spec;
   const load = lazy(loadRun);
   return {
     ...declared,
+    schema: { type: "object", properties, ...(required ? { required } : {}), additionalProperties: false },
     description: spec.description.trim(),
     optional: spec.optional ?? false,
     late: spec.late ?? false,
@@ -56,7 +56,6 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
 const MAX_RESULT_BYTES = 40_000;
 const MAX_SUMMARY_CHARS = 500;
 
-/** Enforces a last limit below the caps of the tools: no long text reaches the model or a front end. */
 async function bounded(result: ToolResult): Promise<ToolResult> {
   const { content, summary } = result;
   const line = textOf(summary);

@@ -1,6 +1,6 @@
 /**
- * The built-in tools that change files, in the order in which the model sees them: a part of the list of all,
- * for the process that runs them and needs no other.
+ * The built-in tools that change files, in the order in which the model sees them. Their process loads no
+ * others.
  */
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";

@@ -1,13 +1,8 @@
 import { errorMessage } from "../core/mod.ts";
 import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
-/**
- * The place where tools run.
- *
- * Contract: `execute` rejects only for an abort, and then soon; everything else is a result.
- */
+/** Runs tools. `execute` rejects only for an abort, and then soon; everything else is a result. */
 export interface ToolHost extends AsyncDisposable {
-  /** Warms up, for example while the first reply streams. */
   warm(): void;
   execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
@@ -16,8 +11,7 @@ export interface ToolHost extends AsyncDisposable {
 export const ABORT_GRACE_MS = 180;
 
 /**
- * Runs tools right here. An abort ends the wait for a tool, though not a tool that never gives the event loop
- * its turn.
+ * Runs tools in this process. An abort ends the wait, though not a tool that never yields to the event loop.
  */
 export class LocalToolHost implements ToolHost {
   warm(): void {}

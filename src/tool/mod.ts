@@ -14,17 +14,12 @@ export type { FreeSpace } from "./shell/disk_watch.ts";
 export type { JobChange, Jobs, JobSpec, JobUpdate, JobView } from "./shell/jobs/job_table.ts";
 export type { ProcessGuard, ServerProcess, SpawnPlan } from "./shell/process.ts";
 
-/** Commands and servers in their own process groups. */
 export const loadProcesses = lazy(() => import("./shell/process.ts"));
 
-/** Walks a tree as ignore files allow. */
 export const loadTreeWalk = lazy(() => import("./search/walk.ts"));
 
-/** The tools that edit symbols through a language server, and the patch that they apply. */
 export const loadSymbolEdits = lazy(() => import("./edit/symbol_edits.ts"));
 
-/** Checks of values against JSON Schemas, within a limit of time. */
 export const loadSchemaCheck = lazy(() => import("./host/schema_check.ts"));
 
-/** Runs tools in their own process. */
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));

@@ -23,7 +23,6 @@ export interface ToolSelection {
 
 /** The tools of one conversation: what the model is offered, and how its calls find their tool. */
 export class ToolRegistry {
-  /** Names in the selection that no tool has. */
   unknown: readonly string[] = [];
   /** Parameters of aliases that their tools do not have. */
   unknownParameters: readonly { readonly alias: string; readonly parameter: string }[] = [];
@@ -48,7 +47,7 @@ export class ToolRegistry {
     this.setPluginTools([]);
   }
 
-  /** Sets the tools that come and go. Calls that were prepared before run with the tools of now. */
+  /** Replaces the tools that may change. Calls that were prepared before run with the new tools. */
   setPluginTools(plugins: readonly Tool[]): void {
     const selection = this.#selection;
     const [builtins, extra] = [this.#builtins, [...this.#own, ...plugins]];
@@ -105,7 +104,7 @@ export class ToolRegistry {
     this.#schemas = [...always, ...this.#offersLate ? late : []].map((tool) => this.#offered(tool).declared);
   }
 
-  /** Returns what the request carries: the same array, in the same order, until other tools are offered. */
+  /** The schemas of a request: the same array, in the same order, until other tools are offered. */
   schemas(): readonly ToolSchema[] {
     return this.#schemas;
   }
@@ -114,7 +113,6 @@ export class ToolRegistry {
     return [...this.#tools.values()];
   }
 
-  /** The tool behind a name or an alias. */
   get(name: string): Tool | undefined {
     return this.#tools.get(name) ?? this.#offers.get(name)?.tool ?? this.#stranger(name);
   }
@@ -137,10 +135,7 @@ export class ToolRegistry {
     }
   }
 
-  /**
-   * Returns what an earlier call was about; undefined where there is no such tool or its arguments do not
-   * fit.
-   */
+  /** The facts of an earlier call; undefined without such a tool, or when its arguments do not fit. */
   readonly describe = (call: ToolCall): PreparedCall | undefined => {
     try {
       const prepared = this.#resolve(call, JSON.parse(call.arguments));
@@ -221,14 +216,11 @@ function resolve(
     : `Invalid arguments for ${call.name}: the path ${JSON.stringify(strange)} has a control character`;
 }
 
-/**
- * Characters that permission rules keep for what is not known of a command; no path of a call may have them.
- */
+/** Permission rules use these characters for the unknown parts of a command; no path may have them. */
 function hasMark(path: string): boolean {
   return [...path].some((char) => char <= "\x04");
 }
 
-/** Explains arguments that cannot be parsed, also of a call that came as text. */
 function unreadable({ name, arguments: text }: ToolCall, { message }: SyntaxError): string {
   return /^\s*[%<]/.test(text)
     ? `Not executed: the model wrote a call of ${name} that cannot be read; it is told how to write one`
@@ -254,8 +246,8 @@ export interface ToolAlias {
   /** The tool's argument name for each offered one. */
   readonly args?: Readonly<Record<string, string>>;
   /**
-   * Exactly the offered arguments, in this order, `?` behind those that may be left out; no other is taken
-   * then, and a 0 is a 0. Absent or empty: all of the tool's own.
+   * Exactly the offered arguments, in this order, `?` behind optional ones; a 0 is a 0 then. Absent or empty:
+   * all of the tool.
    */
   readonly parameters?: readonly string[];
   readonly description?: string;
@@ -269,7 +261,6 @@ export class Offer {
   readonly description: string;
   /** Only the declared arguments are accepted. */
   readonly exact: boolean;
-  /** Requested parameters that the tool does not have. */
   readonly unknown: readonly string[];
   readonly #names: Readonly<Record<string, string>>;
 
@@ -291,10 +282,7 @@ export class Offer {
     return { name: this.name, description: this.description, parameters: this.schema };
   }
 
-  /**
-   * The tool's synonyms, and its own names where others are offered, by the offered names; null: no argument
-   * at all.
-   */
+  /** Synonyms of the tool, and its argument names where others are offered; null: the argument is dropped. */
   get synonyms(): Record<string, string | null> {
     const offered = inverse(this.#names);
     const synonyms = Object.entries(this.tool.synonyms ?? {}).map(([name, ours]): [string, string | null] => [
@@ -309,7 +297,6 @@ export class Offer {
     return Object.fromEntries(Object.entries(args).map(([name, one]) => [this.#names[name] ?? name, one]));
   }
 
-  /** The schema with its properties under the offered names. */
   #renamed(schema: JsonSchema): JsonSchema {
     const offered = inverse(this.#names);
     if (offered.size === 0) return schema;
@@ -324,7 +311,6 @@ export class Offer {
   }
 }
 
-/** Returns the schema with the wanted properties alone; required ones stay. */
 function signature(
   schema: JsonSchema,
   known: Readonly<Record<string, unknown>>,
@@ -389,7 +375,6 @@ function declaresNothing(tool: Tool): boolean {
   return !tool.reads && !tool.writes && !tool.command;
 }
 
-/** The texts among the arguments and in their lists. */
 function allTexts(args: Arguments): string[] {
   return texts(...Object.values(args).flat());
 }

@@ -13,9 +13,9 @@ export interface TodoStore {
 }
 
 interface ShellMemory {
-  /** The place where the last command left off; absent: the working directory of the session. */
+  /** Directory in which the last command ended; absent: the working directory. */
   cwd?: string;
-  /** Sees to it that no process outlives the session. */
+  /** Ends every process with the session. */
   readonly guard: ProcessGuard;
 }
 
@@ -55,7 +55,6 @@ export interface ToolServices {
 export interface AgentTask {
   readonly agent: string;
   readonly prompt: string;
-  /** A short description for people. */
   readonly description?: string;
   /** True: the call does not wait for its end. */
   readonly background?: boolean;
@@ -79,7 +78,6 @@ export interface AgentReport {
   readonly steps: number;
   readonly cost?: Cost;
   readonly durationMs: number;
-  /** Notes for the model in addition to the answer, a line each. */
   readonly notes: readonly string[];
 }
 
@@ -90,7 +88,6 @@ export interface AgentReport {
  */
 export interface AgentPort {
   run(task: AgentTask, signal: AbortSignal): Promise<AgentReport | string>;
-  /** Waits at most `milliseconds` for the end of a task. */
   output(id: string, milliseconds: number, signal: AbortSignal): Promise<AgentReport | string>;
   stop(id: string): Promise<AgentReport | string>;
 }
@@ -104,13 +101,10 @@ export interface GoalReport {
 
 export type ResearchEntryKind = "hypothesis" | "experiment" | "result" | "decision";
 
-/** The goal of a session. */
 export interface GoalPort {
   /** Returns what the model reads. Rejects with a ReasonixError for what cannot be reported. */
   report(report: GoalReport, signal: AbortSignal): Promise<string>;
 }
-
-/** Data sources of the tools about skills, memory and earlier sessions. */
 
 export interface ActivatedSkill {
   readonly content: string;
@@ -131,7 +125,6 @@ export interface MemoryEntry {
   readonly scope: MemoryScope;
   readonly kind: MemoryKind;
   readonly pinned: boolean;
-  /** Day of the last change. */
   readonly updated: string;
 }
 
@@ -155,7 +148,6 @@ export interface NewMemory {
 export interface SavedMemory {
   readonly name: string;
   readonly path: string;
-  /** A fact of this name existed before. */
   readonly updated: boolean;
 }
 
@@ -165,7 +157,6 @@ export interface MemoryPort {
   list(): Promise<readonly MemoryEntry[]>;
   read(name: string, scope?: MemoryScope): Promise<MemoryFact>;
   remember(fact: NewMemory): Promise<SavedMemory>;
-  /** Archives a fact; its file is kept. */
   forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }>;
   /** Archived facts, newest first; for people only. */
   archive(): Promise<readonly (MemoryFact & { readonly archivedOn: string })[]>;
@@ -185,7 +176,6 @@ export interface HistoryPiece {
   readonly role: string;
   readonly time: string;
   readonly text: string;
-  /** Characters left out at the end. */
   readonly cut: number;
 }
 
@@ -202,10 +192,7 @@ interface HistoryAround {
   readonly after?: number;
 }
 
-/**
- * The texts of this and earlier sessions. Methods reject with a ReasonixError the model can act
- * on.
- */
+/** The texts of all sessions. Methods reject with a ReasonixError for the model. */
 export interface HistoryPort {
   search(query: HistorySearch): Promise<{ readonly hits: readonly HistoryHit[]; readonly guidance?: string }>;
   around(place: HistoryAround): Promise<readonly HistoryPiece[]>;
@@ -237,16 +224,14 @@ export interface PlanReply {
 
 export interface PlanPort {
   /**
-   * Presents a plan to the user, where there is one, and waits for the decision; a person decides, whatever
-   * approval mode is on. In a headless run the turn ends with the plan as its answer. Rejects only when
-   * the signal aborts.
+   * Presents a plan to the user and waits for the decision, in every approval mode. In a headless run the
+   * turn ends with the plan as its answer. Rejects only when the signal aborts.
    */
   propose(plan: string, signal: AbortSignal): Promise<PlanReply>;
   /** Marks a step of the approved plan, counted from 1, as done. */
   completeStep(step: number): Promise<PlanReply>;
 }
 
-/** The list as a checklist: `[ ]` pending, `[~]` in progress, `[x]` completed. */
 export function checklist(items: readonly TodoItem[]): string {
   if (items.length === 0) return "The todo list is empty";
   return items.map(checklistLine).join("\n");
@@ -265,7 +250,6 @@ export interface ServiceOptions {
   /** The guard of another session, which ends it; absent: a new one. */
   readonly guard?: ProcessGuard;
   readonly freeSpace?: FreeSpace;
-  /** Ports of the tools about skills, memory, earlier sessions, plans and other agents. */
   readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans" | "goals" | "agents">;
 }
 

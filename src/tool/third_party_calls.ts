@@ -2,7 +2,6 @@ import type { Arguments } from "./tool.ts";
 
 /** Maps calls in the form of other agents to calls of the tools here. */
 
-/** A call under another agent's name. */
 interface ThirdPartyCall {
   readonly tool: string;
   readonly args: Arguments;
@@ -48,7 +47,6 @@ export const EDIT_NAMES: Readonly<Record<string, string>> = {
   new_text: "new_string",
 };
 
-/** Returns the call that an unknown name means, or undefined. */
 export function thirdPartyCall(name: string, args: Arguments): ThirdPartyCall | undefined {
   const lower = name.toLowerCase();
   if (/^str_replace(?:_based)?_edit(?:or|_tool)$/.test(lower)) return editorCall(args);
@@ -101,10 +99,7 @@ export function patchOfCommand(command: unknown): string | undefined {
   return typeof line === "string" ? HEREDOC.exec(line)?.[3] : undefined;
 }
 
-/**
- * A command given as a list: the script of `bash -lc SCRIPT`, or the words quoted. Anything else stays as it
- * is.
- */
+/** The script of a list `bash -lc SCRIPT`, or the quoted words of a list; any other value as it is. */
 export function commandLine(command: unknown): unknown {
   if (!Array.isArray(command) || command.length === 0 || !command.every((word) => typeof word === "string")) {
     return command;

@@ -24,18 +24,13 @@ export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number]
 export interface WorkspacePolicy {
   read(path: string): Promise<string>;
   write(path: string): Promise<string>;
-  /** Directories that can be written, as real paths. */
   readonly roots?: readonly string[];
   /** Reports whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
   hidden(absolutePath: string): boolean;
-  /**
-   * Checks again on the open file that the path still leads to this very file, so that a swapped directory
-   * does not win.
-   */
+  /** Checks again that the path leads to this open file, so that a swapped directory is refused. */
   verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;
 }
 
-/** A command that failed in the jail. */
 export interface FailedCommand {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -43,9 +38,7 @@ export interface FailedCommand {
   readonly output: string;
 }
 
-/**
- * Turns a shell program and its arguments into what is really spawned (inside the OS jail when there is one).
- */
+/** Wraps a command line for the jail, if there is one. */
 export interface CommandJail {
   wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan;
   /**
@@ -59,7 +52,7 @@ export interface CommandJail {
   ): Promise<{ readonly plan: SpawnPlan; readonly note: string } | string | undefined>;
 }
 
-/** What a file looked like when the model last saw it; the base of the "changed since it was read" check. */
+/** The state of a file when the model last saw it, to find out whether it has changed. */
 export interface FileVersion {
   readonly path: string;
   readonly mtimeMs: number;
@@ -75,8 +68,7 @@ export interface FileReadTracker {
   get(path: string): FileVersion | undefined;
   set(stamp: FileVersion): void;
   delete(path: string): void;
-  /** All of them, where they can be sent to another process. */
-  all?(): Iterable<FileVersion>;
+  all(): Iterable<FileVersion>;
 }
 
 /** Tool settings from the configuration, plain data so that they can cross to the worker. */
@@ -87,11 +79,9 @@ export interface ToolSettings {
   readonly shell: { readonly prefer: "auto" | "bash" | "powershell" | "pwsh"; readonly path?: string };
   readonly ensureTrailingNewline: boolean;
   readonly writes: "allow" | "dry-run" | "deny";
-  /** Says whether the model accepts images. */
   readonly vision: boolean;
 }
 
-/** What a running call has at hand. */
 export interface ToolContext {
   readonly callId: string;
   readonly cwd: string;
@@ -102,15 +92,12 @@ export interface ToolContext {
   /** Directory for full texts of cut outputs; created on first use. */
   readonly outputDir: string;
   readonly signal: AbortSignal;
-  /** State of the session that outlives the call. */
   readonly services?: ToolServices;
   /** Live output for readers; not what the model sees. */
   progress(text: string): void;
 }
 
-/**
- * What a call produced. `content` is exactly what the model reads, already bounded.
- */
+/** The result of a call. `content` is exactly what the model reads, already bounded. */
 export interface ToolResult {
   readonly content: string;
   readonly isError?: boolean;
@@ -147,7 +134,7 @@ export interface Tool {
   readonly trusted?: boolean;
   /** False: plan mode refuses it although it only reads. Nothing that writes can be made safe by it. */
   readonly planSafe?: false;
-  /** Returns which of these facts do not hold for a call. Pure; absent: all of them hold for every call. */
+  /** The facts that do not hold for a call. Pure; absent: all hold for every call. */
   readonly limits?: (args: Arguments) => { readonly readOnly?: false; readonly planSafe?: false };
   /** Other argument names models use, by the schema's; `null` accepts and drops the argument. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
@@ -155,7 +142,7 @@ export interface Tool {
   readonly unoffered?: Readonly<Record<string, JsonSchema>>;
   /** Turns arguments of another shape into the tool's own before they are checked. Pure. */
   readonly translate?: (args: Arguments) => Arguments;
-  /** Returns the failure of a call that cannot begin; changes nothing. Absent: calls of it are run dry. */
+  /** The failure of a call that cannot begin; changes nothing. Absent: calls are run dry. */
   readonly check?: (args: Arguments, context: ToolContext) => Promise<ToolResult | undefined>;
   /**
    * One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is
@@ -163,11 +150,10 @@ export interface Tool {
    */
   readonly title?: (args: Arguments) => Text;
   /**
-   * What it does are calls of another agent, each of which is judged by itself; neighbouring calls of such
-   * tools run together.
+   * Its work consists of calls of another agent, each with its own decision; neighboring calls run together.
    */
   readonly delegates?: true;
-  /** Whose permission rules concern it; absent: those that name it, and no others. */
+  /** The family of permission rules; absent: only rules with its name. */
   readonly family?: ToolFamily;
   /** Returns {@linkcode PreparedCall.server}. Pure. */
   readonly server?: (args: Arguments) => string;
@@ -183,11 +169,9 @@ export interface Tool {
    * reads, else unknown.
    */
   readonly writes?: (args: Arguments) => readonly string[];
-  /** The command line a call runs. Pure. */
   readonly command?: (args: Arguments) => CommandLine;
   /**
-   * Returns what else a call is about. Pure; absent in a tool that declares nothing at all: every text among
-   * its arguments.
+   * Other subjects of a call. Pure; absent in a tool that declares nothing: every text among its arguments.
    */
   readonly subjects?: (args: Arguments) => readonly string[];
   /** False: it is not offered to the model, but calls that name it work. */
@@ -195,31 +179,28 @@ export interface Tool {
   /** Names the tool that a call is really for, with its arguments. Pure; undefined: the tool itself. */
   readonly redirect?: (args: Arguments) => RedirectedCall | undefined;
   /**
-   * Every call needs a person's answer of its own, whatever modes and earlier answers say. Without a person
-   * it is refused, unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call
-   * would do. Pure.
+   * Every call needs approval by a person, in all modes and whatever was answered before. Without a person it
+   * is refused, unless an allow rule names the tool or `--on-ask allow` is set. Returns what the call would
+   * do. Pure.
    */
   readonly alwaysAsk?: (args: Arguments) => Text;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 
 /**
- * Reports whether a tool is known to change nothing. The claim of an MCP server decides what the user is
- * asked, and never that a call runs.
+ * A tool that is known to change nothing. The claim of an MCP server affects prompts, but never allows a
+ * call.
  */
 export function isKnownToRead({ family, readOnly, trusted }: Tool): boolean {
   return family === "Mcp" ? trusted === true : readOnly;
 }
 
-/** A call that another tool executes. */
 interface RedirectedCall {
   readonly tool: string;
   readonly args: unknown;
-  /** The tools it may be. */
   readonly among: readonly string[];
 }
 
-/** Arguments that passed the schema. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /** The texts among some values: what a path argument names, where it is given. */
@@ -236,24 +217,20 @@ export function failure(message: Text, remedy?: Text): ToolResult {
   };
 }
 
-/** Returns the result of a call that ended with a known error. */
 export function errorResult(error: ReasonixError): ToolResult {
   const result = failure(error.texts.message, error.texts.remedy);
   return error.exit === "blocked" ? { ...result, refused: true } : result;
 }
 
-/** The meaning of `[tools] writes` for the model, in the same words everywhere. */
-
 export type WritePolicy = ToolSettings["writes"];
 
-/** Returns what to do in place of changing a file. */
 export function insteadOfWriting(writes: Exclude<WritePolicy, "allow">): string {
   return writes === "deny"
     ? "put the change into your answer as a unified diff"
     : "use the edit tools, which show the diff without writing it";
 }
 
-/** Returns a hint for a command that seems to have failed because it cannot change the workspace. */
+/** A hint for a command that seems to have failed since it cannot change the workspace. */
 export function writesHint(writes: WritePolicy, output: string): string | undefined {
   if (writes === "allow" || !/read-only file system|\bEROFS\b|operation not permitted/i.test(output)) {
     return undefined;
@@ -261,7 +238,6 @@ export function writesHint(writes: WritePolicy, output: string): string | undefi
   return `[commands cannot change the workspace in this run; ${insteadOfWriting(writes)}]`;
 }
 
-/** Files seen in a session, in memory. */
 export class MemoryFileReadTracker implements FileReadTracker {
   readonly #stamps = new Map<string, FileVersion>();
 

@@ -1,7 +1,4 @@
-/**
- * The one place where text is shortened for the model: every cut leaves a marker in the text and a record
- * next to it.
- */
+/** Shortens text for the model: every cut leaves a marker in the text and a record. */
 import { byteLength } from "../util/bytes.ts";
 import type { ToolContext, Truncation } from "./tool.ts";
 
@@ -16,28 +13,21 @@ export interface Cut {
   readonly truncated?: Truncation;
 }
 
-/** The text for the model about the part that is missing. */
 export interface CutOptions {
-  /** The advice how to continue, such as `continue with offset 2001`. */
   readonly next?: string;
-  /** File with the full text. */
   readonly fullText?: string;
-  /** Sizes of the whole, when `text` is only what was kept in memory. */
   readonly totalBytes?: number;
   readonly totalLines?: number;
 }
 
-/** The size of a tool result that needs no reason to be larger. */
 export const DEFAULT_CAPS: Caps = { maxBytes: 16_000, maxLines: 2_000 };
 
-/** Keeps the beginning. */
 export function keepHead(text: string, caps: Caps, options: CutOptions = {}): Cut {
   if (fits(text, caps)) return { text };
   const kept = text.slice(0, headEnd(text, caps));
   return marked(kept, "", { cut: "tail", reason: reasonFor(text, caps) }, { text, options });
 }
 
-/** Keeps the end. */
 export function keepTail(text: string, caps: Caps, options: CutOptions = {}): Cut {
   if (fits(text, caps)) return { text };
   const kept = text.slice(tailStart(text, caps));
@@ -63,7 +53,6 @@ export function cutLine(line: string, maxBytes: number): string {
   return `${kept}… [line cut: ${total} bytes in all]`;
 }
 
-/** Reports where the full text of a call's output belongs. */
 export function spillPath(context: ToolContext): string {
   const name = context.callId.replace(/[^A-Za-z0-9_-]/g, "_").slice(-80) || "output";
   return `${context.outputDir}/${name}.txt`;
@@ -122,9 +111,7 @@ function halved(caps: Caps): Caps {
   };
 }
 
-/**
- * Reports where the head ends: at the last line end within the caps, or inside a line that is too long alone.
- */
+/** At the last line end within the caps, or inside a line that is too long alone. */
 function headEnd(text: string, caps: Caps): number {
   let end = byteIndex(text, caps.maxBytes);
   if (caps.maxLines !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Replacing a file so that every reader sees either the old content or the new, never a part. Calls into the
- * kernel are made at once: each takes microseconds, the way to a thread and back a hundred times that.
+ * Replaces files so that readers see the old content or the new, never a part. System calls are synchronous:
+ * each takes microseconds, a change of threads a hundred times that.
  */
 
 import { errorMessage, message, ReasonixError } from "../core/mod.ts";
@@ -8,13 +8,11 @@ import { errorMessage, message, ReasonixError } from "../core/mod.ts";
 export interface AtomicWriteOptions {
   /** Mode of a file that does not exist yet; otherwise the mode it has is kept. */
   readonly mode?: number;
-  /** Mode to give in any case. */
   readonly setMode?: number;
-  /** Wait until the content is on the disk itself. */
   readonly sync?: boolean;
   /**
-   * Looks at each file that was opened for writing, before anything is written; rejects to stop. With it the
-   * path is not resolved again: it was resolved before, and a symlink found there now was not there then.
+   * Checks each file opened for writing before anything is written; rejects to stop. The path is already
+   * resolved then, and is not resolved again.
    */
   readonly verify?: ((file: Deno.FsFile, path: string) => Promise<void>) | undefined;
   /** Name of the new file next to the old one, to recognize it after a crash; absent: a random one. */
@@ -22,8 +20,8 @@ export interface AtomicWriteOptions {
 }
 
 /**
- * Saves a file of the user, also where its directory is missing. Throws a ReasonixError that says why
- * it could not be saved; the file is then as it was.
+ * Saves a file of the user and makes its directory. Throws a ReasonixError with the reason; the file is
+ * unchanged then.
  */
 export async function saveFile(path: string, text: string, options: AtomicWriteOptions = {}): Promise<void> {
   try {
@@ -65,8 +63,8 @@ export async function writeFileAtomic(
 }
 
 /**
- * First half of an atomic write. Where a new file next to the old one cannot be made or would change the
- * owner, the commit writes into the old file instead.
+ * Writes the new file. Where it cannot be made or would change the owner, the commit writes into the old
+ * file.
  */
 export async function stageFile(
   path: string,
@@ -115,7 +113,6 @@ async function writeNew(path: string, bytes: Uint8Array, options: AtomicWriteOpt
   if (sync) await file.syncData();
 }
 
-/** Writes into the file that is there. */
 async function rewrite(path: string, bytes: Uint8Array, verify: AtomicWriteOptions["verify"]): Promise<void> {
   using file = Deno.openSync(path, { write: true });
   await verify?.(file, path);

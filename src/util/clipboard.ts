@@ -4,7 +4,6 @@ import { findProgram } from "./process.ts";
 
 export interface ClipboardEnvironment {
   readonly env: (name: string) => string | undefined;
-  /** Directories whose programs are not run. */
   readonly untrusted: readonly string[];
 }
 
@@ -38,7 +37,6 @@ const POWERSHELL = "Add-Type -AssemblyName System.Windows.Forms,System.Drawing; 
   "$o=[Console]::OpenStandardOutput(); $o.Write($m.ToArray(),0,$m.Length)}";
 const POWERSHELL_ARGS = ["-NoProfile", "-STA", "-Command", POWERSHELL];
 
-/** Programs that write the image of the clipboard to standard output. */
 const READERS: Readonly<Record<string, readonly Program[]>> = {
   darwin: [{ name: "pngpaste", args: ["-"] }, { name: "osascript", args: ["-e", APPLE_SCRIPT] }],
   windows: [{ name: "powershell", args: POWERSHELL_ARGS }],
@@ -49,7 +47,6 @@ const READERS: Readonly<Record<string, readonly Program[]>> = {
   ],
 };
 
-/** A desktop that does not answer is none. */
 const LIMIT_MS = 3_000;
 
 function installed(
@@ -66,7 +63,6 @@ function installed(
 /** Reason for which there is no image: no program to ask, none in the clipboard, or more than 32 MB. */
 export type NoImage = "noTool" | "noImage" | "tooBig";
 
-/** Returns the image of the clipboard as PNG. */
 export async function clipboardImage(environment: ClipboardEnvironment): Promise<ImagePart | NoImage> {
   const programs = installed(READERS, environment);
   if (programs.length === 0) return "noTool";
@@ -120,10 +116,7 @@ export type CopyOutcome =
 /** Bytes of text that every terminal takes: 74,994 is what xterm reads of the sequence, in base64. */
 const MOST_BYTES = 56_000;
 
-/**
- * Copies a text with a program of this machine, unless the user is connected by SSH, else through the
- * terminal (OSC 52).
- */
+/** Copies a text with a program, or through the terminal (OSC 52), as for users connected by SSH. */
 export async function copyText(text: string, options: CopyOptions): Promise<CopyOutcome> {
   const { env, control } = options;
   const isRemote = env("SSH_CONNECTION") !== undefined || env("SSH_TTY") !== undefined;
@@ -159,7 +152,6 @@ async function takes({ path, args, utf16 }: Program & { readonly path: string },
   }
 }
 
-/** UTF-16 with a byte order mark. */
 function littleEndian(text: string): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(2 * text.length + 2));
   bytes.setUint16(0, 0xfeff, true);

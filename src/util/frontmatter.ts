@@ -77,7 +77,6 @@ class Reader {
     return this.#scalar([given, ...this.#continuation()].join(" "));
   }
 
-  /** Indented lines that continue the text of a key. */
   #continuation(): string[] {
     const more: string[] = [];
     for (; this.#at < this.#lines.length; this.#at++) {
@@ -187,7 +186,6 @@ function unquote(text: string, quote: string): string {
   );
 }
 
-/** The items of an inline list or map, at commas outside quotes. */
 function split(text: string): string[] {
   return [...text.matchAll(/\s*((?:"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[^,])+)/g)]
     .map((match) => (match[1] ?? "").trim()).filter((item) => item !== "");

@@ -1,4 +1,3 @@
-/** Parses JSON; undefined when the text is not that. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -7,24 +6,29 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Reports whether a value is a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+type Defined<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+
+/** The fields of a record that have a value: an absent option and one that is undefined differ. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
 /**
- * The text with what JSON readers and terminals stumble over replaced by U+FFFD: lone surrogates (not
- * encodable in UTF-8, RFC 8259 §8.2) and NUL.
+ * Replaces characters that JSON readers and terminals cannot handle by U+FFFD: lone surrogates (RFC 8259
+ * §8.2) and NUL.
  */
 export function safeText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes("\0") ? whole.replaceAll("\0", "\uFFFD") : whole;
 }
 
-/**
- * JSON with sorted keys: equal for values that differ only in the order of their keys. Trust decisions hash
- * it.
- */
+/** JSON with sorted keys, for hashes of trust decisions. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null || value instanceof Date) {
@@ -35,10 +39,7 @@ export function canonicalJson(value: unknown): string {
   return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonicalJson(entry)}`).join(",")}}`;
 }
 
-/**
- * A JSON value with every text in it mapped, names of fields excepted. The same object comes back when no
- * text changes.
- */
+/** Maps every text of a JSON value, except names of fields. Returns the same object when nothing changes. */
 export function mapTexts<T>(value: T, map: (text: string) => string): T;
 export function mapTexts(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === "string") return map(value);
@@ -55,7 +56,6 @@ export function mapTexts(value: unknown, map: (text: string) => string): unknown
   return changed ?? value;
 }
 
-/** The findings of a scan of a JSON Lines file in addition to its values. */
 interface JsonlReport {
   /** Bytes up to the end of the last complete line. */
   readonly end: number;
@@ -63,15 +63,12 @@ interface JsonlReport {
   readonly tail: Uint8Array;
   /** Numbers (1-based) of lines that are not JSON. */
   readonly damaged: readonly number[];
-  /** Lines seen, complete ones only. */
   readonly lines: number;
 }
 
-/** The position of a value in its file. */
 interface LinePosition {
   /** 1-based. */
   readonly line: number;
-  /** First byte of the line. */
   readonly offset: number;
   /** Bytes without the line feed. */
   readonly length: number;
@@ -81,11 +78,8 @@ const CHUNK = 1 << 18;
 const LINE_FEED = 10;
 
 /**
- * Reads a JSON Lines file and hands every value to `visit`, in order. A line that does not parse is counted
- * and passed over.
- *
- * The file is read in pieces and decoded line by line: for a 30 MB file this takes a third of the time, and a
- * tenth of the memory, of reading it as one string.
+ * Calls `visit` for every value of a JSON Lines file, in order; lines that do not parse are counted. Decoding
+ * line by line takes a third of the time, and a tenth of the memory, of reading 30 MB as one string.
  */
 export function scanJsonl(
   path: string,
@@ -149,13 +143,11 @@ function readLines(
   }
 }
 
-/** UTF-16 units of a text that are serialised at once. */
 const PIECE = 1 << 13;
 
 /**
- * An object as a line of a JSON Lines file, in pieces. A line with a text of megabytes is never in memory as
- * a whole: it would be there three times over, as JSON, with its line feed and as bytes. May be iterated more
- * than once.
+ * A line of a JSON Lines file, in pieces: as one string a text of megabytes would be in memory three times.
+ * May be iterated more than once.
  */
 export function jsonLine(record: object): Iterable<string> {
   const isLong = Object.values(record).some((value) => typeof value === "string" && value.length > PIECE);

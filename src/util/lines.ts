@@ -3,7 +3,6 @@ export class LineSplitter {
   readonly #decoder = new TextDecoder();
   #parts: string[] = [];
 
-  /** The lines that the chunk completes. */
   push(chunk: Uint8Array): string[] {
     const [first = "", ...more] = this.#decoder.decode(chunk, { stream: true }).split("\n");
     this.#parts.push(first);

@@ -1,7 +1,6 @@
 import { errorMessage } from "../core/mod.ts";
 import { isRecord, parseJson } from "./json.ts";
 
-/** The holder of a lock, as far as the lock file says. */
 export interface LockOwner {
   readonly pid?: number;
   /** RFC 3339. */
@@ -13,8 +12,7 @@ export type LockResult =
   | { readonly held: false; readonly owner: LockOwner };
 
 /**
- * An operating-system lock on a small file next to the guarded one. The kernel drops it when the process
- * dies, however it dies, so a left-over file is never in the way.
+ * An operating-system lock on a file next to the guarded one. The kernel releases it when the process ends.
  */
 export class FileLock {
   readonly #file: Deno.FsFile;
@@ -44,7 +42,6 @@ export class FileLock {
     }
   }
 
-  /** Takes the lock, and waits while another process has it. Throws like `tryAcquire`. */
   static async acquire(path: string): Promise<FileLock> {
     for (;;) {
       const file = open(path);
@@ -58,9 +55,7 @@ export class FileLock {
     }
   }
 
-  /**
-   * The previous holder removes the file while it still has the lock: what was opened may be gone from there.
-   */
+  /** The previous holder removes the file while it has the lock: the opened one may be gone. */
   static #claim(file: Deno.FsFile, path: string): FileLock | undefined {
     if (!isCurrent(file, path)) {
       file.close();

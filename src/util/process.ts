@@ -7,8 +7,8 @@ import { after } from "./timer.ts";
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * An installed program, or undefined. Directories in which a repository or a jailed command may have put one
- * do not count, nor do links to such directories: what they hold is not run unasked, and not without a jail.
+ * An installed program, except in directories in which a repository or a jailed command may have put one, and
+ * links to these.
  */
 export function findProgram(
   name: string,
@@ -35,14 +35,12 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Standard input; absent: none. */
   readonly input?: string | undefined;
-  /** Kills the program. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface ProgramResult {
   readonly code: number;
   readonly stdout: Uint8Array<ArrayBuffer>;
-  /** Standard output as UTF-8. */
   readonly text: string;
   readonly errors: string;
 }
@@ -84,7 +82,6 @@ export async function feed(stdin: WritableStream<Uint8Array>, input: Uint8Array)
 
 const MAX_BYTES = 64 * 1024;
 
-/** The output of a short-lived helper program of the user. */
 export interface HelperOutput {
   readonly code: number;
   /** Without the white space around it. */
@@ -98,19 +95,14 @@ export interface HelperOptions {
   readonly limitMs: number;
   /** Ends what is left of it, with all that it started. */
   readonly end: () => Promise<void>;
-  /** Ends it before its time, as if it had been late. */
   readonly signal?: AbortSignal;
 }
 
-/** Program and arguments by which the shell of this system runs a line. */
 export function shellCommand(line: string): [program: string, ...args: string[]] {
   return WINDOWS ? ["cmd.exe", "/d", "/s", "/c", line] : ["/bin/sh", "-c", line];
 }
 
-/**
- * Waits for a helper whose outputs are piped, and ends it when it takes too long. What it left running in the
- * background is not waited for.
- */
+/** Waits for a helper and ends it when it takes too long, but does not wait for its background processes. */
 export async function helperOutput(
   child: Deno.ChildProcess,
   { limitMs, end, signal }: HelperOptions,
@@ -146,8 +138,8 @@ async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
 const NAMES = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
 
 /**
- * The whole environment of a git that inspects a repository for the program: it never prompts, fetches
- * nothing, and no variable leads it to another repository.
+ * The environment of a git that inspects a repository: no prompts, no fetches, no variables that name another
+ * repository.
  */
 export function gitEnvironment(): Record<string, string> {
   const own = NAMES.flatMap((name) => {
@@ -164,15 +156,11 @@ export function gitEnvironment(): Record<string, string> {
   };
 }
 
-/** The installed git, not one that came with the repository or that a command of the agent has put there. */
 export function findGit(root: string): string | undefined {
   return findProgram("git", readEnv("PATH") ?? "", [root]);
 }
 
-/**
- * The moment a process began, as text that only this process of this number has; undefined when none runs.
- * A zombie does not run.
- */
+/** Identifies a running process by its start time; undefined for a zombie. */
 export function processStart(pid: number): string | undefined {
   if (!Number.isInteger(pid) || pid <= 1) return undefined;
   return Deno.build.os === "linux" ? startInProc(pid) : startFromPs(pid);
@@ -191,8 +179,8 @@ function startFromPs(pid: number): string | undefined {
 }
 
 /**
- * The text of system files such as those of /proc, concatenated; "" when there are none. The
- * runtime allows this only with all permissions, so a program reads them.
+ * The text of system files such as those of /proc, or "". A program reads them, since the runtime allows that
+ * only with all permissions.
  */
 export function systemText(paths: readonly string[]): string {
   return outputOf("cat", ["--", ...paths]);

@@ -1,30 +1,23 @@
-/** Recognizes values that are secrets, and removes secrets from texts. */
-
-/** One word, or the name of a locale. */
 const ORDINARY = /^(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15}|[A-Za-z]{1,3}[_-][A-Z]{2}(?:[.@][\w-]+)*|C\.[\w-]+)$/;
 
-/** Reports whether a text is one that others also write: taking it out hides nothing and spoils much. */
+/** Removing an ordinary text hides nothing. */
 export function isOrdinaryText(text: string): boolean {
   return ORDINARY.test(text.trim());
 }
 
-/** Reports whether a text holds letters and digits in disorder, as tokens do and no path or date does. */
+/** A text with letters and digits in disorder, unlike paths and dates. */
 export function looksLikeSecret(text: string): boolean {
   return text.split(/[^A-Za-z0-9]/).some((part) =>
     part.length >= 16 && (part.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0) > 3
   );
 }
 
-/** The forms of a secret that a program has encoded, alone or within other bytes. */
-
 interface SecretEncodings {
   /** As it is, inside JSON and in a URL: may be found anywhere. */
   readonly open: readonly string[];
-  /** Encoded: without exception letters, digits and `+/-_`. */
   readonly encoded: readonly string[];
 }
 
-/** Shorter pieces are too common to distinguish from other encoded data. */
 const SHORTEST = 10;
 
 function secretEncodings(value: string): SecretEncodings {
@@ -49,8 +42,8 @@ function secretEncodings(value: string): SecretEncodings {
 }
 
 /**
- * The characters that do not depend on what precedes and follows, when the value begins at this offset in
- * a group of three bytes.
+ * The characters that do not depend on the bytes around the value, which begins at this offset in a group of
+ * three.
  */
 function base64At(bytes: Uint8Array, offset: number): string {
   const padded = new Uint8Array(offset + bytes.length);
@@ -65,8 +58,8 @@ const CODE = Uint8Array.from(
 );
 
 /**
- * Reports whether that many characters in a row could be encoded data. Looks from the end of each stretch, so
- * that most of a text is passed over.
+ * Finds a run of characters that could be encoded data. It looks from the end of each stretch, so that most
+ * text is skipped.
  */
 function hasLongRun(text: string, length: number): boolean {
   for (let end = length - 1; end < text.length;) {
@@ -89,14 +82,10 @@ function brokenPattern(encoded: readonly string[]): RegExp {
 /** Lines as programs break encoded data: long, and full of it to the end. */
 const BREAKS = /(?<=[A-Za-z0-9+/_-]{40})\r?\n(?=[A-Za-z0-9+/_=-])/g;
 
-/** The text with such lines joined; the same string when there are none. */
 function unbroken(text: string): string {
   return text.replace(BREAKS, "");
 }
 
-/** Takes secrets out of text that leaves the program: events, logs, errors, doctor output. */
-
-/** The mark in place of a secret. */
 const MARK = "[redacted]";
 
 /** Shorter values are too common in ordinary text to be taken out wherever they occur. */
@@ -128,10 +117,7 @@ const SHAPES = [
     .raw`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|$)`,
 ];
 
-/**
- * Keys that model vendors and payment services issue. Words joined by dashes look alike, so {@linkcode
- * isRandom} has the last word.
- */
+/** Words joined by dashes look alike, so {@linkcode isRandom} decides. */
 const DASHED = START + "(?:sk|rk|pk)[-_][A-Za-z0-9_-]{20,}";
 
 /** Shapes whose name stays readable: `$<head>` is kept. */
@@ -164,9 +150,8 @@ function escaped(text: string): string {
 }
 
 /**
- * A function that replaces the given secret values and common token shapes in a text by `[redacted]`. Text
- * without any comes back as the same string. Values shorter than 8 characters and single words are left
- * alone: replacing them would shred ordinary text.
+ * Returns a function that replaces the given values and common shapes of tokens by `[redacted]`. Values
+ * shorter than 8 characters and single words stay: replacing them would damage ordinary text.
  */
 export function createRedactor(secretValues: Iterable<string>): (text: string) => string {
   const values = removerOf(secretValues);
@@ -179,10 +164,7 @@ export function createRedactor(secretValues: Iterable<string>): (text: string) =
 /** Secrets that came up while the program ran. */
 const learned = { values: new Set<string>(), remove: (text: string) => text };
 
-/**
- * Informs every redactor of this process, also those that exist already, a secret that the configuration does
- * not know: a token that a server has just issued.
- */
+/** Adds a secret that the configuration does not know, such as a new token of a server, to every redactor. */
 export function learnSecret(value: string): void {
   if (!isRedacted(value.trim()) || learned.values.has(value)) return;
   learned.values.add(value);
@@ -201,7 +183,6 @@ function removerOf(secretValues: Iterable<string>): (text: string) => string {
   return (text) => encoded(open(text));
 }
 
-/** Takes known texts out, wherever they stand. */
 function remover(texts: readonly string[]): (text: string) => string {
   // Longest first, so that a value that contains another goes as a whole.
   const known = [...new Set(texts)].sort((a, b) => b.length - a.length);
@@ -209,10 +190,7 @@ function remover(texts: readonly string[]): (text: string) => string {
   return (text) => known.some((value) => text.includes(value)) ? text.replace(pattern, MARK) : text;
 }
 
-/**
- * The same for encoded ones. Most texts hold nothing that could be one, and one look finds that out for all
- * of them.
- */
+/** Most texts contain no run that could be encoded, which one look finds out. */
 function encodedRemover(texts: readonly string[]): (text: string) => string {
   if (texts.length === 0) return (text) => text;
   const shortest = Math.min(...texts.map((text) => text.length));
@@ -226,7 +204,6 @@ function encodedRemover(texts: readonly string[]): (text: string) => string {
   };
 }
 
-/** The replacement of one match; the groups are the last of what `replace` hands over. */
 function replaceShape(match: string, ...rest: unknown[]): string {
   const { head, dashed } = rest.at(-1) as { head?: string; dashed?: string };
   if (head === undefined) return dashed === undefined || isRandom(match) ? MARK : match;
@@ -234,8 +211,8 @@ function replaceShape(match: string, ...rest: unknown[]): string {
 }
 
 /**
- * Reports whether a part between dashes is long and mixes digits with letters, or the whole mixes digits and
- * both cases, as no words do.
+ * A part between dashes is long and mixes digits with letters, or the whole mixes digits and both cases,
+ * unlike words.
  */
 function isRandom(token: string): boolean {
   const count = (pattern: RegExp) => token.match(pattern)?.length ?? 0;

@@ -1,13 +1,9 @@
-/**
- * Scripts written without spaces: each character becomes a word, and queries look for pairs of
- * them.
- */
+/** Scripts without spaces: each character becomes a word, and queries look for pairs. */
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}";
 const CJK_CHARACTER = new RegExp(`[${CJK}]`, "gu");
 const CJK_ANY = new RegExp(`[${CJK}]`, "u");
 const TERM = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{M}])+`, "gu");
 
-/** Characters of a long text that are indexed: outputs say what matters at their beginning and end. */
 const HEAD = 12_000;
 const TAIL = 4_000;
 

@@ -1,7 +1,6 @@
 /**
- * Calls `task` once after `ms` milliseconds; the returned function cancels it. The program stays alive until
- * one of the two. The first `setTimeout` of a process loads a timer module for 6–7 ms; this costs a tenth of
- * that.
+ * Calls `task` once after `ms` milliseconds; the returned function cancels it. The first `setTimeout` of a
+ * process loads a module for 6–7 ms; this costs a tenth.
  */
 export function after(ms: number, task: () => void): () => void {
   const signal = AbortSignal.timeout(ms);
@@ -9,10 +8,7 @@ export function after(ms: number, task: () => void): () => void {
   return () => signal.removeEventListener("abort", task);
 }
 
-/**
- * Waits for a value, but no longer than until the signal aborts: then it rejects with the signal's reason,
- * and the awaited work continues.
- */
+/** Waits for a value until the signal aborts, and rejects with its reason then; the work continues. */
 export async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const stop = () => reject(signal?.reason);
@@ -23,4 +19,11 @@ export async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal | 
   } finally {
     signal?.removeEventListener("abort", stop);
   }
+}
+
+/** Waits for `work`, but at most `ms` milliseconds; the work then continues. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const clear = after(ms, late.resolve);
+  await Promise.race([work, late.promise]).finally(clear);
 }

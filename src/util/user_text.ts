@@ -1,9 +1,6 @@
 const BLOCK_END = /<\/(?:file|dir|stdin|resource|goal|plan)>\n\n/g;
 
-/**
- * Returns what the user wrote, without the files, directories, resources, piped text, the goal and the plan
- * that are before it in the same message.
- */
+/** The text of the user, without the attachments, goal and plan before it in the message. */
 export function userText(message: string): string {
   const end = [...message.matchAll(BLOCK_END)].at(-1);
   return end ? message.slice(end.index + end[0].length) : message;
@@ -12,7 +9,7 @@ export function userText(message: string): string {
 const BLOCK_BEGIN =
   /^<(file|dir|stdin|resource|goal|plan)(?: (?:path|ref|by)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
 
-/** Returns the names of the attachments before the user's text, in order. */
+/** The names of the attachments before the user's text, in order. */
 export function attachments(message: string): string[] {
   const names: string[] = [];
   for (let rest = message;;) {

@@ -62,21 +62,18 @@ export class Git {
   }
 }
 
-/** The line that says what is wrong, without git's own word for it. */
+/** The decisive line, without the prefix of git. */
 export function firstLine(errors: string): string {
   const lines = errors.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   const line = lines.find((each) => /^(?:fatal|error):/.test(each)) ?? lines[0] ?? "";
   return line.replace(/^(?:fatal|error):\s*/, "");
 }
 
-/** Entries of a list that git separates by NUL. */
 export function entries(text: string): string[] {
   return text.split("\0").filter((entry) => entry !== "");
 }
 
-/** The repository that a directory belongs to. Absolute paths. */
 export interface Repository {
-  /** Top of its work tree. */
   readonly top: string;
   /** The directory seen from there; "" for the top itself. */
   readonly prefix: string;
@@ -84,7 +81,6 @@ export interface Repository {
   readonly common: string;
   readonly objects: string;
   readonly objectFormat: string;
-  /** Commit that is checked out. */
   readonly head: string;
 }
 
@@ -121,18 +117,13 @@ function unusable(cwd: string, reason: string, remedy?: string): ReasonixError {
   return new ReasonixError(`Cannot make a work tree of ${cwd}: ${reason}`, remedy ? { remedy } : {});
 }
 
-/** Files of a directory by whether they are there. */
 interface ListedFiles {
-  /** Files and links that are there. */
   readonly present: readonly string[];
   /** Paths that are known and gone, or hidden behind a link by now. */
   readonly gone: readonly string[];
 }
 
-/**
- * The files that git sees in a work tree: those it knows and those it does not ignore, in repositories inside
- * of it as well. Paths are relative to `top`.
- */
+/** Known and not ignored files of a work tree, inner repositories included. Paths are relative to `top`. */
 export async function listFiles(
   git: Git,
   top: string,
@@ -158,7 +149,6 @@ export async function listFiles(
   return { present, gone };
 }
 
-/** Looks at paths below a directory without following links. */
 class Look {
   readonly #top: string;
   readonly #directories = new Map<string, boolean>([["", true]]);
@@ -197,15 +187,14 @@ class Look {
 export interface WorktreePatch {
   /** The file that holds the patch, for `git apply` at the top of the repository; gone with the work tree. */
   readonly file: string;
-  /** Its length; 0: nothing was changed. */
   readonly bytes: number;
   /** Changed paths from the top of the repository. */
   readonly files: readonly string[];
 }
 
 /**
- * The bytes of a work tree at its beginning, in a separate repository: the user's repository gets no object
- * of it, and no conversion, filter or ignore rule of the project changes the patch.
+ * The bytes of a work tree at its beginning, in a separate repository: the user's repository gets no objects,
+ * and no filter or ignore rule of the project changes the patch.
  */
 export class Snapshot {
   readonly #git: Git;
@@ -218,7 +207,6 @@ export class Snapshot {
     this.#tree = tree;
   }
 
-  /** Takes these files of the work tree as its beginning. */
   async take(files: readonly string[], repository: Repository, signal?: AbortSignal): Promise<void> {
     await this.#make(repository);
     await this.#ask(["update-index", "--add", "-z", "--stdin"], { input: joined(files), signal });
@@ -239,7 +227,6 @@ export class Snapshot {
     await Deno.writeTextFile(`${this.#dir}/objects/info/alternates`, `${objects}\n`);
   }
 
-  /** The changes since the beginning, untracked files that are not ignored included. */
   async diff(signal?: AbortSignal): Promise<WorktreePatch> {
     const index = `${this.#dir}/index-${crypto.randomUUID().slice(0, 8)}`;
     const file = `${this.#dir}/changes.patch`;
@@ -267,8 +254,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the files that git sees by its rules, and those that were added against them. Where the
-   * repository of the work tree cannot be asked any more, the beginning still can.
+   * Files by git's rules, and those added against them. Where the repository of the work tree fails, the
+   * beginning is asked alone.
    */
   async #files(env: Record<string, string>, signal?: AbortSignal): Promise<ListedFiles> {
     const listed = await listFiles(this.#git, this.#tree, { env: { ...this.#env, ...env }, signal });
@@ -276,13 +263,13 @@ export class Snapshot {
     return { present: [...new Set([...listed.present, ...forced?.present ?? []])], gone: listed.gone };
   }
 
-  /** Says why a patch cannot be applied to the files below `top` as they are now; undefined when it can. */
+  /** The reason why a patch does not apply to the files below `top`. */
   async problemOf(file: string, top: string): Promise<string | undefined> {
     const { code, errors } = await this.#apply(file, top, ["--check"]);
     return code === 0 ? undefined : firstLine(errors) || `git ended with ${code}`;
   }
 
-  /** Changes the files below `top`, all of them or none. Returns why it could not. */
+  /** Changes all files below `top` or none. Returns the reason for none. */
   async apply(file: string, top: string): Promise<string | undefined> {
     const { code, errors } = await this.#apply(file, top, []);
     return code === 0 ? undefined : firstLine(errors) || `git ended with ${code}`;

@@ -20,18 +20,15 @@ export interface WorktreeRecord {
   readonly parent: string;
   readonly top: string;
   readonly prefix: string;
-  /** Top of this work tree. */
   readonly tree: string;
-  /** Git's own directory of the repository. */
   readonly common: string;
 }
 
-/** Everything of one work tree: its record, its beginning and the tree itself. */
 export function worktreeDir(home: string, id: string): string {
   return `${worktreesDir(home)}/${id}`;
 }
 
-/** Who holds it may make, take over and forget directories of work trees. */
+/** The holder may make, take over and remove directories of work trees. */
 export async function lockWorktrees(home: string): Promise<FileLock> {
   await Deno.mkdir(worktreesDir(home), { recursive: true, mode: 0o700 });
   return await FileLock.acquire(`${worktreesDir(home)}/.lock`);
@@ -51,7 +48,6 @@ export async function saveRecord(
   return owned;
 }
 
-/** The record of a work tree; undefined when there is none that can be read. */
 export function readRecord(home: string, id: string): WorktreeRecord | undefined {
   const value = parseJson(readSmallText(recordFile(home, id)) ?? "");
   return isRecord(value) && isWorktreeRecord(value) ? value : undefined;
@@ -64,15 +60,12 @@ function isWorktreeRecord(value: Record<string, unknown>): value is Record<strin
     );
 }
 
-/** Reports whether the process that works in it still runs: this very one, not one that got its number. */
+/** The owner still runs: this very process, not another one with its number. */
 export function isOwnerAlive({ pid, start }: Pick<WorktreeRecord, "pid" | "start">): boolean {
   return processStart(pid) === start;
 }
 
-/**
- * The original of a directory in a work tree, by its record: what the user decided of the one
- * holds for the other. Undefined outside of the work trees of this home.
- */
+/** The original of a directory in a work tree: decisions of the user about it hold for both. */
 export function parentOfWorktree(home: string, cwd: string): string | undefined {
   const realHome = existingRealPath(home) ?? home;
   const id = worktreeIdOf(realHome, cwd);
@@ -81,9 +74,7 @@ export function parentOfWorktree(home: string, cwd: string): string | undefined 
   return below === undefined ? undefined : below === "." ? record?.top : `${record?.top}/${below}`;
 }
 
-/** The work trees of a Reasonix home, by what became of them. */
 export interface WorktreeReport {
-  /** Their process runs. */
   readonly inUse: readonly WorktreeRecord[];
   /** Their process has ended, and another run may resume them. */
   readonly waiting: readonly WorktreeRecord[];
@@ -124,7 +115,6 @@ export async function reap(home: string): Promise<WorktreeReport> {
   return { inUse, waiting, removed, failed };
 }
 
-/** Removes the rest of an interrupted removal; the lock keeps other processes out. */
 async function removeEmpty(home: string, id: string): Promise<boolean> {
   using _lock = await lockWorktrees(home);
   if (readRecord(home, id)) return false;
@@ -144,9 +134,8 @@ function isOld(path: string): boolean {
 }
 
 /**
- * Removes a work tree and what its repository knows of it, and of no other: `git worktree prune` would also
- * forget those of the user that lie on a disk which is not there just now. The record goes last, so that what
- * is interrupted is done again.
+ * Removes a work tree and its entry in the repository. `git worktree prune` would also remove those on a disk
+ * that is not mounted now. The record goes last, so that an interrupted removal is repeated.
  */
 export async function removeTree(
   home: string,

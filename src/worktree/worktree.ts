@@ -43,7 +43,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export class Worktree implements AsyncDisposable {
   readonly record: WorktreeRecord;
-  /** The directory that corresponds to the parent's. */
   readonly cwd: string;
   readonly #home: string;
   readonly #snapshot: Snapshot;
@@ -55,17 +54,16 @@ export class Worktree implements AsyncDisposable {
     this.#snapshot = snapshot;
   }
 
-  /** The patch that leads from its beginning to what it is now, commits made in it included. */
   async diff(signal?: AbortSignal): Promise<WorktreePatch> {
     return await this.#snapshot.diff(signal);
   }
 
-  /** Says why a patch does not apply to the parent's files as they are now; undefined when it does. */
+  /** The reason why a patch does not apply to the parent's files. */
   async problemOf({ file }: Pick<WorktreePatch, "file">): Promise<string | undefined> {
     return await this.#snapshot.problemOf(file, this.record.top);
   }
 
-  /** Changes the parent's files, all that the patch names or none. Throws a ReasonixError when it cannot. */
+  /** Changes all files of the patch or none. Throws a ReasonixError when it cannot. */
   async applyToParent({ file }: Pick<WorktreePatch, "file">): Promise<void> {
     const problem = await this.#snapshot.apply(file, this.record.top);
     if (problem === undefined) return;
@@ -74,7 +72,6 @@ export class Worktree implements AsyncDisposable {
     });
   }
 
-  /** Removes everything of it: the tree, the patch, and what the repository knows of it. */
   async remove(): Promise<void> {
     await removeTree(this.#home, this.record);
   }
@@ -85,8 +82,8 @@ export class Worktree implements AsyncDisposable {
 }
 
 /**
- * Makes a work tree below the Reasonix home, after removing those that others left behind. Throws a
- * ReasonixError that says why it could not; nothing is left of it then.
+ * Makes a work tree below the Reasonix home, after removing abandoned ones. Throws a ReasonixError with the
+ * reason; nothing is left then.
  */
 export async function createWorktree(options: WorktreeOptions, signal?: AbortSignal): Promise<Worktree> {
   const { id } = options;
@@ -164,13 +161,12 @@ async function fill(git: Git, { home, record, repository, signal }: Filling): Pr
   return new Worktree(home, record, snapshot);
 }
 
-/** Times that git is asked to make a work tree. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 50;
 
 /**
- * Git stumbles over the half-written entry of another work tree, which may be one of a process that was
- * killed: one at a time, and again after a moment.
+ * Git fails over the half-written entry of another work tree, such as that of a killed process: one at a
+ * time, and again after a moment.
  */
 async function addTree(
   git: Git,
@@ -196,8 +192,8 @@ function snapshotDir(home: string, id: string): string {
 }
 
 /**
- * Goes on with a work tree whose process has ended; undefined when there is none any more, or none that is
- * whole. Throws a ReasonixError when its process still runs.
+ * Resumes a work tree whose process has ended; undefined without a whole one. Throws a ReasonixError while
+ * its process runs.
  */
 export async function adoptWorktree(
   { home: given, id, keepDays }: Omit<WorktreeOptions, "cwd">,
@@ -231,13 +227,9 @@ export async function requireRepository(cwd: string): Promise<void> {
   await openRepository(Git.find(cwd), realPath(cwd));
 }
 
-/** Files that are copied at the same time. */
 const AT_ONCE = 16;
 
-/**
- * Copies files and links as they are, with their permissions. Paths are relative to both directories. Returns
- * those that were there.
- */
+/** Copies files and links with their permissions. Returns those that existed. */
 async function copyFiles(
   paths: readonly string[],
   { from, to, signal }: {
@@ -281,10 +273,7 @@ async function copyOne(from: string, to: string): Promise<boolean> {
   }
 }
 
-/**
- * Makes the index of a work tree say what that of its parent says: what is staged, in conflict and left out
- * stays so. No filter of the user runs for it.
- */
+/** Copies the index: staged, conflicting and left-out files stay so. No filter of the user runs. */
 async function copyIndex(
   git: Git,
   { top }: Pick<Repository, "top">,
@@ -305,7 +294,7 @@ async function copyIndex(
   await git.run(["update-index", "-q", "--refresh"], { ...here, env });
 }
 
-/** Variables by which git knows none of the filters that its settings name. */
+/** Variables that disable the filters in git's settings. */
 async function withoutFilters(git: Git, cwd: string): Promise<Record<string, string>> {
   const listing = [
     "config",

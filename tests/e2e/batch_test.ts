@@ -166,7 +166,7 @@ Deno.test("a file with wrong lines starts nothing, and every one is named with i
     const [args, text] of [
       [["--tasks", "none.jsonl"], "Cannot read the tasks of none.jsonl"],
       [["--tasks", "empty.jsonl"], "there are none in it"],
-      [["--tasks", "good.jsonl", "more"], "Cannot use a task of its own together with --tasks"],
+      [["--tasks", "good.jsonl", "more"], "Cannot use a separate task together with --tasks"],
       [["--tasks", "good.jsonl", "-c"], "Cannot use --continue together with --tasks"],
       [["--tasks", "good.jsonl", "-j", "0"], "from 1 to 64"],
       [["--tasks", "good.jsonl", "--worktree"], "it is in no git repository"],

@@ -189,13 +189,13 @@ Deno.test({
     await publishNewer(machine);
     const updated = await machine.sh(line.replace("deno@2.9.6 run", "deno@2.9.6 run --reload"), { env });
     assertEquals(updated.code, 0, updated.text);
-    await server.close();
-    assertEquals((await machine.sh(`${machine.command} --version`, cron)).text, "reasonix 99.0.0\n");
-    await finishTask(machine, cron);
     assertMatch(
       (await machine.sh(`${machine.command} doctor --verbose`, cron)).text,
       /limited +import\n.*denied +ffi\n/s,
     );
+    await server.close();
+    assertEquals((await machine.sh(`${machine.command} --version`, cron)).text, "reasonix 99.0.0\n");
+    await finishTask(machine, cron);
     await uninstall(machine, UNINSTALL, { DENO_DIR: env.DENO_DIR });
   },
 });

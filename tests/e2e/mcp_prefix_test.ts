@@ -1,4 +1,4 @@
-import { createAgent } from "../../src/assembly/mod.ts";
+import { createAgent } from "../../src/features/mod.ts";
 import type { Event } from "../../src/core/mod.ts";
 import type { ModelRequest } from "../../src/provider/mod.ts";
 import { call, say, scriptedProvider } from "../support/agent_fixture.ts";

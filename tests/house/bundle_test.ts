@@ -122,13 +122,13 @@ Deno.test("the paths that put chunks into parts exist", () => {
 Deno.test("chunks get into parts by the paths of their modules, except what a start needs", () => {
   const modules = {
     "repl.js": "src/frontend/repl/chat.ts",
-    "zh.js": "src/i18n/zh_cn/run.ts",
+    "zh.js": "src/i18n/zh_cn.ts",
+    "sentences.js": "src/i18n/zh-CN.json",
     "client.js": "npm/@modelcontextprotocol/client/index.js",
     "stats.js": "cli/commands/stats.ts",
     "grep.js": "src/tool/builtin/grep/grep.ts",
     "google.js": "src/provider/kinds/google/kind.ts",
     "sandbox.js": "cli/commands/sandbox.ts",
-    "doctor.js": "cli/commands/doctor.ts",
     "install.js": "cli/commands/install.ts",
     "worker.js": "src/run/tools/worker.ts",
     "process.js": "src/tool/host/worker_process.ts",
@@ -143,7 +143,13 @@ Deno.test("chunks get into parts by the paths of their modules, except what a st
   assert(parts.size <= 6);
   assertEquals(
     Object.fromEntries([...parts].map(([name, list]) => [name, list.map(({ id }) => id)])),
-    { zh_cn: ["zh.js"], mcp: ["client.js"], chat: ["repl.js"], commands: ["stats.js"], tools: ["grep.js"] },
+    {
+      zh_cn: ["zh.js", "sentences.js"],
+      mcp: ["client.js"],
+      chat: ["repl.js"],
+      commands: ["stats.js"],
+      tools: ["grep.js"],
+    },
   );
   assertThrows(() => partsOf(chunks.slice(0, 3), "", new Set()), Error, "worker.ts");
 });

@@ -25,16 +25,14 @@ export const LAYERS: Readonly<Record<string, number>> = {
   control: 5,
   run: 6,
   features: 6.1,
-  assembly: 6.2,
   reports: 6.22,
   command: 6.25,
   frontend: 6.5,
   cli: 7,
 };
 
-/** The highest layer the embedding API at the top `mod.ts` may show, besides the package that composes it. */
-export const API_LAYER = 5;
-export const API_PACKAGE = "assembly";
+/** The highest layer the embedding API at the top `mod.ts` may show. */
+export const API_LAYER = LAYERS.features ?? 0;
 
 /**
  * Packages without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use.

@@ -1,5 +1,6 @@
 /** A chat with a scripted model and a terminal without a window. */
-import { assemble, type Assembly, loadTrustedConfig } from "../../src/assembly/mod.ts";
+import { assemble } from "../../src/features/mod.ts";
+import { type Assembly, loadTrustedConfig } from "../../src/run/mod.ts";
 import type { OpenRequest } from "../../src/command/mod.ts";
 import type { ConfigInput } from "../../src/config/mod.ts";
 import type { Event } from "../../src/core/mod.ts";

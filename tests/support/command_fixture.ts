@@ -1,5 +1,6 @@
 /** Slash commands with a real session on disk, a scripted model, and a front end that answers by itself. */
-import { assemble, type Assembly, loadTrustedConfig, type TurnInput } from "../../src/assembly/mod.ts";
+import { assemble } from "../../src/features/mod.ts";
+import { type Assembly, loadTrustedConfig, type TurnInput } from "../../src/run/mod.ts";
 import {
   allCommands,
   type Choice,

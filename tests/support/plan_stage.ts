@@ -1,4 +1,5 @@
-import { assemble, type Assembly, loadTrustedConfig, type PlanAnswer } from "../../src/assembly/mod.ts";
+import { assemble } from "../../src/features/mod.ts";
+import { type Assembly, loadTrustedConfig, type PlanAnswer } from "../../src/run/mod.ts";
 import type { Event, EventOf, EventType, Message } from "../../src/core/mod.ts";
 import type { ConfigInput } from "../../src/config/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";

@@ -4,6 +4,7 @@ import { tmux } from "../../scripts/terminal/record.ts";
 import { childrenOf, gone, isAlive } from "./processes.ts";
 
 const LIMIT_MS = 60_000;
+const POLL_MS = 25;
 
 export interface TerminalOptions {
   readonly cwd: string;
@@ -75,7 +76,7 @@ export async function openTerminal(program: string, options: TerminalOptions): P
         const now = await screen();
         if (now.includes(text)) return now;
         if (performance.now() > end) throw new Error(`The screen does not show ${text}:\n${now}`);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       }
     },
     async [Symbol.asyncDispose]() {

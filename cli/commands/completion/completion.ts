@@ -1,5 +1,5 @@
 import { type Application, proposeCompletions } from "@stricli/core";
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { usageError } from "../../../src/core/mod.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { argument, type Command, command, flag, type Proposal } from "../../command.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -45,10 +45,10 @@ complete -c reasonix -a '(__reasonix_complete)'
 function completion(this: CliContext, _flags: unknown, shell: string): void {
   const script = SCRIPTS[shell];
   if (script === undefined) {
-    throw new ReasonixError(`Cannot write a completion script for "${shell}"`, {
-      exit: "usage",
-      remedy: `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
-    });
+    throw usageError(
+      `Cannot write a completion script for "${shell}"`,
+      `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
+    );
   }
   this.process.stdout.exact(script);
 }

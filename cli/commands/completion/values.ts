@@ -1,7 +1,8 @@
 import type { Proposal, ValueKind } from "../../command.ts";
 import { SCRIPTS } from "./completion.ts";
 import { processContext, runPaths } from "../../terminal/process.ts";
-import { findSkillSet, loadServerWork } from "../../../src/assembly/mod.ts";
+import { loadServerWork } from "../../../src/features/mod.ts";
+import { findSkillSet } from "../../../src/run/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import {
   listServers,

@@ -2,7 +2,7 @@ import { argument, choice, entry, flag, type FlagsOf, option, options, toggle } 
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { type CliContext, realDirectory, runPaths } from "../../terminal/process.ts";
-import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
+import { loadTrustedConfig, type RunPaths } from "../../../src/run/mod.ts";
 import {
   listServers,
   loadConfig,
@@ -15,7 +15,7 @@ import {
   userConfigFile,
   vendorHosts,
 } from "../../../src/config/mod.ts";
-import { errorMessage, formatLocation, ReasonixError } from "../../../src/core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import { loadSignIn, serverSpecs } from "../../../src/mcp/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFile, readSmallText } from "../../../src/path/probe.ts";
@@ -98,10 +98,7 @@ async function add(
 }
 
 function usage(name: string, why: string, remedy: string): ReasonixError {
-  return new ReasonixError(`Cannot add the MCP server ${JSON.stringify(name)}: ${why}`, {
-    exit: "usage",
-    remedy,
-  });
+  return usageError(`Cannot add the MCP server ${JSON.stringify(name)}: ${why}`, remedy);
 }
 
 const MAX_NAME = 40;
@@ -249,10 +246,7 @@ async function remove(this: CliContext, flags: RemoveFlags, name: string): Promi
   if (!first) throw await unknown(name, paths);
   if (others.some(({ whose }) => whose !== first.whose)) {
     const files = found.map(({ change }) => change.path).join(" and ");
-    throw new ReasonixError(`Cannot remove "${name}": it is in ${files}`, {
-      exit: "usage",
-      remedy: "say which one: add --project or --user",
-    });
+    throw usageError(`Cannot remove "${name}": it is in ${files}`, "say which one: add --project or --user");
   }
   // What cannot be read is no reason to keep the entry, which may be what is wrong.
   const before = await remoteServers(paths).catch(() => undefined);
@@ -334,10 +328,10 @@ async function forgetSignIn(
 async function unknown(name: string, paths: Parameters<typeof loadConfig>[0]): Promise<ReasonixError> {
   const names = listServers(await loadConfig(paths)).map((row) => row.name);
   const near = suggestNames(name, names);
-  return new ReasonixError(`Cannot remove "${name}": no file describes an MCP server of that name`, {
-    exit: "usage",
-    remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
-  });
+  return usageError(
+    `Cannot remove "${name}": no file describes an MCP server of that name`,
+    near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
+  );
 }
 
 interface FileChange {

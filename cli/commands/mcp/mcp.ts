@@ -5,15 +5,14 @@ import { IMPORT_WORDS } from "../../import_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
+import { type KnownServer, loadServerWork } from "../../../src/features/mod.ts";
 import {
   buildAccessScope,
   gateOptions,
-  type KnownServer,
-  loadServerWork,
   loadTrustedConfig,
   type RunPaths,
   SandboxSession,
-} from "../../../src/assembly/mod.ts";
+} from "../../../src/run/mod.ts";
 import {
   formatProblem,
   listServers,
@@ -31,6 +30,7 @@ import {
   message,
   ReasonixError,
   textOf,
+  usageError,
 } from "../../../src/core/mod.ts";
 import { LineSplitter } from "../../../src/util/lines.ts";
 import {
@@ -101,17 +101,17 @@ function requireServer(rows: readonly ServerRow[], name: string): void {
   const cannot = `Cannot use the MCP server "${name}"`;
   if (!row) {
     const near = suggestNames(name, rows.map((other) => other.name));
-    throw new ReasonixError(`${cannot}: no file describes one of that name`, {
-      exit: "usage",
-      remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
-    });
+    throw usageError(
+      `${cannot}: no file describes one of that name`,
+      near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
+    );
   }
   const place = row.place === undefined ? "" : ` (${formatLocation(row.place)})`;
   if (row.state === "off") {
-    throw new ReasonixError(`${cannot}: this project switches it off${place}`, {
-      exit: "usage",
-      remedy: "use it in another directory, or take the entry out of the project's file",
-    });
+    throw usageError(
+      `${cannot}: this project switches it off${place}`,
+      "use it in another directory, or take the entry out of the project's file",
+    );
   }
   const exit: ExitName = row.state === "untrusted" ? "blocked" : "config";
   const reason = row.state === "untrusted"
@@ -401,7 +401,6 @@ async function call(
       await requireAllowed(open, offered.name, args);
       return await connection.call(offered.info.name, args, {
         signal: life.signal,
-        limitMs: server.spec.callMs(offered.info.name),
         progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
       });
     }, life.signal);
@@ -467,12 +466,11 @@ function argumentsOf(text: string): Record<string, unknown> {
 }
 
 function unusable(text: string, why: string): ReasonixError {
-  return new ReasonixError(`Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: ${why}`, {
-    exit: "usage",
-    remedy:
-      `write text=hello count=3, or JSON in quotes, such as '{"text": "hello"}', or - to read that from ` +
+  return usageError(
+    `Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: ${why}`,
+    `write text=hello count=3, or JSON in quotes, such as '{"text": "hello"}', or - to read that from ` +
       "standard input",
-  });
+  );
 }
 
 function toolOf({ servers }: OpenServers, server: string, tool: string): OfferedTool {
@@ -482,10 +480,10 @@ function toolOf({ servers }: OpenServers, server: string, tool: string): Offered
   const names = offered.map(({ info }) => info.name);
   const near = suggestNames(tool, names);
   const there = names.length === 0 ? "it has none" : `its tools are ${names.slice(0, 30).join(", ")}`;
-  throw new ReasonixError(`The MCP server "${server}" offers no tool "${tool}"`, {
-    exit: "usage",
-    remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : there,
-  });
+  throw usageError(
+    `The MCP server "${server}" offers no tool "${tool}"`,
+    near.length > 0 ? `did you mean ${near.join(" or ")}?` : there,
+  );
 }
 
 /** A person who types the call needs not require approval it; what the rules refuse stays refused. */
@@ -624,10 +622,10 @@ async function toLeave(
   const others = loaded.config.plugins.filter(({ url = "" }) => urls.some((each) => isSame(each, url)));
   const [other] = others;
   if (other) {
-    throw new ReasonixError(`Cannot sign out of "${name}": its sign-in is that of "${other.name}" now`, {
-      exit: "usage",
-      remedy: `reasonix mcp logout ${other.name}`,
-    });
+    throw usageError(
+      `Cannot sign out of "${name}": its sign-in is that of "${other.name}" now`,
+      `reasonix mcp logout ${other.name}`,
+    );
   }
   return { loaded, servers: urls.map((url) => ({ name, url, headers: {}, oauth: undefined })) };
 }
@@ -653,7 +651,7 @@ async function configured(
   requireServer(listServers(loaded), name);
   const entries = loaded.config.plugins.filter((entry) => entry.name === name);
   const [spec] = serverSpecs(entries, { cwd: paths.cwd, callSeconds: 0 });
-  if (!spec) throw new ReasonixError(`The MCP server "${name}" does not count here`, { exit: "usage" });
+  if (!spec) throw usageError(`The MCP server "${name}" does not count here`);
   return { loaded, spec };
 }
 

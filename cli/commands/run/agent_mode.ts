@@ -1,8 +1,9 @@
 import type { RunFlags } from "../../run_flags.ts";
 import type { TurnOutcome } from "../../../src/agent/mod.ts";
-import { type Assembly, type AssemblyOptions, loadDoneMark } from "../../../src/assembly/mod.ts";
+import { loadDoneMark } from "../../../src/features/mod.ts";
+import type { Assembly, AssemblyOptions } from "../../../src/run/mod.ts";
 import type { Config } from "../../../src/config/mod.ts";
-import { type Event, type Message, ReasonixError } from "../../../src/core/mod.ts";
+import { type Event, type Message, ReasonixError, usageError } from "../../../src/core/mod.ts";
 import type { Output, ShownTexts } from "../../../src/frontend/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 
@@ -71,7 +72,7 @@ function checkFlags(
 }
 
 function contradiction(flag: string, other: string, remedy: string): ReasonixError {
-  return new ReasonixError(`Cannot use ${flag} together with ${other}`, { exit: "usage", remedy });
+  return usageError(`Cannot use ${flag} together with ${other}`, remedy);
 }
 
 /** A JSON body as it is; of a stream of events what they say, an event a line. */

@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { usageError } from "../../../src/core/mod.ts";
 import { absolutePath, relativeTo } from "../../../src/path/lexical.ts";
 import { exists } from "../../../src/path/probe.ts";
 import { referenceTo } from "../../../src/path/reference_text.ts";
@@ -14,10 +14,10 @@ export function withFiles(text: string, files: readonly string[], cwd: string): 
     const reference = exists(path) ? referenceTo(relativeTo(path, cwd) ?? path) : undefined;
     if (reference !== undefined) return reference;
     const why = exists(path) ? "no reference can hold its name" : "there is no such file";
-    throw new ReasonixError(`Cannot attach ${file}: ${why}`, {
-      exit: "usage",
-      remedy: "give --file an existing file or directory, once for each",
-    });
+    throw usageError(
+      `Cannot attach ${file}: ${why}`,
+      "give --file an existing file or directory, once for each",
+    );
   });
   return [text, references.join(" ")].filter((part) => part !== "").join("\n\n");
 }

@@ -12,7 +12,7 @@ import {
   runPaths,
 } from "../../terminal/process.ts";
 import type { LoadedConfig } from "../../../src/config/mod.ts";
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { usageError } from "../../../src/core/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 import { wantsLinks } from "../../../src/view/mod.ts";
@@ -33,10 +33,10 @@ async function withFirstFiles(
   message: string,
 ): Promise<string> {
   if (message === "") {
-    throw new ReasonixError("Cannot attach files to a chat without a first message", {
-      exit: "usage",
-      remedy: 'write one: reasonix chat --file FILE "what is this?", or write @FILE in the chat',
-    });
+    throw usageError(
+      "Cannot attach files to a chat without a first message",
+      'write one: reasonix chat --file FILE "what is this?", or write @FILE in the chat',
+    );
   }
   return (await import("./attached_files.ts")).withFiles(message, file, runPaths(context, dir).cwd);
 }

@@ -6,7 +6,7 @@ import {
   type RunOptions,
   type RunPaths,
   type TrustOptions,
-} from "../../../src/assembly/mod.ts";
+} from "../../../src/run/mod.ts";
 import {
   type Config,
   type ConfigInput,
@@ -16,12 +16,12 @@ import {
   type ProviderEntry,
   resolveModel,
 } from "../../../src/config/mod.ts";
-import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import { errorMessage, usageError } from "../../../src/core/mod.ts";
 import { CLAUDE_MODES, isClaudeMode, type SdkHost, type SdkSettings } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
 import { BUILTINS, toolsNamed } from "../../../src/tool/mod.ts";
-import { isRecord, parseJson } from "../../../src/util/json.ts";
+import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
 
 /** Throws for flags that mean nothing without `--tasks`. */
 export function requireTasks(flags: RunFlags): void {
@@ -29,10 +29,10 @@ export function requireTasks(flags: RunFlags): void {
     flags[name] !== undefined
   );
   if (alone === undefined) return;
-  throw new ReasonixError(`Cannot use --${alone} for one task`, {
-    exit: "usage",
-    remedy: "give a file of tasks with --tasks FILE, or leave it out",
-  });
+  throw usageError(
+    `Cannot use --${alone} for one task`,
+    "give a file of tasks with --tasks FILE, or leave it out",
+  );
 }
 
 /** The options of a run that are no settings. */
@@ -57,10 +57,10 @@ export async function answerSchemaOf(
   const schema = parseJson(inline ? jsonSchema : await readSchema(jsonSchema));
   const given = inline ? "" : ` in ${jsonSchema}`;
   if (!isRecord(schema)) {
-    throw new ReasonixError(`Cannot use the JSON Schema${given}: it is not a JSON object`, {
-      exit: "usage",
-      remedy: "give --json-schema a JSON object, or a file with one",
-    });
+    throw usageError(
+      `Cannot use the JSON Schema${given}: it is not a JSON object`,
+      "give --json-schema a JSON object, or a file with one",
+    );
   }
   return new (await loadAnswerSchema()).AnswerSchema(schema);
 }
@@ -69,10 +69,10 @@ async function readSchema(path: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
   } catch (error) {
-    throw new ReasonixError(`Cannot read the JSON Schema ${path}: ${errorMessage(error)}`, {
-      exit: "usage",
-      remedy: "give --json-schema a JSON object, or a file with one",
-    });
+    throw usageError(
+      `Cannot read the JSON Schema ${path}: ${errorMessage(error)}`,
+      "give --json-schema a JSON object, or a file with one",
+    );
   }
 }
 
@@ -138,19 +138,19 @@ function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
   const maxSteps = flags.maxSteps ?? flags.maxTurns;
   const maxCost = flags.maxCost ?? flags.maxBudgetUsd;
   const agent = {
-    ...(maxSteps === undefined ? {} : { max_steps: maxSteps }),
-    ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
-    ...(maxCost === undefined ? {} : { max_cost: maxCost }),
-    ...(flags.autoPlan === undefined ? {} : { auto_plan: flags.autoPlan }),
-    ...(flags.systemPromptFile === undefined ? {} : { system_prompt_file: flags.systemPromptFile }),
+    ...defined({
+      max_steps: maxSteps,
+      time_limit_seconds: flags.timeLimit,
+      max_cost: maxCost,
+      auto_plan: flags.autoPlan,
+      system_prompt_file: flags.systemPromptFile,
+    }),
     ...(flags.systemPrompt === undefined
       ? {}
       : { system_prompt: flags.systemPrompt, system_prompt_file: "" }),
   };
   const goal = {
-    ...(flags.maxGoalTurns === undefined ? {} : { max_turns: flags.maxGoalTurns }),
-    ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
-    ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+    ...defined({ max_turns: flags.maxGoalTurns, time_limit_seconds: flags.timeLimit, max_cost: maxCost }),
   };
   const tools = {
     ...(flags.writes === undefined ? {} : { writes: flags.writes }),
@@ -183,10 +183,7 @@ function denyRules(values: readonly string[]): string[] {
   return splitRules(values).map((text) => {
     const read = readRule(text);
     if (!isFault(read)) return text;
-    throw new ReasonixError(read.message, {
-      exit: "usage",
-      remedy: `correct --disallowed-tools: ${read.remedy}`,
-    });
+    throw usageError(read.message, `correct --disallowed-tools: ${read.remedy}`);
   });
 }
 

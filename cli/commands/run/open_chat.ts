@@ -2,16 +2,13 @@ import { loadRunConfig, runOptions } from "./config.ts";
 import type { ChatFlags, RunFlags } from "../../run_flags.ts";
 import { languageNotice, languageOf, textsFor } from "../../terminal/language.ts";
 import { type CliContext, runPaths } from "../../terminal/process.ts";
-import {
-  assemble,
-  type Assembly,
-  type AssemblyOptions,
-  type TrustOptions,
-} from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import type { Assembly, AssemblyOptions, TrustOptions } from "../../../src/run/mod.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
 import { isClaudeMode, type Person } from "../../../src/frontend/mod.ts";
 import { trustDetails, trustLines } from "../../../src/trust/mod.ts";
+import { defined } from "../../../src/util/json.ts";
 
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
@@ -38,8 +35,7 @@ export function chatOpener(
       ...flags,
       outputFormat: "text",
       ignoreUntrusted,
-      ...(model === undefined ? {} : { model }),
-      ...(effort === undefined ? {} : { effort }),
+      ...defined({ model, effort }),
     };
     const decide: TrustOptions["decide"] = person.trust && (async (items) => {
       const { trust } = await textsFor("overlay", context);

@@ -1,36 +1,20 @@
 import { argument, command } from "../../command.ts";
-import type { AgentMode } from "./agent_mode.ts";
-import { answerSchemaOf, loadNonInteractiveConfig, requireTasks, runOptions, sdkHost } from "./config.ts";
+import { noSecrets, resultOfError, type RunDeps, taskResult } from "./task.ts";
+import { requireTasks, sdkHost } from "./config.ts";
 import { RUN_FLAGS, type RunFlags } from "../../run_flags.ts";
 import { displayOf } from "../../terminal/display.ts";
-import { inLanguage, Speech } from "../../terminal/language.ts";
+import { Speech } from "../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
-import { type InputReporter, readTask } from "../../terminal/stdin.ts";
-import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
-import { requireProvider } from "../../../src/config/mod.ts";
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { readTask } from "../../terminal/stdin.ts";
+import { usageError } from "../../../src/core/mod.ts";
 import {
   claudeMode,
-  commandNames,
-  executeLine,
-  failedResult,
   FRONTENDS,
-  Metrics,
   Output,
   type Printer,
-  redacted,
-  reportResult,
-  resultOf,
   type RunResult,
-  type TurnFacts,
-  unsavedLine,
   withDelivery,
 } from "../../../src/frontend/mod.ts";
-import { lazy } from "../../../src/util/lazy.ts";
-import { createRedactor } from "../../../src/util/redact.ts";
-
-const loadFiles = lazy(() => import("./attached_files.ts"));
-const loadGoal = lazy(() => import("./goal.ts"));
 
 /** `reasonix run`: one task, one turn, one result. */
 async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
@@ -48,149 +32,41 @@ async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promi
   const speech = await Speech.of(this, flags);
   const err = new Output(Deno.stderr);
   const printer = await printerFor(this, flags, { out, err, speech });
-  // Secrets are known once the configuration is.
-  const secrets = { redact: createRedactor([]) };
-  let result: RunResult;
-  try {
-    if (flags.inputFormat === "stream-json") {
-      if (flags.file) {
-        throw new ReasonixError("Cannot use --file together with --input-format stream-json", {
-          exit: "usage",
-          remedy: "write @FILE in a message, or send the content as a block of it",
-        });
-      }
-      const { converse } = await FRONTENDS.sdk();
-      const host = sdkHost(runPaths(this, flags.dir), flags);
-      this.process.exitCode = await converse(host, { out, printer, secrets, signal: stop.signal });
-      return removeListeners();
-    }
-    result = await runTask(this, flags, { words, printer, err, secrets, speech, signal: stop.signal });
-  } catch (error) {
-    const { sessionId: session } = flags;
-    const failed = failedResult(await inLanguage(error, speech.locale));
-    result = redacted({ ...failed, ...(session === undefined ? {} : { session }) }, secrets);
-  }
-  const told = out.failure !== undefined && flags.outputFormat === "text";
+  const deps: RunDeps = { words, printer, err, speech, secrets: noSecrets(), signal: stop.signal, readTask };
+  let result = flags.inputFormat === "stream-json"
+    ? await conversation(this, flags, deps, out)
+    : await taskResult(this, flags, deps);
+  if (result === undefined) return removeListeners();
+  const isReported = out.failure !== undefined && flags.outputFormat === "text";
   await printer.result(withDelivery(result, out.failure));
   result = withDelivery(result, out.failure);
   // Only the text form speaks on standard error, and only of what it knew before.
-  if (out.failure && !told) this.process.stderr.write(`error: ${result.detail}\n`);
+  if (out.failure && !isReported) this.process.stderr.write(`error: ${result.detail}\n`);
   removeListeners();
   this.process.exitCode = result.exitCode;
 }
 
-/** Reports whether the run may have a goal: its flags name one, or it resumes a session without a task. */
-function mayHaveGoal(flags: RunFlags, words: readonly string[]): boolean {
-  const { goal, check = [], maxGoalTurns, research, simple, continue: latest, resume } = flags;
-  const resumes = words.length === 0 && (latest || resume !== undefined);
-  return goal !== undefined || check.length > 0 || maxGoalTurns !== undefined || research || simple ||
-    resumes ||
-    false;
-}
-
-interface RunDeps {
-  readonly words: readonly string[];
-  readonly printer: Printer;
-  readonly err: Output;
-  readonly signal: AbortSignal;
-  readonly speech: Speech;
-  /** Takes secrets out of what is said of the run when it fails. */
-  readonly secrets: { redact: (text: string) => string };
-}
-
-async function runTask(
+/** Messages of an SDK on standard input; a result only where the conversation could not begin. */
+async function conversation(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, err, signal, secrets, speech }: RunDeps,
-): Promise<RunResult> {
-  const tell = (text: string) => {
-    if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
-  };
-  const reporter: InputReporter = {
-    get texts() {
-      return speech.run.input;
-    },
-    report: tell,
-  };
-  const reader = mayHaveGoal(flags, words)
-    ? new (await loadGoal()).TaskReader(flags, words, reporter)
-    : undefined;
-  const given = reader ? await reader.ahead() : await readTask(words, reporter);
-  const metrics = new Metrics(flags.metrics);
-  const paths = runPaths(context, flags.dir);
-  const loaded = await loadNonInteractiveConfig(paths, flags);
-  secrets.redact = redactorOf(loaded);
-  const notice = await speech.configure(loaded);
-  if (notice !== undefined) tell(notice);
-  const usesEnvironment = await requireProvider(loaded, speech.locale);
-  if (usesEnvironment !== undefined) tell(usesEnvironment);
-  const schema = await answerSchemaOf(flags);
-  const plans = flags.planThenRun || loaded.config.agent.auto_plan
-    ? await (await import("./plan_options.ts")).planOptions(flags, speech, signal)
-    : {};
-  const steps = flags.steps ?? loaded.config.agent_mode.default_steps;
-  const mode = steps > 1 || flags.raw
-    ? new (await import("./agent_mode.ts")).AgentMode(flags, loaded.config)
-    : undefined;
-  const options = { ...runOptions(flags), steps, ...mode?.options, ...plans };
-  const assembly = await assemble({ ...options, waitForAgents: true, answerForm: schema, paths, loaded });
-  assembly.controller.subscribe((event) => metrics.event(event));
-  mode?.follow(assembly, err);
-  assembly.controller.subscribe((event) => printer.event(event));
+  { printer, secrets, signal, speech }: RunDeps,
+  out: Output,
+): Promise<RunResult | undefined> {
   try {
-    const parts = {
-      assembly,
-      printer,
-      metrics,
-      schema,
-      signal,
-      speech,
-      mode,
-      flags,
-      tell,
-      hasGoal: reader !== undefined,
-    };
-    const { text: task, piped } = given ?? await reader?.late(assembly) ?? await readTask(words, reporter);
-    const text = flags.file ? (await loadFiles()).withFiles(task, flags.file, paths.cwd) : task;
-    const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
-    metrics.write(result);
-    return result;
-  } finally {
-    await assembly.close();
-    context.process.stderr.write(unsavedLine(assembly));
+    if (flags.file) {
+      throw usageError(
+        "Cannot use --file together with --input-format stream-json",
+        "write @FILE in a message, or send the content as a block of it",
+      );
+    }
+    const { converse } = await FRONTENDS.sdk();
+    const host = sdkHost(runPaths(context, flags.dir), flags);
+    context.process.exitCode = await converse(host, { out, printer, secrets, signal });
+    return undefined;
+  } catch (error) {
+    return await resultOfError(error, flags, { secrets, speech });
   }
-}
-
-interface TaskDeps extends Pick<RunDeps, "printer" | "signal" | "speech">, TurnFacts {
-  readonly assembly: Assembly;
-  /** Absent: one turn. */
-  readonly mode: AgentMode | undefined;
-  /** The flags name a goal, or the session may have one. */
-  readonly hasGoal: boolean;
-  readonly flags: RunFlags;
-  readonly tell: (text: string) => void;
-}
-
-async function resultOfTask(
-  task: { readonly text: string; readonly piped: string | undefined },
-  parts: TaskDeps,
-): Promise<RunResult> {
-  const { assembly, printer, signal, mode, flags } = parts;
-  const { text, piped } = task;
-  const goal = parts.hasGoal ? await (await loadGoal()).goalInput(flags, task, assembly) : undefined;
-  const line = goal
-    ? { input: goal }
-    : await executeLine(text, assembly, { signal, locale: parts.speech.locale });
-  if ("notice" in line && line.notice !== undefined) parts.tell(line.notice);
-  if (!line.input) return reportResult(line.report, assembly);
-  await printer.begin?.({
-    ...await assembly.open(),
-    commands: () => commandNames(assembly),
-    output: mode ? mode.output : flags.output,
-  });
-  const references = piped === undefined || piped === line.input.text ? [] : [`<stdin>\n${piped}\n</stdin>`];
-  const outcome = await assembly.run({ ...line.input, references }, signal);
-  return await resultOf(await mode?.outcome(outcome) ?? outcome, assembly, parts);
 }
 
 export const runCommand = command({

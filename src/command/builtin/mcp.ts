@@ -1,7 +1,7 @@
 import type { ArgumentValue, CommandBody, CommandHost } from "../command.ts";
 import { rowsText } from "../../reports/mod.ts";
 import { describesServer, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
-import { isAbort, ReasonixError, writtenText } from "../../core/mod.ts";
+import { isAbort, usageError, writtenText } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import {
   loadSignIn,
@@ -32,9 +32,9 @@ export const mcpCommand: CommandBody = {
     const [first = "", second = "", ...tools] = argument.split(/\s+/);
     const action = actionNamed(first);
     if (action && second !== "") return await act(host, { action, name: second, tools, texts, signal });
-    if (action) throw new ReasonixError(texts.whichServer(action), { exit: "usage", remedy: texts.mcpUsage });
+    if (action) throw usageError(texts.whichServer(action), texts.mcpUsage);
     if (first !== "") {
-      if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
+      if (!servers) throw usageError(texts.noServers, texts.addServer);
       return host.say(detailText(servers.named(first), texts), "plain");
     }
     if (!servers && waiting.length === 0) return host.say([texts.noServers, texts.addServer].join("\n\n"));
@@ -96,10 +96,10 @@ async function setTrust(
   const unknown = tools.find((tool) => !rows.some(({ raw }) => raw === tool));
   if (unknown !== undefined) {
     const near = suggestNames(unknown, rows.map(({ raw }) => raw), 1)[0];
-    throw new ReasonixError(texts.trust.noTool(name, oneLine(unknown, 60)), {
-      exit: "usage",
-      remedy: near === undefined ? texts.trust.listTools(name) : texts.trust.didYouMean(oneLine(near, 60)),
-    });
+    throw usageError(
+      texts.trust.noTool(name, oneLine(unknown, 60)),
+      near === undefined ? texts.trust.listTools(name) : texts.trust.didYouMean(oneLine(near, 60)),
+    );
   }
   const named = rows.filter(({ raw, claims, trusted }) =>
     tools.length > 0 ? tools.includes(raw) : on ? claims && !trusted : trusted
@@ -162,7 +162,7 @@ interface Wish {
 async function act(host: CommandHost, wish: Wish): Promise<void> {
   const { action, name, tools = [], texts, signal } = wish;
   const { servers } = await host.session();
-  if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
+  if (!servers) throw usageError(texts.noServers, texts.addServer);
   const server = servers.named(name);
   if (action === "trust" || action === "untrust") {
     if (!server.isKnown) await server.start();
@@ -171,7 +171,7 @@ async function act(host: CommandHost, wish: Wish): Promise<void> {
   if (action === "login" && !await signInAt(host, server.spec, texts.signIn, signal)) return;
   if (action === "load" || action === "unload") await server.setEnabled(action === "load");
   else if (server.enabled) await server.restart();
-  else throw new ReasonixError(texts.isOff(name), { exit: "usage", remedy: `/mcp load ${name}` });
+  else throw usageError(texts.isOff(name), `/mcp load ${name}`);
   host.say(action === "unload" ? texts.switchedOff(name) : `${name}: ${stateText(server.status, texts)}`);
 }
 

@@ -1,9 +1,10 @@
-import { contextReportOf, contextText, loadAgentList, loadHookList, withJail } from "../../assembly/mod.ts";
+import { loadAgentList, loadHookList } from "../../features/mod.ts";
+import { contextReportOf, contextText, withJail } from "../../run/mod.ts";
 import type { ArgumentValue, ChangedFile, CommandBody, CommandHost, SlashCommand } from "../command.ts";
 import { commandsOf } from "../markdown/markdown_commands.ts";
 import { loadDoctor, loadLists, type Row, rowsText } from "../../reports/mod.ts";
 import { previewRewind, turnTarget } from "../../control/mod.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, ReasonixError, usageError } from "../../core/mod.ts";
 import { loadTexts, loadTranslator, type Texts } from "../../i18n/mod.ts";
 import { isAbsolute } from "../../path/lexical.ts";
 import type { ModelInfo } from "../../provider/mod.ts";
@@ -143,12 +144,10 @@ function unknown(
   texts: Texts["report_commands"],
 ): ReasonixError {
   const near = suggestNames(name, commands.map((each) => each.name));
-  return new ReasonixError(texts.noHelp(name), {
-    exit: "usage",
-    remedy: near.length === 0
-      ? texts.helpListsAll
-      : texts.meant(near.map((each) => `/help ${each}`).join(", ")),
-  });
+  return usageError(
+    texts.noHelp(name),
+    near.length === 0 ? texts.helpListsAll : texts.meant(near.map((each) => `/help ${each}`).join(", ")),
+  );
 }
 
 /** Lines of all diffs together; more is asked for by path. */
@@ -162,7 +161,7 @@ export const diffCommand: CommandBody = {
     if (changes.length === 0) return host.say(texts.noChanges);
     if (wanted.length === 0) {
       const names = changes.map((change) => change.path).slice(0, 20).join(", ");
-      throw new ReasonixError(texts.notChanged(path), { exit: "usage", remedy: texts.changedAre(names) });
+      throw usageError(texts.notChanged(path), texts.changedAre(names));
     }
     if (host.lookAt) return await host.lookAt(texts.changedFiles(wanted.length), wanted.map(fileOf(texts)));
     host.say(changesText(wanted, path === "" && !host.headless ? MOST_LINES : Infinity, texts));
@@ -430,7 +429,7 @@ function archiveText(
   }
   const found = facts.filter((fact) => fact.name === name);
   if (found.length === 0) {
-    throw new ReasonixError(texts.notArchived(name), { exit: "usage", remedy: texts.archiveRemedy });
+    throw usageError(texts.notArchived(name), texts.archiveRemedy);
   }
   return found.map((fact) =>
     `**${fact.name}** (${texts.scopes[fact.scope]}, ${
@@ -482,10 +481,7 @@ export const bugCommand: CommandBody = {
       Deno.writeTextFileSync(file, report, { createNew: true });
     } catch (error) {
       const exists = error instanceof Deno.errors.AlreadyExists;
-      throw new ReasonixError(texts.cannotWrite(file, exists ? texts.exists : errorMessage(error)), {
-        exit: "usage",
-        remedy: texts.otherName,
-      });
+      throw usageError(texts.cannotWrite(file, exists ? texts.exists : errorMessage(error)), texts.otherName);
     }
     host.say(texts.bugWritten(file));
   },

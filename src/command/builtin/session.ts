@@ -1,4 +1,4 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import { confirmed, minuteOf } from "../asking.ts";
 import { copyText } from "../../util/clipboard.ts";
 import type { ArgumentValue, Choice, CommandBody, CommandHost } from "../command.ts";
@@ -12,7 +12,7 @@ import {
   type RewindTarget,
   turnTarget,
 } from "../../control/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { ReasonixError, usageError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { isAbsolute } from "../../path/lexical.ts";
 import {
@@ -104,7 +104,7 @@ export const forkCommand: CommandBody = {
     const { session } = await host.session();
     const turn = argument === "" ? undefined : Number(argument);
     if (turn !== undefined && !Number.isSafeInteger(turn)) {
-      throw new ReasonixError(texts.noTurn(argument), { exit: "usage", remedy: texts.turnRemedy });
+      throw usageError(texts.noTurn(argument), texts.turnRemedy);
     }
     await requireSaved(host);
     const { copySession, forkSession } = await loadManage();
@@ -122,7 +122,7 @@ export const renameCommand: CommandBody = {
     const texts = await loadTexts("session_commands", host.locale);
     const title = oneLine(argument, 200);
     if (title === "") {
-      throw new ReasonixError(texts.noNewTitle, { exit: "usage", remedy: texts.noNewTitleRemedy });
+      throw usageError(texts.noNewTitle, texts.noNewTitleRemedy);
     }
     const { recorder } = (await host.session()).controller;
     await recorder.record({ type: "session.rename", title });
@@ -182,10 +182,7 @@ export const rewindCommand: CommandBody = {
     const named = SCOPES.find((scope) => words.includes(scope));
     const [number, extra] = words.filter((word) => word !== named);
     if (extra !== undefined || (number !== undefined && !/^\d+$/.test(number))) {
-      throw new ReasonixError(texts.noTurn(extra ?? number ?? ""), {
-        exit: "usage",
-        remedy: texts.rewindRemedy,
-      });
+      throw usageError(texts.noTurn(extra ?? number ?? ""), texts.rewindRemedy);
     }
     // Who names everything on one line means files and conversation.
     const moment = number === undefined
@@ -264,10 +261,7 @@ function block(answer: string, argument: string, texts: SessionTexts): string {
   const blocks = codeBlocks(answer);
   const found = /^\d+$/.test(argument) ? blocks[Number(argument) - 1] : undefined;
   if (found !== undefined) return found;
-  throw new ReasonixError(texts.noBlock(argument), {
-    exit: "usage",
-    remedy: texts.blockCount(blocks.length),
-  });
+  throw usageError(texts.noBlock(argument), texts.blockCount(blocks.length));
 }
 
 /** The code of fenced blocks, without the fences. */

@@ -1,7 +1,6 @@
-import { type Assembly, loadRuleRows } from "../../assembly/mod.ts";
-import { confirmed } from "../asking.ts";
+import { type Assembly, loadRuleRows } from "../../run/mod.ts";
+import { confirmed, goOn } from "../asking.ts";
 import type { Choice, CommandBody, CommandHost } from "../command.ts";
-import { goOn } from "../asking.ts";
 import {
   chooseModel,
   knownModels,
@@ -28,11 +27,12 @@ import {
   userConfigFile,
   withModelSettings,
 } from "../../config/mod.ts";
-import { clauses, formatLocation, ReasonixError } from "../../core/mod.ts";
+import { clauses, formatLocation, ReasonixError, usageError } from "../../core/mod.ts";
 import { loadTexts, loadTranslator, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
 import { effortsOf } from "../../provider/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import { openGoal } from "../../session/mod.ts";
+import { defined } from "../../util/json.ts";
 
 export const modelCommand: CommandBody = {
   async run(host, argument, signal) {
@@ -110,10 +110,7 @@ export const effortCommand: CommandBody = {
     if (wanted === undefined) return;
     const level = levels.find((each) => each.toLowerCase() === wanted.toLowerCase());
     if (level === undefined) {
-      throw new ReasonixError(texts.noLevel(wanted), {
-        exit: "usage",
-        remedy: texts.levels(levels.join(", ")),
-      });
+      throw usageError(texts.noLevel(wanted), texts.levels(levels.join(", ")));
     }
     await goOn(host, { effort: level });
     host.say(texts.effortIs(level));
@@ -162,10 +159,10 @@ export const modeCommand: CommandBody = {
     if (wanted === undefined) return;
     const name = MODES.find((each) => each === wanted);
     if (name === undefined || (objective !== "" && name !== "goal")) {
-      throw new ReasonixError(texts.noMode(name === undefined ? wanted : argument), {
-        exit: "usage",
-        remedy: texts.modesAre(MODES.join(", ")),
-      });
+      throw usageError(
+        texts.noMode(name === undefined ? wanted : argument),
+        texts.modesAre(MODES.join(", ")),
+      );
     }
     if (name === "goal") return await beginGoal(host, session, objective);
     if (name === "yolo" && modes.approval !== "yolo" && !host.headless) {
@@ -225,10 +222,7 @@ export const permissionsCommand: CommandBody = {
     const [, verb = "", rule = ""] = /^(\S+)\s*([\s\S]*)$/.exec(argument) ?? [];
     const list = LISTS.find((name) => name === verb);
     if (rule === "" || (list === undefined && verb !== "remove")) {
-      throw new ReasonixError(texts.noRuleCommand(argument), {
-        exit: "usage",
-        remedy: texts.ruleCommands,
-      });
+      throw usageError(texts.noRuleCommand(argument), texts.ruleCommands);
     }
     await change(host, list === undefined ? { rule } : { list, rule, here: false });
   },
@@ -263,7 +257,7 @@ async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<st
   const read = readRule(rule);
   if (isFault(read)) {
     const { message, remedy } = read.texts;
-    throw new ReasonixError(message, { exit: "usage", remedy });
+    throw usageError(message, remedy);
   }
   const { paths } = await host.session();
   if (here) {
@@ -287,7 +281,7 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
     return own;
   }
   if (list === undefined) {
-    throw new ReasonixError(texts.noRule(rule), { exit: "usage", remedy: texts.rulesListed });
+    throw usageError(texts.noRule(rule), texts.rulesListed);
   }
   const rules = loaded.config.permissions[list].map((text, index) => ({
     text,
@@ -299,10 +293,7 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
     return file;
   }
   if (file === undefined || file !== userConfigFile(paths)) {
-    throw new ReasonixError(texts.notYours(rule, file ?? source ?? "?"), {
-      exit: "usage",
-      remedy: texts.changeThere,
-    });
+    throw usageError(texts.notYours(rule, file ?? source ?? "?"), texts.changeThere);
   }
   const written = rules.filter((each) => each.file === file).map(({ text }) => text);
   await setConfigValue(file, `permissions.${list}`, written.filter((text) => text !== rule));
@@ -374,10 +365,7 @@ export const themeCommand: CommandBody = {
     );
     if (theme === undefined) return await host.settingSaved?.(KEY, current);
     if (!themes.includes(theme)) {
-      throw new ReasonixError(texts.noTheme(theme), {
-        exit: "usage",
-        remedy: texts.themesAre(themes.join(", ")),
-      });
+      throw usageError(texts.noTheme(theme), texts.themesAre(themes.join(", ")));
     }
     await setConfigValue(userConfigFile(paths), KEY, theme);
     await host.settingSaved?.(KEY, theme);
@@ -413,10 +401,7 @@ export const langCommand: CommandBody = {
     if (wanted === undefined) return;
     const locale = LOCALES.find((each) => [each, NAMES[each]].some((name) => isSame(name, wanted)));
     if (locale === undefined) {
-      throw new ReasonixError(texts.noLanguage(wanted), {
-        exit: "usage",
-        remedy: texts.languagesAre(LOCALES.join(", ")),
-      });
+      throw usageError(texts.noLanguage(wanted), texts.languagesAre(LOCALES.join(", ")));
     }
     const { paths } = await host.session();
     const { env } = paths;
@@ -577,8 +562,7 @@ function placeOf({ source, file, line, column }: Setting["from"]): string {
   if (file === undefined) return source;
   return formatLocation({
     file,
-    ...(line === undefined ? {} : { line }),
-    ...(column === undefined ? {} : { column }),
+    ...defined({ line, column }),
   });
 }
 

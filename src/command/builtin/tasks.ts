@@ -1,7 +1,7 @@
-import type { Assembly, GoalRequest } from "../../assembly/mod.ts";
+import type { Assembly, GoalRequest } from "../../run/mod.ts";
 import { confirmed } from "../asking.ts";
 import type { CommandBody, CommandHost } from "../command.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import { usageError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { exists } from "../../path/probe.ts";
 import { openGoal } from "../../session/mod.ts";
@@ -51,7 +51,7 @@ function requestOf(argument: string, texts: GoalTexts): GoalRequest {
     const isCheck = flag === "--check";
     const found = isCheck ? FLAG.exec(rest) : /^--(research|simple)(?=\s|$)\s*/.exec(rest);
     if (!found || (isCheck && found[2] === undefined)) {
-      throw new ReasonixError(texts.badFlag(flag), { exit: "usage", remedy: texts.flags });
+      throw usageError(texts.badFlag(flag), texts.flags);
     }
     if (found[2] !== undefined) checks.push(unquoted(found[2]));
     else strategy = found[1] as "research" | "simple";
@@ -139,7 +139,7 @@ async function approve(
   const { state } = session.session;
   const prose = session.modes.collaboration === "plan" ? state.turns.at(-1)?.answer?.trim() : undefined;
   if (plans.latest?.state !== "proposed" && !prose) {
-    throw new ReasonixError(texts.noneToApprove, { exit: "usage", remedy: texts.proposeFirst });
+    throw usageError(texts.noneToApprove, texts.proposeFirst);
   }
   await session.open();
   if (plans.latest?.state !== "proposed" && prose) await plans.present(prose);
@@ -164,7 +164,7 @@ async function leave(host: CommandHost, session: Assembly, texts: PlanTexts): Pr
 }
 
 function show(host: CommandHost, { session: { state: { plan } } }: Assembly, texts: PlanTexts): void {
-  if (!plan) throw new ReasonixError(texts.none, { exit: "usage", remedy: texts.proposeFirst });
+  if (!plan) throw usageError(texts.none, texts.proposeFirst);
   const { state, file = "", plan: text } = plan;
   host.say(`${texts.shown(texts.states[state], file)}\n\n${text}`);
 }

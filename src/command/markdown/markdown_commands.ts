@@ -1,7 +1,6 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
-import { fillInLine, UnsafeArgument } from "./template.ts";
-import { fillIn, type Piece, piecesOf, takesArguments } from "./template.ts";
+import { fillIn, fillInLine, type Piece, piecesOf, takesArguments, UnsafeArgument } from "./template.ts";
 import { resolveModel } from "../../config/mod.ts";
 import { type CommandRoots, commandRoots, type SkillScope } from "../../context/mod.ts";
 import { errorMessage, formatLocation, ReasonixError } from "../../core/mod.ts";

@@ -1,17 +1,26 @@
 /**
  * The settings of Claude Code: its permission rules and hooks in our words. Those of a project are read in
- * place and become layers like those of our own file: they restrict immediately, and grant once the user
+ * place and become layers like those of our files: they restrict immediately, and grant once the user
  * trusts them. `config import` copies those of the user.
  */
-import { clausesOf, type LocalizedMessage, message, type Text, textOf } from "../../core/mod.ts";
+import { type LocalizedMessage, message, type Text, textOf } from "../../core/mod.ts";
 import { mcpJsonFile } from "../config_paths.ts";
-import type { SourceDocument } from "./document.ts";
+import {
+  items,
+  left,
+  type Mapping,
+  type Plan,
+  planned,
+  type SourceDocument,
+  table,
+  text,
+} from "./document.ts";
 import { readOauth } from "./mcp_json.ts";
 import { lowered, type Scope } from "./plan.ts";
 import { JsonFile, LayerBuilder } from "../load/jsonc.ts";
 import { checkLayer, type Layer } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable, type TomlTable, valueAt } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { join, slashed } from "../../path/lexical.ts";
 import { isFault, lintRule, readRule } from "../../rule/mod.ts";
@@ -25,6 +34,7 @@ const LISTS = ["deny", "ask", "allow"] as const;
 const PERMISSIONS: readonly string[] = [...LISTS, "additionalDirectories", "defaultMode"];
 const KNOWN = ["$schema", "permissions", "hooks", "disableAllHooks"];
 const OFF = "set permissions.claude_settings = false in your own file to leave such files alone";
+const CORRECT = `correct it, or ${OFF}`;
 
 export interface ClaudeSettings {
   readonly permissions: readonly Layer[];
@@ -37,12 +47,12 @@ export interface ClaudeSettings {
 export async function readClaudeSettings(cwd: string, problems: ConfigProblem[]): Promise<ClaudeSettings> {
   const [permissions, hooks, unused]: [Layer[], Layer[], string[]] = [[], [], []];
   for (const name of FILES) {
-    const unusable = { level: "error", remedy: `correct it, or ${OFF}` } as const;
+    const unusable = { level: "error", remedy: CORRECT } as const;
     const json = await JsonFile.open({ source: "project", file: join(cwd, name) }, unusable, problems);
     if (!json) continue;
     const { value } = json;
     if (!isRecord(value)) {
-      reject(json, "error", [], "A JSON object is expected");
+      json.report([], "A JSON object is expected", CORRECT, "error");
       continue;
     }
     const layer = permissionLayer(json, value.permissions);
@@ -59,23 +69,42 @@ export async function readClaudeSettings(cwd: string, problems: ConfigProblem[])
   return { permissions, hooks, unused };
 }
 
-function reject(
-  json: JsonFile,
-  level: ConfigProblem["level"],
-  path: KeyPath,
-  message: string,
-  remedy = `correct it, or ${OFF}`,
-): undefined {
-  return json.report(path, message, remedy, level);
-}
+/** Settings by the modes that restrict or grant a little; the ones that lift every prompt never count. */
+const LIVE_MODES: Readonly<Record<string, readonly [key: string, value: string] | undefined>> = {
+  default: undefined,
+  manual: undefined,
+  acceptEdits: ["permissions.allow", "Edit"],
+  dontAsk: ["permissions.mode", "deny"],
+  plan: ["tools.writes", "deny"],
+};
 
 function permissionLayer(json: JsonFile, permissions: unknown): Layer | undefined {
   if (permissions === undefined) return undefined;
-  if (!isRecord(permissions)) return reject(json, "error", ["permissions"], "Permissions must be an object");
+  if (!isRecord(permissions)) {
+    return json.report(["permissions"], "Permissions must be an object", CORRECT, "error");
+  }
   const builder = new LayerBuilder(json);
   for (const list of LISTS) addRules(json, builder, list, permissions[list]);
-  addDirectories(json, builder, permissions.additionalDirectories);
-  addMode(json, builder, permissions.defaultMode);
+  const { additionalDirectories: directories, defaultMode: mode } = permissions;
+  if (Array.isArray(directories) && directories.every((item) => typeof item === "string")) {
+    directories.forEach((item, index) =>
+      builder.add(["sandbox", "allow_write"], item, ["permissions", "additionalDirectories", index])
+    );
+  } else if (directories !== undefined) {
+    const message = "AdditionalDirectories must be an array of texts; it is ignored";
+    json.report(["permissions", "additionalDirectories"], message, CORRECT);
+  }
+  const path = ["permissions", "defaultMode"];
+  if (mode === "bypassPermissions" || mode === "auto") {
+    json.report(path, `A project cannot set the mode "${mode}"; it is ignored`, "remove it");
+  } else if (typeof mode === "string" && Object.hasOwn(LIVE_MODES, mode)) {
+    const [key = "", value] = LIVE_MODES[mode] ?? [];
+    if (key.endsWith("allow")) builder.add(key.split("."), value, path);
+    else if (key !== "") builder.set(key.split("."), value, path);
+  } else if (mode !== undefined) {
+    const message = `${JSON.stringify(mode)?.slice(0, 60)} is no permission mode`;
+    json.report(path, message, `write default, acceptEdits, dontAsk or plan, or ${OFF}`, "error");
+  }
   const layer = builder.layer(["permissions"]);
   json.problems.push(...checkLayer(layer));
   return layer;
@@ -86,11 +115,11 @@ function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, val
   if (value === undefined) return;
   const level = list === "allow" ? "warning" : "error";
   const at = ["permissions", list];
-  if (!Array.isArray(value)) return reject(json, level, at, `Permissions.${list} must be an array`);
+  if (!Array.isArray(value)) return json.report(at, `Permissions.${list} must be an array`, CORRECT, level);
   for (const [index, written] of value.entries()) {
     const path = [...at, index];
     if (typeof written !== "string") {
-      reject(json, level, path, `Permissions.${list}[${index}] must be a text`);
+      json.report(path, `Permissions.${list}[${index}] must be a text`, CORRECT, level);
       continue;
     }
     if (isUnknownTool(written)) continue;
@@ -98,131 +127,65 @@ function addRules(json: JsonFile, builder: LayerBuilder, list: RuleListName, val
     if ("rule" in result) builder.add(at, result.rule, path);
     else if (list !== "allow") builder.add(at, written, path);
     else {
-      const message = `The rule ${quoted(written)} allows nothing: ${textOf(result.why)}`;
-      reject(json, "warning", path, message, "correct or remove it");
+      const shown = JSON.stringify(written.length > 80 ? `${written.slice(0, 79)}…` : written);
+      json.report(path, `The rule ${shown} allows nothing: ${textOf(result.why)}`, "correct or remove it");
     }
   }
-}
-
-function addDirectories(json: JsonFile, builder: LayerBuilder, value: unknown): void {
-  if (value === undefined) return;
-  const path = ["permissions", "additionalDirectories"];
-  if (!Array.isArray(value) || value.some((item) => typeof item !== "string")) {
-    return reject(json, "warning", path, "AdditionalDirectories must be an array of texts; it is ignored");
-  }
-  value.forEach((item, index) => builder.add(["sandbox", "allow_write"], item, [...path, index]));
-}
-
-/** A mode that restricts counts immediately; the ones that lift every prompt never do. */
-function addMode(json: JsonFile, builder: LayerBuilder, mode: unknown): void {
-  const path = ["permissions", "defaultMode"];
-  if (mode === undefined || mode === "default" || mode === "manual") return;
-  if (mode === "acceptEdits") return builder.add(["permissions", "allow"], "Edit", path);
-  if (mode === "dontAsk") return builder.set(["permissions", "mode"], "deny", path);
-  if (mode === "plan") return builder.set(["tools", "writes"], "deny", path);
-  if (mode === "bypassPermissions" || mode === "auto") {
-    const message = `A project cannot set the mode "${mode}"; it is ignored`;
-    return reject(json, "warning", path, message, "remove it");
-  }
-  const message = `${JSON.stringify(mode)?.slice(0, 60)} is no permission mode`;
-  reject(json, "error", path, message, `write default, acceptEdits, dontAsk or plan, or ${OFF}`);
 }
 
 export type RuleListName = "deny" | "ask" | "allow";
 
 /** A rule of ours that allows no more than the one of Claude Code, and forbids no less. */
 export type Translation =
-  | { readonly rule: string; readonly note?: Text }
+  | { readonly rule: string; readonly note?: Text | undefined }
   | { readonly why: Text };
 
-/** A parsed rule of Claude Code with its list and scope. */
-interface ClaudeRule {
-  readonly tool: string;
-  readonly inner: string;
-  readonly list: RuleListName;
-  readonly scope: Scope;
-}
-
-/** Turns a permission rule of Claude Code into ours. */
-export function claudeRule(text: string, list: RuleListName, scope: Scope): Translation {
-  const split = /^\s*([^\s(]+?)\s*(?:\(([\s\S]*)\))?\s*$/.exec(text);
+/** Turns a permission rule of Claude Code into ours: one that can be read, and earns no warning. */
+export function claudeRule(written: string, list: RuleListName, scope: Scope): Translation {
+  const split = /^\s*([^\s(]+?)\s*(?:\(([\s\S]*)\))?\s*$/.exec(written);
   if (!split) return { why: message`it is no rule: Tool or Tool(what)` };
-  const [, tool = "", between] = split;
-  const inner = between?.trim();
-  if (inner === "") return { why: message`nothing stands in its parentheses` };
-  return checked(translated({ tool, inner: inner ?? "*", list, scope }), list);
-}
-
-function translated(rule: ClaudeRule): Translation {
-  const { tool, inner, list } = rule;
-  if (tool === "Bash" || tool === "PowerShell") return commandRule(rule);
-  if (tool === "NotebookEdit" && list === "allow") return { why: message`it has no counterpart` };
-  if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
-    return pathRule(rule);
-  }
-  if (tool === "WebFetch") return fetchRule(rule);
-  if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
-  if (inner === "*") return { rule: tool };
-  if (list !== "allow") return { rule: tool, note: message`stricter: it names every call of the tool` };
-  if (tool === "Skill" && !/[*?:[{]/.test(inner)) return { rule: `Skill(${inner})` };
-  return { why: message`an allowance for ${tool} with arguments has no counterpart` };
-}
-
-/** Rules that cannot be read here, or would only earn a warning, are not written. */
-function checked(result: Translation, list: RuleListName): Translation {
+  const [, tool = "", between = "*"] = split;
+  const inner = between.trim();
+  if (inner === "") return { why: message`its parentheses are empty` };
+  const result = translated(tool, inner, list, scope);
   if ("why" in result) return result;
   const read = readRule(result.rule);
   if (isFault(read)) return { why: lowered(read.texts.message) };
   const warning = lintRule(read);
-  if (warning) return { why: lowered(warning.texts.message) };
-  return list === "allow" || result.note === undefined || result.note !== "" ? result : { rule: result.rule };
+  return warning ? { why: lowered(warning.texts.message) } : result;
+}
+
+function translated(tool: string, inner: string, list: RuleListName, scope: Scope): Translation {
+  const isAllow = list === "allow";
+  if (tool === "Bash" || tool === "PowerShell") return commandRule(inner, isAllow);
+  if (tool === "NotebookEdit" && isAllow) return { why: message`it has no counterpart` };
+  if (/^(?:Read|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|Grep|Glob|LS)$/.test(tool)) {
+    return pathRule(tool, inner, isAllow, scope);
+  }
+  if (tool === "WebFetch") return fetchRule(inner, isAllow);
+  if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
+  if (inner === "*") return { rule: tool };
+  if (!isAllow) return { rule: tool, note: message`stricter: it names every call of the tool` };
+  if (tool === "Skill" && !/[*?:[{]/.test(inner)) return { rule: `Skill(${inner})` };
+  return { why: message`an allowance for ${tool} with arguments has no counterpart` };
 }
 
 const OPERATORS = /\s*(?:&&|\|\|?|;|\n)/;
 
-function commandRule({ inner, list }: ClaudeRule): Translation {
+function commandRule(inner: string, isAllow: boolean): Translation {
   if (inner === "*") return { rule: "Bash" };
   const head = inner.replace(/"(?:[^"\\]|\\.)*"|'[^']*'/g, (quoted) => "x".repeat(quoted.length));
   const at = head.search(OPERATORS);
   if (at >= 0) {
-    if (list === "allow") {
-      return {
-        why: clausesOf([message`it names a whole line`, message`a rule here names one command of it`]),
-      };
-    }
+    if (isAllow) return { why: message`it names a whole line; a rule here names one command of it` };
     const first = inner.slice(0, at).trim();
     if (first === "") return { why: message`it begins with an operator of the shell` };
-    return {
-      rule: `Bash(${first})`,
-      note: message`stricter: a rule names one command of a line, here the first`,
-    };
+    const note = message`stricter: a rule names one command of a line, here the first`;
+    return { rule: `Bash(${first})`, note };
   }
-  if (list === "allow" && inner.includes("?")) {
-    return { why: message`a ? is any character here, so it would allow more` };
-  }
-  return { rule: `Bash(${inner})` };
-}
-
-function pathRule({ tool, inner, list, scope }: ClaudeRule): Translation {
-  const name = list === "allow" ? SINGLE_TOOLS[tool] ?? tool : tool === "NotebookRead" ? "Read" : tool;
-  if (inner === "*" || inner === "**") return { rule: name };
-  const fromProject = /^\/(?!\/)/.test(inner);
-  if (list === "allow") {
-    if (fromProject && scope === "user") {
-      return { why: message`it counts from the directory of its settings file` };
-    }
-    if (allowsMore(inner)) {
-      return {
-        why: clausesOf([
-          message`a * also matches / here, so it would allow more`,
-          message`** says the same in both`,
-        ]),
-      };
-    }
-  }
-  const glob = fromProject ? inner.slice(1) : inner.replace(/^\.\//, "");
-  const note = fromProject && scope === "user" ? message`counts from the working directory here` : undefined;
-  return { rule: `${name}(${glob})`, ...(note === undefined ? {} : { note }) };
+  return isAllow && inner.includes("?")
+    ? { why: message`a ? is any character here, so it would allow more` }
+    : { rule: `Bash(${inner})` };
 }
 
 /** Allowing one of these tools there does not allow the others of its family. */
@@ -231,6 +194,19 @@ const SINGLE_TOOLS: Readonly<Record<string, string>> = {
   MultiEdit: "multi_edit",
   NotebookRead: "Read",
 };
+
+function pathRule(tool: string, inner: string, isAllow: boolean, scope: Scope): Translation {
+  const name = isAllow ? SINGLE_TOOLS[tool] ?? tool : tool === "NotebookRead" ? "Read" : tool;
+  if (inner === "*" || inner === "**") return { rule: name };
+  const isElsewhere = /^\/(?!\/)/.test(inner) && scope === "user";
+  if (isAllow && isElsewhere) return { why: message`it counts from the directory of its settings file` };
+  if (isAllow && allowsMore(inner)) {
+    return { why: message`a * also matches / here, so it would allow more; ** says the same in both` };
+  }
+  const glob = inner.replace(/^\/(?!\/)|^\.\//, "");
+  const note = isElsewhere ? message`counts from the working directory here` : undefined;
+  return { rule: `${name}(${glob})`, note };
+}
 
 /**
  * Reports whether a path pattern as in .gitignore files would match more here, where `*` and `?` also match
@@ -247,15 +223,15 @@ function allowsMore(glob: string): boolean {
   });
 }
 
-function fetchRule({ inner, list }: ClaudeRule): Translation {
+function fetchRule(inner: string, isAllow: boolean): Translation {
   if (inner === "*") return { rule: "WebFetch" };
   const host = /^domain:([\w.*-]+)$/.exec(inner)?.[1];
   if (host === undefined) {
-    return list === "allow"
+    return isAllow
       ? { why: message`only domain:HOST has a counterpart` }
       : { rule: "WebFetch", note: message`stricter: it names every address` };
   }
-  if (list !== "allow") return { rule: `web_fetch(*${host.replace(/^\*\.?/, "")}*)`, note: "" };
+  if (!isAllow) return { rule: `web_fetch(*${host.replace(/^\*\.?/, "")}*)` };
   if (host.includes("*")) return { why: message`a * also matches / here, so it would allow more` };
   return { rule: `web_fetch(https://${host}/*)`, note: message`https only` };
 }
@@ -273,10 +249,6 @@ function isUnknownTool(rule: string): boolean {
   const [, name = ""] = /^\s*([A-Z]\w*)\s*(?:\([\s\S]*\))?\s*$/.exec(rule) ?? [];
   if (name === "" || RENAMED.test(name) || !isFault(readRule(name))) return false;
   return name === "Cd" || suggestNames(name, COMMON, 1).length === 0;
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
 }
 
 /**
@@ -309,48 +281,38 @@ function hooksOf(json: JsonFile): Layer | undefined {
   if (!isRecord(hooks)) return json.report(["hooks"], `"hooks" is no object`, FORM);
   const builder = new LayerBuilder(json);
   let count = 0;
-  const add = (entry: TomlTable, path: KeyPath) => {
-    builder.add(["hooks"], entry, path);
-    count++;
-  };
   for (const [event, groups] of Object.entries(hooks)) {
     const path = ["hooks", event];
     if (!Array.isArray(groups)) json.report(path, `${formatKey(path)} is no array`, FORM);
-    else groups.forEach((group, index) => readGroup(json, { event, group, path: [...path, index], add }));
+    else {for (const [index, group] of groups.entries()) {
+        for (const [entry, here] of readGroup(json, group, [...path, index])) {
+          builder.add(["hooks"], { event, ...entry }, here);
+          count++;
+        }
+      }}
   }
   return count > 0 ? builder.layer([]) : undefined;
 }
 
-interface HookGroup {
-  readonly event: string;
-  readonly group: unknown;
-  readonly path: KeyPath;
-  readonly add: (entry: TomlTable, path: KeyPath) => void;
-}
-
-function readGroup(json: JsonFile, { event, group, path, add }: HookGroup): void {
+function* readGroup(json: JsonFile, group: unknown, path: KeyPath): Iterable<[TomlTable, KeyPath]> {
   if (!isRecord(group)) return json.report(path, `${formatKey(path)} is no object`, FORM);
   const matcher = group.matcher ?? group.match ?? "";
   if (typeof matcher !== "string") {
     return json.report([...path, "matcher"], "The matcher of a hook must be a text", "correct it");
   }
-  if (typeof group.command === "string") {
-    const unknown = unknownKey(json, group, SETTINGS_KEYS, path);
-    const entry = readHandler(json, group, path, 1000);
-    if (entry) add({ ...(unknown === undefined ? {} : { unknown }), event, matcher, ...entry }, path);
-    return;
-  }
-  if (!Array.isArray(group.hooks)) return json.report(path, `${formatKey(path)} has no "hooks" array`, FORM);
-  const ofGroup = unknownKey(json, group, GROUP_KEYS, path);
-  for (const [index, handler] of group.hooks.entries()) {
-    const here = [...path, "hooks", index];
+  const isFlat = typeof group.command === "string";
+  const handlers = isFlat ? [group] : group.hooks;
+  if (!Array.isArray(handlers)) return json.report(path, `${formatKey(path)} has no "hooks" array`, FORM);
+  const ofGroup = isFlat ? undefined : unknownKey(json, group, GROUP_KEYS, path);
+  for (const [index, handler] of handlers.entries()) {
+    const here = isFlat ? path : [...path, "hooks", index];
     if (!isRecord(handler)) {
       json.report(here, `${formatKey(here)} is no object`, FORM);
       continue;
     }
-    const unknown = unknownKey(json, handler, HANDLER_KEYS, here) ?? ofGroup;
-    const entry = readHandler(json, handler, here, 1);
-    if (entry) add({ ...(unknown === undefined ? {} : { unknown }), event, matcher, ...entry }, here);
+    const unknown = unknownKey(json, handler, isFlat ? SETTINGS_KEYS : HANDLER_KEYS, here) ?? ofGroup;
+    const entry = readHandler(json, handler, here, isFlat ? 1000 : 1);
+    if (entry) yield [{ ...(unknown === undefined ? {} : { unknown }), matcher, ...entry }, here];
   }
 }
 
@@ -398,196 +360,136 @@ function unknownKey(
 
 /** Plans the settings; `cwd` is the project whose servers of `.claude.json` count. */
 export async function planClaude(documents: readonly SourceDocument[], cwd: string): Promise<void> {
-  const switchedOff = new Set(
-    documents.flatMap((document) =>
-      document.texts(["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
-    ).map(({ text }) => text),
-  );
+  const switchedOff = documents.flatMap((document) =>
+    document.texts(["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
+  ).map(({ text }) => text);
   for (const document of documents) {
-    if (slashed(document.path) === slashed(mcpJsonFile(cwd))) {
-      document.leave(["mcpServers"], readInPlace("mcp list"));
-    } else if (document.path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
-    else if (document.path.endsWith(".claude.json")) planState(document, cwd);
-    else await planSettings(document, cwd);
+    const path = slashed(document.path);
+    if (path === slashed(mcpJsonFile(cwd))) document.leave(["mcpServers"], readInPlace("mcp list"));
+    else if (path.endsWith(".mcp.json")) planServers(document, ["mcpServers"], switchedOff);
+    else if (path.endsWith(".claude.json")) await planState(document, cwd);
+    else {
+      // Those of this project apply in place, and a person's own (`settings.local.json`) are not shared.
+      const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(path.replace(slashed(cwd), ""));
+      await document.apply(isRead ? { ...SETTINGS, ...READ_IN_PLACE } : SETTINGS);
+    }
   }
 }
 
-function readInPlace(command: string): Text {
+function readInPlace(command: string): LocalizedMessage {
   return message`they are read from this file; see \`reasonix ${command}\` and \`reasonix trust\``;
 }
 
-function planState(document: SourceDocument, cwd: string): void {
+async function planState(document: SourceDocument, cwd: string): Promise<void> {
   planServers(document, ["mcpServers"]);
-  const project = isTable(document.table.projects) ? document.table.projects[cwd] : undefined;
-  if (!isTable(project)) return;
   const shared = document.withScope("project");
   planServers(shared, ["projects", cwd, "mcpServers"]);
-  planRules(shared, ["projects", cwd, "allowedTools"], project.allowedTools, "allow");
+  const path = ["projects", cwd, "allowedTools"];
+  await planRules("allow")(shared, valueAt(document.table, path), path);
 }
 
-function planServers(
-  document: SourceDocument,
-  path: KeyPath,
-  switchedOff: ReadonlySet<string> = new Set(),
-): void {
-  document.servers({ path, shown: path.slice(-1) }, (server, name) => {
+function planServers(document: SourceDocument, path: KeyPath, switchedOff: readonly string[] = []): void {
+  document.servers(valueAt(document.table, path), path, (server, name) => {
     const { type, command, args, env, url, headers, cwd, headersHelper, timeout } = server;
     const oauth = readOauth(server.oauth);
     return {
       entry: {
         ...{ type, command, args, env, url, headers, cwd, headers_helper: headersHelper, oauth },
         call_timeout_seconds: typeof timeout === "number" ? timeout / 1000 : undefined,
-        enabled: server.disabled !== true && !switchedOff.has(name),
+        enabled: server.disabled !== true && !switchedOff.includes(name),
       },
       without: [...(oauth ? [] : ["oauth"]), "alwaysAllow"].filter((key) => server[key] !== undefined),
     };
-  });
+  }, path.slice(-1));
 }
 
-const SETTINGS = {
-  permissions: "table",
-  sandbox: "table",
-  model: "text",
-  env: "table",
-  $schema: "any",
-  hooks: "any",
-  disableAllHooks: "any",
-  disabledMcpjsonServers: "any",
-} as const;
-
-const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
-  apiKeyHelper: () =>
-    clausesOf([
-      message`a program that prints the key is not asked`,
-      message`put the key into .env or the environment`,
-    ]),
-  enabledPlugins: () => message`there are no plugins of this kind`,
-  enabledMcpjsonServers: () => message`\`reasonix trust\` decides about the servers of a project`,
-  enableAllProjectMcpServers: () => message`\`reasonix trust\` decides about the servers of a project`,
-};
-
-async function planSettings(document: SourceDocument, cwd: string): Promise<void> {
-  const { table } = document;
-  document.leaveMistyped(SETTINGS);
-  // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
-  const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
-    slashed(document.path).replace(slashed(cwd), ""),
-  );
-  if (table.hooks !== undefined && isRead) document.leave(["hooks"], readInPlace("hooks list"));
-  else if (table.hooks !== undefined) await planHooks(document);
-  if (isTable(table.permissions)) {
-    if (isRead) document.leave(["permissions"], readInPlace("permissions list"));
-    else planPermissions(document, table.permissions);
-  }
-  if (isTable(table.sandbox)) planSandbox(document, table.sandbox);
-  if (typeof table.model === "string") planModel(document, table.model);
-  if (isTable(table.env)) planEnvironment(document, table.env);
-  document.leaveOthers(SETTINGS, REASONS);
-}
-
-async function planHooks(document: SourceDocument): Promise<void> {
-  const { path: file, scope, table } = document;
-  if (table.disableAllHooks === true) {
-    return document.leave(["hooks"], message`disableAllHooks switches them off`);
-  }
-  const problems: ConfigProblem[] = [];
-  const layer = await readSettingsHooks({ source: scope, file }, problems);
-  for (const { message: problem, texts, place = { file } } of problems) {
-    document.plan.leave({ text: "hooks", place, scope }, lowered(texts?.message ?? problem));
-  }
-  const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
-  entries.forEach((item, index) => {
-    const place = { file, ...layer?.find?.(["hooks", index]) };
-    const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
-    document.plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
-  });
-}
-
-function planPermissions(document: SourceDocument, permissions: TomlTable): void {
-  for (const [key, value] of Object.entries(permissions)) {
-    const path = ["permissions", key];
-    if (key === "allow" || key === "ask" || key === "deny") planRules(document, path, value, key);
-    else if (key === "defaultMode") planMode(document, path, String(value));
-    else if (key === "additionalDirectories") {
-      document.items(path, { value, key: "sandbox.allow_write" });
-    } else document.leave(path, message`it has no counterpart`, value);
-  }
-}
-
-function planRules(document: SourceDocument, path: KeyPath, value: unknown, list: RuleListName): void {
-  for (const { path: here, text } of document.texts(path, value)) {
-    const result = claudeRule(text, list, document.scope);
-    if ("why" in result) document.leave(here, result.why, text);
-    else {document.add(here, `permissions.${list}`, result.rule, {
-        shown: text,
-        note: result.note || undefined,
-      });}
-  }
+function planRules(list: RuleListName): Plan {
+  return (document, value, path) => {
+    for (const { path: here, text } of document.texts(path, value)) {
+      const result = claudeRule(text, list, document.scope);
+      if ("why" in result) document.leave(here, result.why, text);
+      else document.add(here, `permissions.${list}`, result.rule, { shown: text, note: result.note });
+    }
+  };
 }
 
 /** Values of `permissions.mode` by the modes of Claude Code. */
 const MODES: Readonly<Record<string, readonly [mode: string, note?: Text]>> = {
   default: ["ask"],
   dontAsk: ["deny"],
-  plan: ["deny", clausesOf([message`stricter`, message`--permission-mode plan is a choice of each run`])],
+  plan: ["deny", message`stricter; --permission-mode plan is a choice of each run`],
 };
 
-function planMode(document: SourceDocument, path: KeyPath, mode: string): void {
-  const [value, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
-  if (value !== undefined) return document.set(path, "permissions.mode", value, { shown: mode, note });
-  if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
-  const why = clausesOf([
-    message`no file lifts every question`,
-    message`--permission-mode danger-full-access does for one run`,
-  ]);
-  document.leave(path, why, mode);
-}
-
-const SANDBOX_LISTS: Readonly<Record<string, string>> = {
-  "network.allowedDomains": "sandbox.network_hosts",
-  "filesystem.allowWrite": "sandbox.allow_write",
-  "filesystem.denyRead": "sandbox.forbid_read",
+const SETTINGS: Mapping = {
+  $schema: planned,
+  "permissions.allow": planRules("allow"),
+  "permissions.ask": planRules("ask"),
+  "permissions.deny": planRules("deny"),
+  "permissions.additionalDirectories": items("sandbox.allow_write"),
+  "permissions.defaultMode": (document, value, path) => {
+    const mode = String(value);
+    const [ours, note] = Object.hasOwn(MODES, mode) ? MODES[mode] ?? [] : [];
+    if (ours !== undefined) return document.set(path, "permissions.mode", ours, { shown: mode, note });
+    if (mode === "acceptEdits") return document.add(path, "permissions.allow", "Edit", { shown: mode });
+    const why = message`no file lifts every question; --permission-mode danger-full-access does for one run`;
+    document.leave(path, why, mode);
+  },
+  "sandbox.enabled": (document, value, path) =>
+    value === true
+      ? document.set(path, "sandbox.bash", "enforce", { shown: value })
+      : document.leave(path, message`the jail stays on`, value),
+  "sandbox.network.allowedDomains": items(
+    "sandbox.network_hosts",
+    (host) => host.includes("*") ? message`a * would allow other hosts here` : undefined,
+  ),
+  "sandbox.filesystem.allowWrite": items("sandbox.allow_write"),
+  "sandbox.filesystem.denyRead": items("sandbox.forbid_read"),
+  model: text(planModel),
+  env: table(planEnvironment),
+  hooks: planHooks,
+  disableAllHooks: planned,
+  disabledMcpjsonServers: planned,
+  apiKeyHelper: left(() =>
+    message`a program that prints the key is not asked; put the key into .env or the environment`
+  ),
+  enabledPlugins: left(() => message`there are no plugins of this kind`),
+  enabledMcpjsonServers: left(() => message`\`reasonix trust\` decides about the servers of a project`),
+  enableAllProjectMcpServers: left(() => message`\`reasonix trust\` decides about the servers of a project`),
 };
 
-function planSandbox(document: SourceDocument, sandbox: TomlTable): void {
-  for (const [section, value] of Object.entries(sandbox)) {
-    const path = ["sandbox", section];
-    if (section === "enabled") {
-      if (value === true) document.set(path, "sandbox.bash", "enforce", { shown: value });
-      else document.leave(path, message`the jail stays on`, value);
-      continue;
-    }
-    if (!isTable(value)) document.leave(path, message`it has no counterpart`, value);
-    for (const [name, list] of isTable(value) ? Object.entries(value) : []) {
-      const key = SANDBOX_LISTS[`${section}.${name}`];
-      if (key === undefined || !Array.isArray(list)) {
-        document.leave([...path, name], message`it has no counterpart`);
-        continue;
-      }
-      const refuse = (text: string) =>
-        key === "sandbox.network_hosts" && text.includes("*")
-          ? message`a * would allow other hosts here`
-          : undefined;
-      document.items([...path, name], { value: list, key, refuse });
-    }
+const READ_IN_PLACE: Mapping = {
+  permissions: left(() => readInPlace("permissions list")),
+  hooks: left(() => readInPlace("hooks list")),
+};
+
+async function planHooks({ path: file, scope, table, plan }: SourceDocument): Promise<void> {
+  if (table.disableAllHooks === true) {
+    return plan.leave({ text: "hooks", place: { file }, scope }, message`disableAllHooks switches them off`);
   }
+  const problems: ConfigProblem[] = [];
+  const layer = await readSettingsHooks({ source: scope, file }, problems);
+  for (const { message: problem, texts, place = { file } } of problems) {
+    plan.leave({ text: "hooks", place, scope }, lowered(texts?.message ?? problem));
+  }
+  const entries = Array.isArray(layer?.table.hooks) ? layer.table.hooks.filter(isTable) : [];
+  entries.forEach((item, index) => {
+    const place = { file, ...layer?.find?.(["hooks", index]) };
+    const text = `hooks.${item.event} ${JSON.stringify(item.command)}`;
+    plan.take({ text, place, scope }, { kind: "item", key: "hooks", item });
+  });
 }
 
-function planModel(document: SourceDocument, written: string): void {
-  const origin = document.origin(["model"], written);
+function planModel(document: SourceDocument, written: string, path: KeyPath): void {
   const model = written.replace(/\[\w+\]$/, "");
   const vendor = VENDORS.find(({ name }) => name === "anthropic");
   if (!vendor || !model.startsWith("claude-")) {
-    const why = clausesOf([
-      message`it is a name of Claude Code's own`,
-      message`\`reasonix setup\` lists the models of a vendor`,
-    ]);
-    return document.plan.leave(origin, why);
+    const why = message`it is a name of Claude Code's own; \`reasonix setup\` lists the models of a vendor`;
+    return document.leave(path, why, written);
   }
   const entry = { ...vendorEntry(vendor), models: [model], default: model };
-  const note = clausesOf([message`its key is ${vendor.keyName}`, message`a subscription cannot be used`]);
-  document.plan.take(origin, { kind: "entry", list: "providers", entry }, note);
-  document.plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
+  const note = message`its key is ${vendor.keyName}; a subscription cannot be used`;
+  document.plan.take(document.origin(path, written), { kind: "entry", list: "providers", entry }, note);
+  document.set(path, "default_model", `${vendor.name}/${model}`, { shown: written });
 }
 
 function planEnvironment(document: SourceDocument, env: TomlTable): void {
@@ -598,14 +500,8 @@ function planEnvironment(document: SourceDocument, env: TomlTable): void {
       continue;
     }
     const why = name === "ANTHROPIC_BASE_URL"
-      ? clausesOf([
-        message`it speaks Anthropic's own wire`,
-        message`\`reasonix setup\` takes an OpenAI-compatible address`,
-      ])
-      : clausesOf([
-        message`a variable of that program`,
-        message`export it in your shell where commands need it`,
-      ]);
+      ? message`it speaks Anthropic's own wire; \`reasonix setup\` takes an OpenAI-compatible address`
+      : message`a variable of that program; export it in your shell where commands need it`;
     document.leave(path, why);
   }
 }

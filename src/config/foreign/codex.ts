@@ -1,51 +1,27 @@
-import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
-import type { SourceDocument } from "./document.ts";
+import { message, type Text } from "../../core/mod.ts";
+import {
+  items,
+  left,
+  type Mapping,
+  type Plan,
+  planned,
+  type SourceDocument,
+  table,
+  text,
+} from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
+import type { KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 
-const SETTINGS = {
-  model: "text",
-  model_provider: "text",
-  model_providers: "table",
-  mcp_servers: "table",
-  profiles: "table",
-  profile: "text",
-  sandbox_mode: "text",
-  sandbox_workspace_write: "table",
-  approval_policy: "any",
-  model_context_window: "any",
-  model_max_output_tokens: "any",
-  model_reasoning_effort: "any",
-} as const;
-
-const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
-  notify: () =>
-    clausesOf([
-      message`a hook for \`Stop\` does this here`,
-      message`its program reads JSON on standard input`,
-    ]),
-  projects: () => message`trust is decided here with \`reasonix trust\``,
-  shell_environment_policy: () =>
-    clausesOf([
-      message`secrets are always kept from commands`,
-      message`[tools.shell] pass_env lets single ones through`,
-    ]),
-  project_doc_max_bytes: () => message`AGENTS.md is read up to instructions_max_bytes`,
-  history: () => clausesOf([message`sessions are kept one by one`, message`\`reasonix session list\``]),
-};
-
-export function planCodex(documents: readonly SourceDocument[]): void {
+export async function planCodex(documents: readonly SourceDocument[]): Promise<void> {
   for (const document of documents) {
     if (document.path.endsWith(".rules")) {
       planCodexRules(document);
       continue;
     }
-    document.leaveMistyped(SETTINGS);
     planModels(document);
-    planCodexServers(document);
-    planCodexPolicy(document);
-    document.leaveOthers(SETTINGS, REASONS);
+    await document.apply(SETTINGS);
   }
 }
 
@@ -70,11 +46,8 @@ function planModels(document: SourceDocument): void {
     document.plan.notices.push(message`Profile ${profile} is --model ${provider}/${model} (${origin.text})`);
   }
   if (!chosen || !written.has(chosen.provider)) return;
-  document.plan.take(chosen.origin, {
-    kind: "set",
-    key: "default_model",
-    value: `${chosen.provider}/${chosen.model}`,
-  });
+  const value = `${chosen.provider}/${chosen.model}`;
+  document.plan.take(chosen.origin, { kind: "set", key: "default_model", value });
 }
 
 function choicesOf(document: SourceDocument): Choice[] {
@@ -93,7 +66,7 @@ function choicesOf(document: SourceDocument): Choice[] {
         if (key === "model" || key === "model_provider") continue;
         document.leave(
           ["profiles", profile, key],
-          clausesOf([message`a profile is only a model here`, message`give the rest as flags`]),
+          message`a profile is only a model here; give the rest as flags`,
         );
       }
       const model = settings.model ?? table.model;
@@ -125,7 +98,7 @@ function planProvider(document: SourceDocument, name: string, choices: readonly 
   const why = !settings && chosen.length === 0
     ? message`it is no table`
     : models.length === 0
-    ? clausesOf([message`no model of it is named`, message`\`reasonix setup\` lists them`])
+    ? message`no model of it is named; \`reasonix setup\` lists them`
     : address
     ? undefined
     : message`the provider ${JSON.stringify(name)} has no address`;
@@ -221,10 +194,9 @@ const SERVER_KEYS =
   ("command args env env_vars url bearer_token_env_var http_headers env_http_headers enabled cwd " +
     "startup_timeout_sec startup_timeout_ms tool_timeout_sec enabled_tools disabled_tools").split(" ");
 
-function planCodexServers(document: SourceDocument): void {
-  document.servers({ path: ["mcp_servers"] }, (server, name) => {
-    const texts = (key: string) =>
-      document.texts(["mcp_servers", name, key], server[key]).map(({ text }) => text);
+function planCodexServers(document: SourceDocument, servers: TomlTable, path: KeyPath): void {
+  document.servers(servers, path, (server, name) => {
+    const texts = (key: string) => document.texts([...path, name, key], server[key]).map(({ text }) => text);
     const passed = Object.fromEntries(texts("env_vars").map((text) => [text, `\${${text}:-}`]));
     const { command, args, url, cwd, bearer_token_env_var: bearer, tool_timeout_sec: timeout } = server;
     const { startup_timeout_sec: seconds, startup_timeout_ms: milliseconds } = server;
@@ -253,53 +225,70 @@ function planCodexServers(document: SourceDocument): void {
   });
 }
 
-type Setting = readonly [key: string, value: string, note?: Text];
+type Choices = Readonly<Record<string, readonly [key: string, value: string, note?: Text]>>;
 
-const SANDBOXES: Readonly<Record<string, Setting>> = {
+const SANDBOXES: Choices = {
   "read-only": ["permissions.mode", "deny", message`nothing writes unless a rule allows it`],
   "workspace-write": ["sandbox.bash", "enforce"],
 };
-const ASK: Setting = ["permissions.mode", "ask", message`every writer without a rule is asked about`];
-const APPROVALS: Readonly<Record<string, Setting>> = { untrusted: ASK, "on-request": ASK };
+const ASK: Choices[string] = [
+  "permissions.mode",
+  "ask",
+  message`every writer without a rule requires approval`,
+];
+const APPROVALS: Choices = { untrusted: ASK, "on-request": ASK };
 
-/** Plans the sandbox and approvals: never more than codex allows. */
-function planCodexPolicy(document: SourceDocument): void {
-  const { approval_policy: approval, sandbox_mode: mode } = document.table;
-  const plan = (name: string, values: Readonly<Record<string, Setting>>, why: Text) => {
-    const shown = document.table[name];
-    if (shown === undefined) return;
-    const [key, value, note] = typeof shown === "string" && Object.hasOwn(values, shown)
-      ? values[shown] ?? []
+/** Plans a value that stands for one of our settings. */
+function choice(choices: Choices, why: () => Text): Plan {
+  return (document, shown, path) => {
+    const [key, value, note] = typeof shown === "string" && Object.hasOwn(choices, shown)
+      ? choices[shown] ?? []
       : [];
-    if (key !== undefined) document.set([name], key, value, { shown, note });
-    else document.leave([name], why, isTable(shown) ? undefined : shown);
+    if (key !== undefined) document.set(path, key, value, { shown, note });
+    else document.leave(path, why(), isTable(shown) ? undefined : shown);
   };
-  plan(
-    "sandbox_mode",
-    SANDBOXES,
-    clausesOf([message`no file lifts the jail`, message`--permission-mode does for one run`]),
-  );
-  if (mode !== "read-only" || !Object.hasOwn(APPROVALS, String(approval))) {
-    plan(
-      "approval_policy",
-      APPROVALS,
-      clausesOf([message`no file lifts every question`, message`--on-ask allow does for one run`]),
-    );
-  }
-  planWorkspace(document);
 }
 
-function planWorkspace(document: SourceDocument): void {
-  const section = "sandbox_workspace_write";
-  const workspace = document.table[section];
-  for (const [key, value] of Object.entries(isTable(workspace) ? workspace : {})) {
-    const path = [section, key];
-    if (key === "network_access") {
-      document.set(path, "sandbox.network", value === true, { shown: value });
-    } else if (key === "writable_roots") {
-      document.items(path, { value, key: "sandbox.allow_write" });
-    } else document.leave(path, message`commands have their own /tmp in the jail`, value);
-  }
+const planApproval = choice(
+  APPROVALS,
+  () => message`no file lifts every question; --on-ask allow does for one run`,
+);
+
+/** Settings of codex; the sandbox and approvals never become more than codex allows. */
+const SETTINGS: Mapping = {
+  model: text(),
+  model_provider: text(),
+  model_providers: table(),
+  profiles: table(),
+  profile: text(),
+  model_context_window: planned,
+  model_max_output_tokens: planned,
+  model_reasoning_effort: planned,
+  mcp_servers: table(planCodexServers),
+  sandbox_mode: choice(
+    SANDBOXES,
+    () => message`no file lifts the jail; --permission-mode does for one run`,
+  ),
+  approval_policy: (document, value, path) => {
+    const isStricter = document.table.sandbox_mode === "read-only" && Object.hasOwn(APPROVALS, String(value));
+    if (!isStricter) return planApproval(document, value, path);
+  },
+  "sandbox_workspace_write.network_access": (document, value, path) =>
+    document.set(path, "sandbox.network", value === true, { shown: value }),
+  "sandbox_workspace_write.writable_roots": items("sandbox.allow_write"),
+  "sandbox_workspace_write.exclude_slash_tmp": left(ownTmp),
+  "sandbox_workspace_write.exclude_tmpdir_env_var": left(ownTmp),
+  notify: left(() => message`a hook for \`Stop\` does this here; its program reads JSON on standard input`),
+  projects: left(() => message`trust is decided here with \`reasonix trust\``),
+  shell_environment_policy: left(() =>
+    message`secrets are always kept from commands; [tools.shell] pass_env lets single ones through`
+  ),
+  project_doc_max_bytes: left(() => message`AGENTS.md is read up to instructions_max_bytes`),
+  history: left(() => message`sessions are kept one by one; \`reasonix session list\``),
+};
+
+function ownTmp(): Text {
+  return message`commands have their own /tmp in the jail`;
 }
 
 const LISTS: Readonly<Record<string, string>> = { allow: "allow", prompt: "ask", forbidden: "deny" };
@@ -308,24 +297,21 @@ const MOST_RULES = 64;
 
 /** Plans the rules of a `.rules` file, each of which names the first words of a command. */
 function planCodexRules(document: SourceDocument): void {
-  const { rules } = document.table;
+  const { plan, table: { rules } } = document;
   for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
     const { pattern, decision } = rule as { pattern: unknown; decision: string };
     const commands = commandsOf(pattern);
     const list = LISTS[decision];
     const shown = commands?.length === 1 ? commands[0] : undefined;
     const origin = { ...document.origin(["rules", index], shown), text: `${decision} ${shown ?? "rule"}` };
-    if (!commands) document.plan.leave(origin, message`its pattern is no plain list of words`);
-    else if (list === undefined) {
-      document.plan.leave(origin, message`it is none of allow, prompt and forbidden`);
-    } else {for (const command of commands) {
-        if (list === "allow" && /[*?]/.test(command)) {
-          document.plan.leave(origin, message`a * or ? is any text here, so it would allow more`);
-        } else {
-          const item = `Bash(${command}:*)`;
-          document.plan.take(origin, { kind: "item", key: `permissions.${list}`, item });
-        }
-      }}
+    if (!commands) plan.leave(origin, message`its pattern is no plain list of words`);
+    else if (list === undefined) plan.leave(origin, message`it is none of allow, prompt and forbidden`);
+    for (const command of list === undefined ? [] : commands ?? []) {
+      const item = `Bash(${command}:*)`;
+      if (list !== "allow" || !/[*?]/.test(command)) {
+        plan.take(origin, { kind: "item", key: `permissions.${list}`, item });
+      } else plan.leave(origin, message`a * or ? is any text here, so it would allow more`);
+    }
   }
 }
 

@@ -32,6 +32,47 @@ interface Shown {
   readonly note?: Text | undefined;
 }
 
+/** Plans one setting of a document. */
+export type Plan<Value = unknown> = (
+  document: SourceDocument,
+  value: Value,
+  path: KeyPath,
+) => void | Promise<void>;
+
+/** What becomes of settings, by their dotted paths. */
+export type Mapping = Readonly<Record<string, Plan>>;
+
+/** Nothing is to be done: the setting has no meaning, or is planned together with another one. */
+export const planned: Plan = () => {};
+
+export function left(why: () => Text): Plan {
+  return (document, _, path) => document.leave(path, why());
+}
+
+/** Takes over the texts of a list as items of our list `key`, unless `refuse` returns a reason. */
+export function items(
+  key: string,
+  refuse: (text: string, document: SourceDocument) => Text | undefined = () => undefined,
+): Plan {
+  return (document, value, path) => {
+    for (const { path: here, text } of document.texts(path, value)) {
+      const why = refuse(text, document);
+      if (why === undefined) document.add(here, key, text, { shown: text });
+      else document.leave(here, why, text);
+    }
+  };
+}
+
+export function text(plan: Plan<string> = planned): Plan {
+  return (document, value, path) =>
+    typeof value === "string" ? plan(document, value, path) : document.leave(path, message`it is no text`);
+}
+
+export function table(plan: Plan<TomlTable> = planned): Plan {
+  return (document, value, path) =>
+    isTable(value) ? plan(document, value, path) : document.leave(path, message`it is no table`);
+}
+
 /** A parsed file, and the plan that takes its settings. */
 export class SourceDocument {
   readonly path: string;
@@ -56,6 +97,18 @@ export class SourceDocument {
 
   withScope(scope: Scope): SourceDocument {
     return new SourceDocument({ ...this.#file, scope }, { table: this.table, place: this.#place }, this.plan);
+  }
+
+  /** Plans every setting of the file; one that the mapping does not have is left. */
+  async apply(mapping: Mapping, within: TomlTable = this.table, path: KeyPath = []): Promise<void> {
+    for (const [name, value] of Object.entries(within)) {
+      const here = [...path, name];
+      const key = here.join(".");
+      const isSection = Object.keys(mapping).some((other) => other.startsWith(`${key}.`));
+      if (Object.hasOwn(mapping, key)) await mapping[key]?.(this, value, here);
+      else if (isSection && isTable(value)) await this.apply(mapping, value, here);
+      else this.leave(here, isSection ? message`it is no table` : message`it has no counterpart`);
+    }
   }
 
   /** Makes the origin of a setting; `value` is added where it may be shown. */
@@ -94,57 +147,21 @@ export class SourceDocument {
     });
   }
 
-  /** Takes over the texts of a list as items of our list `key`, unless `refuse` returns a reason. */
-  items(
-    path: KeyPath,
-    { value, key, refuse = () => undefined }: {
-      readonly value: unknown;
-      readonly key: string;
-      readonly refuse?: (text: string) => Text | undefined;
-    },
-  ): void {
-    for (const { path: here, text } of this.texts(path, value)) {
-      const why = refuse(text);
-      if (why === undefined) this.add(here, key, text, { shown: text });
-      else this.leave(here, why, text);
-    }
-  }
-
-  /** Takes over the servers of a table; `describe` returns undefined for what is none. */
+  /**
+   * Takes over the servers of the table at a path; `describe` returns undefined for what is none. `shown` is
+   * the path in reports.
+   */
   servers(
-    { path, shown = path }: { readonly path: KeyPath; readonly shown?: KeyPath },
+    servers: unknown,
+    path: KeyPath,
     describe: (server: TomlTable, name: string) => ServerDescription | undefined,
+    shown: KeyPath = path,
   ): void {
-    const servers = path.reduce<unknown>(
-      (value, part) => isTable(value) ? value[part] : undefined,
-      this.table,
-    );
     for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
       const origin = { ...this.origin([...shown, name]), place: this.#place([...path, name]) };
       const described = isTable(server) ? describe(server, name) : undefined;
       if (described) takeServer(this.plan, origin, name, described);
       else this.plan.leave(origin, message`it is no description of a server`);
-    }
-  }
-
-  /** Leaves the settings of the top whose values are of another type than they have to be. */
-  leaveMistyped(types: Readonly<Record<string, "table" | "text" | "any">>): void {
-    for (const [key, type] of Object.entries(types)) {
-      const value = this.table[key];
-      const fits = type === "any" || (type === "table" ? isTable(value) : typeof value === "string");
-      if (value !== undefined && !fits) {
-        this.leave([key], type === "table" ? message`it is no table` : message`it is no text`);
-      }
-    }
-  }
-
-  /** Leaves the settings of the top without a plan, each with its reason. */
-  leaveOthers(
-    planned: Readonly<Record<string, unknown>>,
-    reasons: Readonly<Record<string, () => Text>>,
-  ): void {
-    for (const key of Object.keys(this.table)) {
-      if (!Object.hasOwn(planned, key)) this.leave([key], reasons[key]?.() ?? message`it has no counterpart`);
     }
   }
 }

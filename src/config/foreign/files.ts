@@ -129,7 +129,7 @@ function realOf(path: string): string {
 /**
  * Returns the file `from`, or the files of a usual name in that directory. Files in the project belong to it.
  *
- * @throws {ReasonixError} (usage) when there is none, or when nothing reports whose it is
+ * @throws {ReasonixError} (usage) when there is none, or when its agent is unknown
  */
 export function filesFrom(from: string, agent: AgentName | undefined, context: ImportContext): SourceFile[] {
   const path = resolvePath(from, context.cwd, context.env);
@@ -149,7 +149,7 @@ export function filesFrom(from: string, agent: AgentName | undefined, context: I
   if (files.length > 0) return files;
   throw unusable(
     from,
-    "nothing tells whose settings it holds",
+    "its agent is unknown",
     "name the agent: claude, codex, opencode or reasonix",
   );
 }

@@ -13,6 +13,7 @@ import {
   ImportPlan,
   type Left,
   lowered,
+  type Origin,
   serversOf,
   type Step,
 } from "./plan.ts";
@@ -20,7 +21,7 @@ import { planReasonix } from "./reasonix.ts";
 import { checkLayer, lazyDotenv, readProjectText, readText } from "../load/layer.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../schema/json_schema.ts";
-import { clausesOf, formatLocation, message, type Text } from "../../core/mod.ts";
+import { formatLocation, message, type SourceLocation, type Text } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
 import { canonicalJson } from "../../util/json.ts";
@@ -55,7 +56,7 @@ export interface ImportPreview {
   readonly notices: readonly Text[];
   /** Files that could not be used. */
   readonly problems: readonly ConfigProblem[];
-  /** Our own files that would change. */
+  /** Our files that would change. */
   readonly files: readonly TargetFile[];
 }
 
@@ -72,7 +73,7 @@ const PLANNERS: Readonly<Record<AgentName, Planner>> = {
  * Reads files of other agents and works out what our own would become. A file that cannot be used is a
  * problem, and the others count. `only` leaves out what is no MCP server.
  *
- * @throws {ReasonixError} when one of our own files cannot be read
+ * @throws {ReasonixError} when one of our files cannot be read
  */
 export async function previewImport(
   sources: readonly SourceFile[],
@@ -113,7 +114,6 @@ const HEADER =
 type FileChange = Extract<Change, { kind: "file" }>;
 /** A change of our configuration file. */
 type Setting = Exclude<Change, FileChange>;
-type SettingStep = Step & { readonly change: Setting };
 type Result = Pick<Outcome, "state"> & { readonly note?: Text | undefined };
 
 /**
@@ -130,8 +130,8 @@ class Target {
   #table: TomlTable = {};
   #hasProviders = false;
   #steps: readonly Step[] = [];
-  /** The step that set something first, by what it sets. */
-  readonly #first = new Map<string, SettingStep>();
+  /** The location that set something first, by what it sets. */
+  readonly #first = new Map<string, SourceLocation>();
 
   constructor(path: string, directory: string, shared: boolean) {
     this.#path = path;
@@ -153,24 +153,23 @@ class Target {
   #step({ origin, change, note }: Step): void {
     if (change.kind === "file") {
       const file = join(this.#directory, change.path);
-      const result = this.#addFile(file, change);
-      return this.#outcome({ origin, change }, file, { ...result, note: result.note ?? note });
+      const result = this.#addFile(file, change.text);
+      return void this.outcomes.push(
+        outcome({ origin, change, note: result.note ?? note }, file, result.state),
+      );
     }
     const isRefused = this.#shared && change.kind !== "entry" && isUserOnly(change.key);
     const why = isRefused
       ? message`only your own file can set ${change.key}, where it would count everywhere`
       : faultOf(change);
     if (why !== undefined) return void this.left.push({ origin, why });
-    const result = this.#set({ origin, change });
-    this.#outcome({ origin, change }, this.#path, result.state === "new" ? { ...result, note } : result);
-  }
-
-  #outcome(step: Step, file: string, { state, note }: Result): void {
-    this.outcomes.push({ ...step, file, state, ...(note === undefined ? {} : { note }) });
+    const result = this.#set(origin, change);
+    const shown = result.state === "new" ? note : result.note;
+    this.outcomes.push(outcome({ origin, change, note: shown }, this.#path, result.state));
   }
 
   /** Adds a file; one that is there stays as it is. */
-  #addFile(file: string, { text }: FileChange): Result {
+  #addFile(file: string, text: string): Result {
     // A link of the project could lead the file anywhere.
     if (this.#shared && [this.#directory, parentOf(file)].some(isLink)) {
       return { state: "kept", note: message`its directory is a link` };
@@ -181,33 +180,34 @@ class Target {
       this.files.push({ path: file, shared: this.#shared, before: "", after: text });
       return { state: "new" };
     }
-    if (present !== text) {
-      return { state: "kept", note: clausesOf([message`there is such a file`, message`yours is kept`]) };
-    }
+    if (present !== text) return { state: "kept", note: message`there is such a file; yours is kept` };
     return { state: "present", note: planned === undefined ? message`there already` : message`said above` };
   }
 
-  #set(step: SettingStep): Result {
-    const { change } = step;
+  #set({ place }: Origin, change: Setting): Result {
     const stricter = this.#stricter(change);
     if (stricter) {
       return { state: "kept", note: message`${formatLocation(stricter.origin.place)} is stricter` };
     }
-    const first = this.#first.get(nameOf(change));
-    const isSame = this.#compare(change);
-    if (isSame === undefined) {
+    const name = nameOf(change);
+    const first = this.#first.get(name);
+    const present = this.#present(change);
+    if (present === undefined) {
       if (change.kind === "set" && change.key === "default_model" && this.#hasProviders) {
         return { state: "kept", note: message`your first provider stays the default one` };
       }
       apply(this.#table, change);
-      this.#first.set(nameOf(change), step);
+      this.#first.set(name, place);
       return { state: "new" };
     }
-    if (isSame) return { state: "present", note: first ? message`said above` : message`there already` };
-    return {
-      state: "kept",
-      note: first ? message`${formatLocation(first.origin.place)} says it first` : this.#yours(change),
-    };
+    if (isSame(present, change)) {
+      return { state: "present", note: first ? message`said above` : message`there already` };
+    }
+    if (first) return { state: "kept", note: message`${formatLocation(first)} says it first` };
+    const yours = change.kind === "entry"
+      ? message`your file has an entry ${JSON.stringify(change.entry.name)}`
+      : message`your file says ${JSON.stringify(present)}`;
+    return { state: "kept", note: message`${yours}; yours is kept` };
   }
 
   /** Finds the step with a stricter value of the same setting. */
@@ -221,31 +221,32 @@ class Target {
     );
   }
 
-  /** Compares a change with the file; undefined when that has no such value. */
-  #compare(change: Setting): boolean | undefined {
-    if (change.kind === "entry") {
-      const { list, entry } = change;
-      const entries = this.#table[list];
-      const present = Array.isArray(entries)
-        ? entries.filter(isTable).find(({ name }) => name === entry.name)
-        : undefined;
-      return present &&
-        Object.entries(entry).every(([key, value]) => canonicalJson(present[key]) === canonicalJson(value));
-    }
+  /** Returns what the file has in place of a change: the entry of that name, the item, or the value. */
+  #present(change: Setting): unknown {
+    if (change.kind === "entry") return valueAt(this.#table, [change.list, change.entry.name]);
     const value = valueAt(this.#table, parseKeyPath(change.key));
-    if (change.kind === "item") {
-      const same = canonicalJson(change.item);
-      return Array.isArray(value) && value.some((item) => canonicalJson(item) === same) ? true : undefined;
-    }
-    return value === undefined ? undefined : canonicalJson(value) === canonicalJson(change.value);
+    if (change.kind === "set") return value;
+    return Array.isArray(value) ? value.find((item) => isSame(item, change)) : undefined;
   }
+}
 
-  #yours(change: Setting): Text {
-    const present = change.kind === "entry"
-      ? message`your file has an entry ${JSON.stringify(change.entry.name)}`
-      : message`your file says ${JSON.stringify(valueAt(this.#table, parseKeyPath(change.key)))}`;
-    return clausesOf([present, message`yours is kept`]);
+function outcome(
+  { origin, change, note }: Omit<Step, "note"> & { note: Text | undefined },
+  file: string,
+  state: Outcome["state"],
+): Outcome {
+  return { origin, change, file, state, ...(note === undefined ? {} : { note }) };
+}
+
+/** Reports whether a value is the changed one; of an entry only the changed keys count. */
+function isSame(present: unknown, change: Setting): boolean {
+  if (change.kind !== "entry") {
+    return canonicalJson(present) === canonicalJson(change.kind === "set" ? change.value : change.item);
   }
+  return isTable(present) &&
+    Object.entries(change.entry).every(([key, value]) =>
+      canonicalJson(present[key]) === canonicalJson(value)
+    );
 }
 
 function isLink(path: string): boolean {

@@ -1,6 +1,6 @@
 /**
  * The servers of a `.mcp.json`, in the form that Claude Code reads. They become a layer of `[[plugins]]`, so
- * that trust, variables and merging are those of our own files.
+ * that trust, variables and merging are those of our files.
  */
 import { JsonFile, LayerBuilder } from "../load/jsonc.ts";
 import { type Layer, locationOf } from "../load/layer.ts";
@@ -139,25 +139,21 @@ interface Fault {
   readonly remedy: string;
 }
 
-function fault(path: KeyPath, why: string, remedy: string): Fault {
-  return { path, why, remedy };
-}
-
 /** Describes a server as an entry of `[[plugins]]`; `ignore` is called for each key without an effect. */
 function readServer(
   name: string,
   server: unknown,
   ignore: (key: string, remedy: string) => void,
 ): { readonly entry: TomlTable } | Fault {
-  if (name.trim() === "") return fault([], "it has no name", "give it one");
-  if (!isRecord(server)) return fault([], "it is no object", 'write { "command": "…" }');
+  if (name.trim() === "") return { path: [], why: "it has no name", remedy: "give it one" };
+  if (!isRecord(server)) return { path: [], why: "it is no object", remedy: 'write { "command": "…" }' };
   const entry: TomlTable = { name };
   for (const [key, [theirs, expected, read]] of Object.entries(FIELDS)) {
     const value = server[theirs];
     if (value === undefined || value === null) continue;
     entry[key] = read(value);
     if (entry[key] === undefined) {
-      return fault([theirs], `${quoted(theirs)} must be ${expected}`, "correct it");
+      return { path: [theirs], why: `${quoted(theirs)} must be ${expected}`, remedy: "correct it" };
     }
   }
   if (server.disabled === true) entry.enabled = false;
@@ -170,10 +166,10 @@ function readServer(
   const type = entry.type ?? (entry.url !== undefined && entry.command === undefined ? "http" : "stdio");
   if (!TYPES.includes(String(type))) {
     const why = `the transport ${quoted(String(type))} is not there`;
-    return fault(["type"], why, 'write "stdio" for a program or "http" for an address');
+    return { path: ["type"], why, remedy: 'write "stdio" for a program or "http" for an address' };
   }
   const needed = type === "stdio" ? "command" : "url";
-  if (!entry[needed]) return fault([], `it has no "${needed}"`, `add "${needed}"`);
+  if (!entry[needed]) return { path: [], why: `it has no "${needed}"`, remedy: `add "${needed}"` };
   return { entry: { ...entry, type } };
 }
 

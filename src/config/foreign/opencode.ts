@@ -1,45 +1,42 @@
-import { clausesOf, type LocalizedMessage, message, type Text } from "../../core/mod.ts";
+import { clausesOf, message, type Text } from "../../core/mod.ts";
 import type { ProviderTable } from "../edit/edit.ts";
-import type { SourceDocument } from "./document.ts";
+import { items, left, type Mapping, type Plan, planned, type SourceDocument, table } from "./document.ts";
 import { type ImportPlan, type Origin, safeHeaders, safeText, variableName } from "./plan.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { isFault, readRule } from "../../rule/mod.ts";
 
-const SETTINGS = {
-  provider: "table",
-  providers: "table",
-  mcp: "table",
-  tools: "table",
-  $schema: "any",
-  model: "any",
-  permission: "any",
-  permissions: "any",
-  instructions: "any",
-  agent: "any",
-  agents: "any",
-  command: "any",
-  commands: "any",
-} as const;
-
-const REASONS: Readonly<Record<string, () => LocalizedMessage>> = {
-  plugin: () => message`programs for opencode do not run here`,
-  plugins: () => message`programs for opencode do not run here`,
-  small_model: () =>
-    message`summaries are written by the main model unless compaction.summary_model names one`,
+/** Settings of versions 1 and 2. */
+const SETTINGS: Mapping = {
+  $schema: planned,
+  provider: table(),
+  providers: table(),
+  model: planned,
+  mcp: table(planServers),
+  tools: table(planTools),
+  permission: planned,
+  permissions: planned,
+  instructions: items("instructions", (text, { scope }) => {
+    if (/^https?:/.test(text)) return message`instructions are files, not addresses`;
+    return scope === "user" && !/^[~/]/.test(text) ? message`it counts from each project` : undefined;
+  }),
+  agent: files("agents", agentFile),
+  agents: files("agents", agentFile),
+  command: files("commands", commandFile),
+  commands: files("commands", commandFile),
+  plugin: left(() => message`programs for opencode do not run here`),
+  plugins: left(() => message`programs for opencode do not run here`),
+  small_model: left(() =>
+    message`summaries are written by the main model unless compaction.summary_model names one`
+  ),
 };
 
-/** Plans the settings of versions 1 and 2. */
-export function planOpencode(documents: readonly SourceDocument[]): void {
+export async function planOpencode(documents: readonly SourceDocument[]): Promise<void> {
   for (const document of documents) {
-    document.leaveMistyped(SETTINGS);
     planModels(document);
-    planServers(document);
-    planOpencodeRules(document);
-    planInstructions(document);
-    planOpencodeFiles(document);
-    document.leaveOthers(SETTINGS, REASONS);
+    planPermissions(document);
+    await document.apply(SETTINGS);
   }
 }
 
@@ -91,16 +88,13 @@ function providerEntry(
     if (!vendor) return { why: message`it has no address` };
   } else if (adapter !== "" && !/openai(?:-compatible)?$/.test(adapter)) {
     return {
-      why: clausesOf([
-        message`it speaks through ${adapter}`,
-        message`only OpenAI-compatible servers are there`,
-      ]),
+      why: message`it speaks through ${adapter}; only OpenAI-compatible servers are there`,
     };
   }
   const described = isTable(settings.models) ? settings.models : {};
   const models = [...new Set([...(model === "" ? [] : [model]), ...Object.keys(described)])];
   if (models.length === 0) {
-    return { why: clausesOf([message`no model of it is named`, message`\`reasonix setup\` lists them`]) };
+    return { why: message`no model of it is named; \`reasonix setup\` lists them` };
   }
   const owner = { plan, origin, name };
   const { context_window: _, models: __, default: ___, ...known } = vendor && typeof url !== "string"
@@ -160,10 +154,10 @@ function windowOf(described: TomlTable, models: readonly string[]): TomlTable {
   return windows.length > 0 ? { context_window: Math.min(...windows) } : {};
 }
 
-function planServers(document: SourceDocument): void {
-  const mcp = isTable(document.table.mcp) ? document.table.mcp : {};
-  const nested = isTable(mcp.servers) && !("type" in mcp.servers) && !("command" in mcp.servers);
-  document.servers({ path: nested ? ["mcp", "servers"] : ["mcp"] }, (server) => {
+function planServers(document: SourceDocument, mcp: TomlTable, path: KeyPath): void {
+  const { servers } = mcp;
+  const isNested = isTable(servers) && !("type" in servers) && !("command" in servers);
+  document.servers(isNested ? servers : mcp, isNested ? [...path, "servers"] : path, (server) => {
     const { type, url, cwd } = server;
     if ([type, server.command, url].every((value) => value === undefined)) return undefined;
     const [command, ...args] = Array.isArray(server.command) ? server.command.map(variables) : [];
@@ -181,16 +175,6 @@ function planServers(document: SourceDocument): void {
       ],
     };
   });
-}
-
-function planInstructions(document: SourceDocument): void {
-  const refuse = (text: string) => {
-    if (/^https?:/.test(text)) return message`instructions are files, not addresses`;
-    return document.scope === "user" && !/^[~/]/.test(text)
-      ? message`it counts from each project`
-      : undefined;
-  };
-  document.items(["instructions"], { value: document.table.instructions, key: "instructions", refuse });
 }
 
 /** `{env:NAME}` → `${NAME}`. */
@@ -233,23 +217,10 @@ const SUBJECTS: Readonly<Record<string, string>> = {
 };
 
 const STRICTNESS: readonly Answer[] = ["allow", "ask", "deny"];
+const READERS = ["Read", "grep", "glob", "ls"];
 
-/**
- * Plans the permissions. In opencode the last match decides; here deny goes before ask, and ask before allow.
- */
-function planOpencodeRules(document: SourceDocument): void {
-  const lines = linesOf(document);
-  const general = lines.findLast(({ tool }) => tool === "*");
-  const families = new Map<string, Line[]>();
-  for (const line of lines) {
-    if (line.tool === "*") continue;
-    const subject = SUBJECTS[line.tool];
-    if (subject === undefined) document.plan.leave(line.origin, message`it has no counterpart`);
-    else families.set(subject, [...families.get(subject) ?? [], line]);
-  }
-  const live = [...families].map(([subject, all]) => familyOf(subject, all, general?.answer));
-  planAnswers(document.plan, live, general);
-  planTools(document);
+function rank(answer: Answer): number {
+  return STRICTNESS.indexOf(answer);
 }
 
 /** The answer of a family for everything, and the exceptions that follow it. */
@@ -258,89 +229,78 @@ interface Family {
   readonly base: Answer;
   readonly line: Line | undefined;
   readonly exceptions: readonly Line[];
+  /** A rule for the whole family would override an exception that is laxer. */
+  readonly hides: boolean;
 }
 
 function familyOf(subject: string, lines: readonly Line[], general: Answer | undefined): Family {
   const at = lines.findLastIndex(({ pattern }) => pattern === "*" || pattern === "**");
-  return {
-    subject,
-    base: lines[at]?.answer ?? general ?? (READERS.includes(subject) ? "allow" : "ask"),
-    line: lines[at],
-    exceptions: lines.slice(at + 1),
-  };
+  const base = lines[at]?.answer ?? general ?? (READERS.includes(subject) ? "allow" : "ask");
+  const exceptions = lines.slice(at + 1);
+  const hides = exceptions.some(({ answer }) => rank(answer) < rank(base));
+  return { subject, base, line: lines[at], exceptions, hides };
 }
 
-const READERS = ["Read", "grep", "glob", "ls"];
-
 /**
- * A family with exceptions laxer than its base needs `permissions.mode`: a rule for the whole family would
- * override them.
+ * Plans the permissions. In opencode the last match decides; here deny goes before ask, and ask before allow.
+ * A family with exceptions laxer than its base needs `permissions.mode`.
  */
-function planAnswers(plan: ImportPlan, families: readonly Family[], general: Line | undefined): void {
-  const laxer = families.filter((family) =>
-    !READERS.includes(family.subject) &&
-    family.exceptions.some(({ answer }) => rank(answer) < rank(family.base))
-  );
-  const strictest = laxer.toSorted((a, b) => rank(b.base) - rank(a.base))[0];
-  const wanted = [strictest?.base, general?.answer].filter((answer) => answer !== undefined);
-  const mode = wanted.toSorted((a, b) => rank(b) - rank(a))[0] ?? "ask";
+function planPermissions(document: SourceDocument): void {
+  const { plan } = document;
+  const lines = linesOf(document);
+  const general = lines.findLast(({ tool }) => tool === "*");
+  const bySubject = new Map<string, Line[]>();
+  for (const line of lines) {
+    if (line.tool === "*") continue;
+    const subject = SUBJECTS[line.tool];
+    if (subject === undefined) plan.leave(line.origin, message`it has no counterpart`);
+    else bySubject.set(subject, [...bySubject.get(subject) ?? [], line]);
+  }
+  const families = [...bySubject].map(([subject, all]) => familyOf(subject, all, general?.answer));
+  const strictest = families.filter(({ subject, hides }) => hides && !READERS.includes(subject))
+    .toSorted((a, b) => rank(b.base) - rank(a.base))[0];
+  const mode = [strictest?.base, general?.answer].filter((answer) => answer !== undefined)
+    .toSorted((a, b) => rank(b) - rank(a))[0] ?? "ask";
   const modeLine = strictest?.line ?? general;
-  if (modeLine) plan.take(modeLine.origin, { kind: "set", key: "permissions.mode", value: mode });
-  for (const family of families) {
-    const { subject, base, line } = family;
-    const hides = family.exceptions.some(({ answer }) => rank(answer) < rank(base));
+  const setMode = ({ origin }: Line) =>
+    plan.take(origin, { kind: "set", key: "permissions.mode", value: mode });
+  if (modeLine) setMode(modeLine);
+  for (const { subject, base, line, exceptions, hides } of families) {
     const byMode = base === mode && (base === "ask" || hides);
-    if (line && !byMode && !(READERS.includes(subject) && base === "allow")) {
+    if (line && byMode && line !== modeLine) setMode(line);
+    else if (line && !byMode && !(READERS.includes(subject) && base === "allow")) {
       takeRule(
         plan,
         line,
         subject,
         hides ? "stricter: it goes before the allowances for single ones" : undefined,
       );
-    } else if (line && byMode && line !== modeLine) {
-      plan.take(line.origin, { kind: "set", key: "permissions.mode", value: mode });
     }
-    family.exceptions.forEach((exception, index) => {
-      const later = family.exceptions.slice(index + 1).some(({ answer }) =>
+    exceptions.forEach((exception, index) => {
+      const overruled = exceptions.slice(index + 1).some(({ answer }) =>
         rank(answer) < rank(exception.answer)
       );
-      takeException(plan, subject, exception, later);
+      takeException(plan, subject, exception, overruled);
     });
   }
-  if (modeLine) keepSilent(plan, families, { modeLine, mode, base: general?.answer ?? "ask" });
-}
-
-/** Keeps the answer of families without a line, where the mode would give another one. */
-function keepSilent(
-  plan: ImportPlan,
-  families: readonly Family[],
-  { modeLine, mode, base }: { readonly modeLine: Line; readonly mode: Answer; readonly base: Answer },
-): void {
-  if (base === mode) return;
-  for (const subject of ["Bash", "Edit"]) {
-    if (families.some((family) => family.subject === subject && family.line)) continue;
+  // Families without a line keep their answer where the mode would give another one.
+  const silent = general?.answer ?? "ask";
+  for (const subject of modeLine && silent !== mode ? ["Bash", "Edit"] : []) {
+    if (!modeLine || families.some((family) => family.subject === subject && family.line)) continue;
     const note = message`nothing else is said of it, and the mode would ${mode} it`;
-    plan.take(modeLine.origin, { kind: "item", key: `permissions.${base}`, item: subject }, note);
+    plan.take(modeLine.origin, { kind: "item", key: `permissions.${silent}`, item: subject }, note);
   }
-}
-
-function rank(answer: Answer): number {
-  return STRICTNESS.indexOf(answer);
 }
 
 function takeException(plan: ImportPlan, subject: string, line: Line, overruled: boolean): void {
-  const { answer, pattern } = line;
+  const { answer, pattern, origin } = line;
   if (READERS.includes(subject) && answer === "allow") {
-    return plan.leave(
-      line.origin,
-      message`reading needs no rule here, and a refusal goes before an allowance`,
-    );
+    return plan.leave(origin, message`reading needs no rule here, and a refusal goes before an allowance`);
   }
-  const path = subject === "Edit" || READERS.includes(subject);
-  const inner = path ? pathGlob(pattern) : pattern;
-  const rule = `${subject}(${inner})`;
+  const isPath = subject === "Edit" || READERS.includes(subject);
+  const rule = `${subject}(${isPath ? pathGlob(pattern) : pattern})`;
   const read = readRule(rule);
-  if (isFault(read)) return plan.leave(line.origin, read.texts.message);
+  if (isFault(read)) return plan.leave(origin, read.texts.message);
   const note = overruled ? message`stricter: ${answer} goes before what follows it there` : undefined;
   takeRule(plan, line, rule, note);
 }
@@ -356,46 +316,32 @@ function takeRule(plan: ImportPlan, { answer, origin }: Line, item: string, note
 
 function linesOf(document: SourceDocument): Line[] {
   const { permission, permissions } = document.table;
+  const lines: Line[] = [];
+  const add = (path: KeyPath, tool: string, pattern: string, value: unknown) => {
+    const answer = answerOf(value);
+    const origin = document.origin(path, answer ?? value);
+    if (answer && (tool !== "*" || pattern === "*")) lines.push({ tool, pattern, answer, origin });
+    else if (answer) document.plan.leave(origin, message`it has no counterpart`);
+    else document.plan.leave(origin, message`it is none of allow, ask and deny`);
+  };
   if (Array.isArray(permissions)) {
-    return permissions.flatMap((item, index) => versionTwo(document, item, index));
+    permissions.forEach((item: unknown, index) => {
+      const path = ["permissions", index];
+      if (!isTable(item)) return document.leave(path, message`it is no permission`, item);
+      const { action, permission = "*", resource, pattern = "*", effect } = item;
+      add(path, String(action ?? permission), String(resource ?? pattern), effect);
+    });
+    return lines;
   }
-  const answer = answerOf(permission);
-  if (answer) {
-    return [{ tool: "*", pattern: "*", answer, origin: document.origin(["permission"], permission) }];
-  }
-  return Object.entries(isTable(permission) ? permission : {}).flatMap(([tool, value]) => {
+  if (answerOf(permission)) add(["permission"], "*", "*", permission);
+  for (const [tool, value] of Object.entries(isTable(permission) ? permission : {})) {
     const path = ["permission", tool];
-    if (!isTable(value)) return lineOf(document, path, { tool, pattern: "*", value });
-    return Object.entries(value).flatMap(([pattern, answer]) =>
-      lineOf(document, [...path, pattern], { tool, pattern, value: answer })
-    );
-  });
-}
-
-function versionTwo(document: SourceDocument, item: unknown, index: number): Line[] {
-  const path = ["permissions", index];
-  if (!isTable(item)) {
-    document.leave(path, message`it is no permission`, item);
-    return [];
+    if (!isTable(value)) add(path, tool, "*", value);
+    else {for (const [pattern, answer] of Object.entries(value)) {
+        add([...path, pattern], tool, pattern, answer);
+      }}
   }
-  const tool = String(item.action ?? item.permission ?? "*");
-  const pattern = String(item.resource ?? item.pattern ?? "*");
-  return lineOf(document, path, { tool, pattern, value: item.effect });
-}
-
-function lineOf(
-  document: SourceDocument,
-  path: KeyPath,
-  { tool, pattern, value }: { readonly tool: string; readonly pattern: string; readonly value: unknown },
-): Line[] {
-  const answer = answerOf(value);
-  const origin = document.origin(path, answer ?? value);
-  if (answer && (tool !== "*" || pattern === "*")) return [{ tool, pattern, answer, origin }];
-  document.plan.leave(
-    origin,
-    answer ? message`it has no counterpart` : message`it is none of allow, ask and deny`,
-  );
-  return [];
+  return lines;
 }
 
 function answerOf(value: unknown): Answer | undefined {
@@ -425,9 +371,8 @@ function strictest(answers: readonly unknown[]): Answer {
 }
 
 /** The older switches of single tools. */
-function planTools(document: SourceDocument): void {
-  const { tools } = document.table;
-  for (const [name, on] of Object.entries(isTable(tools) ? tools : {})) {
+function planTools(document: SourceDocument, tools: TomlTable): void {
+  for (const [name, on] of Object.entries(tools)) {
     const path = ["tools", name];
     const names = TOOLS[name];
     if (on !== false) document.leave(path, message`usual tools are on`, on);
@@ -439,14 +384,11 @@ function planTools(document: SourceDocument): void {
 /** Names that are fit for a file. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
 
-/** Plans the agents and commands of opencode as Markdown files. */
-function planOpencodeFiles(document: SourceDocument): void {
-  const { table } = document;
-  const sections = { agent: agentFile, agents: agentFile, command: commandFile, commands: commandFile };
-  for (const [section, describe] of Object.entries(sections)) {
-    const entries = table[section];
+/** Plans agents or commands as Markdown files of a directory. */
+function files(directory: "agents" | "commands", describe: (entry: TomlTable) => Made): Plan {
+  return (document, entries, path) => {
     for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {
-      const origin = document.origin([section, name]);
+      const origin = document.origin([...path, name]);
       const made = !NAME.test(name)
         ? { why: message`its name is no name of a file` }
         : isTable(entry)
@@ -454,12 +396,11 @@ function planOpencodeFiles(document: SourceDocument): void {
         : { why: message`it is no table` };
       if ("why" in made) document.plan.leave(origin, made.why);
       else {
-        const path = `${describe === agentFile ? "agents" : "commands"}/${name}.md`;
         const note = made.notes.length > 0 ? clausesOf(made.notes) : undefined;
-        document.plan.take(origin, { kind: "file", path, text: made.text }, note);
+        document.plan.take(origin, { kind: "file", path: `${directory}/${name}.md`, text: made.text }, note);
       }
     }
-  }
+  };
 }
 
 type Made =
@@ -475,7 +416,7 @@ function agentFile(agent: TomlTable): Made {
   if (String(agent.disable) === "true") return { why: message`it is switched off there` };
   if (agent.mode === "primary") {
     return {
-      why: clausesOf([message`it is for whole conversations`, message`agents here work on parts of a task`]),
+      why: message`it is for whole conversations; agents here work on parts of a task`,
     };
   }
   if (description === "") return { why: message`it has no description` };

@@ -65,7 +65,7 @@ export class ImportPlan {
 
   take(origin: Origin, change: Change, note?: Text): void {
     if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
-      return this.leave(origin, message`a key stands in it`);
+      return this.leave(origin, message`it contains a key`);
     }
     this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
   }
@@ -189,10 +189,7 @@ export function takeServer(
   if (type !== "stdio" && !isRemote) {
     return plan.leave(
       origin,
-      clausesOf([
-        message`the transport ${JSON.stringify(type)} is not there`,
-        message`stdio, http and sse are`,
-      ]),
+      message`the transport ${JSON.stringify(type)} is not there; stdio, http and sse are`,
     );
   }
   const needed = isRemote ? "url" : "command";

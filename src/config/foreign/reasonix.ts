@@ -14,49 +14,32 @@ import { parentOf } from "../../path/lexical.ts";
 /** Plans the copy of a configuration of the Go Reasonix in another directory: its keys are ours. */
 export function planReasonix(documents: readonly SourceDocument[]): void {
   for (const document of documents) {
-    planTable(document, document.table, []);
+    planTable(document, document.table, CONFIG_SCHEMA, []);
     planKeys(document);
   }
 }
 
-function planTable(document: SourceDocument, table: TomlTable, path: KeyPath): void {
+function planTable(document: SourceDocument, table: TomlTable, parent: JsonSchema, path: KeyPath): void {
   for (const [name, value] of Object.entries(table)) {
     const here = [...path, name];
-    const schema = schemaOf(here);
+    const schema = childSchema(parent, name);
     if (!schema) document.leave(here, "there is no such setting");
     else if (here.length === 1 && (name === "providers" || name === "plugins")) {
       planEntries(document, name);
-    } else if (schema.properties && isTable(value)) planTable(document, value, here);
+    } else if (schema.properties && isTable(value)) planTable(document, value, schema, here);
     else if (schema.secret) document.leave(here, "a secret is not copied; set it again");
-    else planValue(document, here, { schema, value });
+    else planValue(document, here, schema, value);
   }
 }
 
-function schemaOf(path: KeyPath): JsonSchema | undefined {
-  return path.reduce<JsonSchema | undefined>(childSchema, CONFIG_SCHEMA);
-}
-
-function planValue(
-  document: SourceDocument,
-  path: KeyPath,
-  { schema, value }: { readonly schema: JsonSchema; readonly value: unknown },
-): void {
-  const note = unusedNote(path);
+function planValue(document: SourceDocument, path: KeyPath, schema: JsonSchema, value: unknown): void {
+  const idle = schema.idle ?? CONFIG_SCHEMA.properties?.[String(path[0])]?.idle;
+  const note = idle && (idle === "obsolete" ? "has no effect" : "has no effect yet");
   const key = formatKey(path);
-  if (schema.type !== "array" || !Array.isArray(value)) {
-    return document.set(path, key, value, { note });
-  }
+  if (schema.type !== "array" || !Array.isArray(value)) return document.set(path, key, value, { note });
   value.forEach((item, index) =>
     document.add([...path, index], key, isTable(item) ? item : String(item), { shown: item, note })
   );
-}
-
-/** Returns the note of an ignored setting, which is copied for a later version. */
-function unusedNote(path: KeyPath): string | undefined {
-  const idle = path.map((_, index) => schemaOf(path.slice(0, index + 1))?.idle).find((note) =>
-    note !== undefined
-  );
-  return idle === undefined ? undefined : idle === "obsolete" ? "has no effect" : "has no effect yet";
 }
 
 function planEntries(document: SourceDocument, list: "providers" | "plugins"): void {

@@ -22,6 +22,16 @@ export interface Finding {
   readonly texts: MessageTexts;
 }
 
+type Problem = readonly [text: LocalizedMessage, remedy: LocalizedMessage];
+
+function errorAt(path: KeyPath, [text, remedy]: Problem, at: Finding["at"] = "value"): Finding {
+  return { level: "error", path, at, ...withRemedy(text, remedy) };
+}
+
+function warningAt(path: KeyPath, [text, remedy]: Problem, at: Finding["at"] = "key"): Finding {
+  return { level: "warning", path, at, ...withRemedy(text, remedy) };
+}
+
 /** Compares a parsed file with the schema: wrong types are errors, unknown keys are warnings. */
 export function checkConfig(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA): Finding[] {
   const findings: Finding[] = [];
@@ -56,12 +66,8 @@ function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, finding
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(table, name)) continue;
     const line = `${name} = ${name === "name" ? '"my-name"' : "…"}`;
-    findings.push({
-      level: "error",
-      path,
-      at: "key",
-      ...withRemedy(message`${formatKey(path)} lacks the key "${name}"`, message`add a line such as ${line}`),
-    });
+    const text = message`${formatKey(path)} lacks the key "${name}"`;
+    findings.push(errorAt(path, [text, message`add a line such as ${line}`], "key"));
   }
 }
 
@@ -91,12 +97,7 @@ function inRange(value: number, schema: JsonSchema): boolean {
 function wrongType(value: unknown, schema: JsonSchema, path: KeyPath): Finding {
   const found = schema.secret ? kindOf(value) : describeValue(value);
   const text = message`Cannot use ${found} for ${formatKey(path)}: ${expectation(schema)} is expected`;
-  return {
-    level: "error",
-    path,
-    at: "value",
-    ...withRemedy(text, remedyFor(value, schema, path)),
-  };
+  return errorAt(path, [text, remedyFor(value, schema, path)]);
 }
 
 function expectation(schema: JsonSchema): LocalizedMessage {
@@ -193,19 +194,12 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
   const here = [...path, name];
   const near = suggestNames(name, Object.keys(schema.properties ?? {}), 1)[0];
   const home = near ? undefined : homesOf(CONFIG_SCHEMA, name, [])[0];
-  return {
-    level: "warning",
-    path: here,
-    at: "key",
-    ...withRemedy(
-      message`Unknown key ${formatKey(here)} has no effect`,
-      near
-        ? message`did you mean "${near}"?`
-        : home
-        ? message`did you mean ${formatKey(home)}?`
-        : message`remove it, or look it up with: reasonix docs config`,
-    ),
-  };
+  const remedy = near
+    ? message`did you mean "${near}"?`
+    : home
+    ? message`did you mean ${formatKey(home)}?`
+    : message`remove it, or look it up with: reasonix docs config`;
+  return warningAt(here, [message`Unknown key ${formatKey(here)} has no effect`, remedy]);
 }
 
 /** Finds the tables that have a key of this name: people often forget the table header. */
@@ -228,62 +222,25 @@ export function checkEntries(table: TomlTable): Finding[] {
 
 /** A restricting rule without effect is an error; an allowing one only leaves a prompt. */
 function checkPermissions(permissions: unknown): Finding[] {
-  if (!isTable(permissions)) return [];
   let weight = 0;
-  return (["deny", "ask", "allow"] as const).flatMap((list) => {
-    const rules = permissions[list];
-    return Array.isArray(rules)
-      ? rules.flatMap((rule, index) => {
-        const added = ruleWeight(rule);
-        const before = weight;
-        weight += added;
-        if (added === 0 || weight <= MAX_WEIGHT) return checkRule(rule, list, index);
-        return before <= MAX_WEIGHT ? [tooManyRules(["permissions", list, index])] : [];
-      })
-      : [];
-  });
+  return (["deny", "ask", "allow"] as const).flatMap((list) =>
+    listIn(permissions, list).flatMap((rule, index) => {
+      const path = ["permissions", list, index];
+      const added = ruleWeight(rule);
+      const before = weight;
+      weight += added;
+      if (added === 0 || weight <= MAX_WEIGHT) return checkRule(rule, list, path);
+      return before > MAX_WEIGHT ? [] : [errorAt(path, [
+        message`Cannot hold the permission rules of this file: their wildcards and braces have too many expansions`,
+        message`write fewer rules, or wildcards in place of braces`,
+      ])];
+    })
+  );
 }
 
-function tooManyRules(path: KeyPath): Finding {
-  return {
-    level: "error",
-    path,
-    at: "value",
-    ...withRemedy(
-      message`Cannot hold the permission rules of this file: their wildcards and braces stand for too much`,
-      message`write fewer rules, or wildcards in place of braces`,
-    ),
-  };
-}
-
-/** Only rules about commands can be confirmed this way. */
-function checkDangerous(safety: unknown): Finding[] {
-  const rules = isTable(safety) && Array.isArray(safety.dangerous) ? safety.dangerous : [];
-  return rules.flatMap((rule, index): Finding[] => {
-    const read = typeof rule === "string" ? readRule(rule) : undefined;
-    if (!read) return [];
-    const path = ["safety", "dangerous", index];
-    if (isFault(read)) {
-      return [{ level: "error", path, at: "value", ...read }];
-    }
-    if ("family" in read.target && read.target.family === "Bash") return [];
-    const example = 'dangerous = ["Bash(kubectl delete:*)"]';
-    return [{
-      level: "error",
-      path,
-      at: "value",
-      ...withRemedy(
-        message`Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
-        message`write for example ${example}`,
-      ),
-    }];
-  });
-}
-
-function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number): Finding[] {
+function checkRule(rule: unknown, list: "deny" | "ask" | "allow", path: KeyPath): Finding[] {
   const read = typeof rule === "string" ? readRule(rule) : undefined;
   if (!read) return [];
-  const path = ["permissions", list, index];
   if (!isFault(read)) {
     const warning = lintRule(read);
     return warning ? [{ level: "warning", path, at: "value", ...warning }] : [];
@@ -293,171 +250,135 @@ function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number)
   return [{ level: "warning", path, at: "value", ...withRemedy(text, read.texts.remedy) }];
 }
 
-type EntryCheck = (entry: TomlTable, path: KeyPath) => Finding[];
-
-function checkList(table: TomlTable, list: string, check: EntryCheck): Finding[] {
-  const entries = table[list];
-  if (!Array.isArray(entries)) return [];
-  const seen = new Set<unknown>();
-  return entries.flatMap((entry, index) => {
-    if (!isTable(entry)) return [];
-    const path = [list, index];
-    const repeated = seen.has(entry.name);
-    seen.add(entry.name);
-    const findings = check(entry, path);
-    return repeated ? [...findings, duplicate(path, entry.name)] : findings;
+/** Only rules about commands can be confirmed this way. */
+function checkDangerous(safety: unknown): Finding[] {
+  return listIn(safety, "dangerous").flatMap((rule, index): Finding[] => {
+    const read = typeof rule === "string" ? readRule(rule) : undefined;
+    if (!read) return [];
+    const path = ["safety", "dangerous", index];
+    if (isFault(read)) return [{ level: "error", path, at: "value", ...read }];
+    if ("family" in read.target && read.target.family === "Bash") return [];
+    return [errorAt(path, [
+      message`Cannot use ${JSON.stringify(rule)} for ${formatKey(path)}: it is no rule about commands`,
+      message`write for example ${'dangerous = ["Bash(kubectl delete:*)"]'}`,
+    ])];
   });
 }
 
-function duplicate(path: KeyPath, name: unknown): Finding {
-  return {
-    level: "error",
-    path: [...path, "name"],
-    at: "value",
-    ...withRemedy(
-      message`Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
-      message`rename one of the entries, or remove it`,
-    ),
-  };
+function listIn(table: unknown, key: string): readonly unknown[] {
+  const list = isTable(table) ? table[key] : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
+function textsIn(table: TomlTable, key: string): string[] {
+  return listIn(table, key).filter((item) => typeof item === "string");
+}
+
+function checkList(
+  table: TomlTable,
+  list: string,
+  check: (entry: TomlTable, path: KeyPath) => Finding[],
+): Finding[] {
+  const seen = new Set<unknown>();
+  return listIn(table, list).flatMap((entry, index) => {
+    if (!isTable(entry)) return [];
+    const path = [list, index];
+    const findings = check(entry, path);
+    if (seen.has(entry.name)) {
+      const text = message`Cannot use the name ${JSON.stringify(entry.name)} twice in ${list}`;
+      findings.push(errorAt([...path, "name"], [text, message`rename one of the entries, or remove it`]));
+    }
+    seen.add(entry.name);
+    return findings;
+  });
 }
 
 function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
+  const models = isTable(entry.model_settings) ? Object.entries(entry.model_settings) : [];
   return [
     ...checkDefault(entry, path),
-    ...checkKeyCommand(entry.api_key_command, path),
-    ...checkEfforts(entry, path),
-    ...checkTextCalls(entry, path),
+    ...checkKeyCommand(entry.api_key_command, [...path, "api_key_command"]),
+    ...checkEffort(entry, path),
+    ...models.flatMap(([name, settings]) =>
+      isTable(settings)
+        ? checkEffort({ efforts: entry.efforts, ...settings }, [...path, "model_settings", name])
+        : []
+    ),
+    ...checkTextCalls(entry.compat, [...path, "compat", "text_calls"]),
   ];
 }
 
-function checkTextCalls({ compat }: TomlTable, path: KeyPath): Finding[] {
+function checkTextCalls(compat: unknown, path: KeyPath): Finding[] {
   if (!isTable(compat) || compat.text_calls !== true) return [];
-  const here = [...path, "compat", "text_calls"];
-  return [{
-    level: "warning",
-    path: here,
-    at: "key",
-    ...withRemedy(
-      message`${formatKey(here)} is deprecated; it only reads calls that the model writes by itself`,
-      message`set tool_mode = "pseudo" of this entry, which also tells the model how to write them`,
-    ),
-  }];
+  return [warningAt(path, [
+    message`${formatKey(path)} is deprecated; it only reads calls that the model writes unprompted`,
+    message`set tool_mode = "pseudo" of this entry, which also explains the format to the model`,
+  ])];
 }
 
 function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
-  const isLine = typeof command === "string";
   const isList = Array.isArray(command) && command.length > 0 &&
     command.every((word) => typeof word === "string") && command[0] !== "";
-  if (command === undefined || isLine || isList) return [];
-  const here = [...path, "api_key_command"];
-  const line = 'api_key_command = "pass show my-key"';
-  return [{
-    level: "error",
-    path: here,
-    at: "value",
-    ...withRemedy(
-      message`Cannot use this value for ${
-        formatKey(here)
-      }: a line of the shell, or a program with arguments as an array of texts, is expected`,
-      message`write for example ${line}`,
-    ),
-  }];
+  if (command === undefined || typeof command === "string" || isList) return [];
+  return [errorAt(path, [
+    message`Cannot use this value for ${
+      formatKey(path)
+    }: a line of the shell, or a program with arguments as an array of texts, is expected`,
+    message`write for example ${'api_key_command = "pass show my-key"'}`,
+  ])];
 }
 
 /** An effort is a known level, or a word of the vendor that `efforts` names. */
-function checkEfforts(entry: TomlTable, path: KeyPath): Finding[] {
-  const models = isTable(entry.model_settings) ? Object.entries(entry.model_settings) : [];
-  const ofModels = models.flatMap(([name, settings]) =>
-    isTable(settings)
-      ? checkEffort({ efforts: entry.efforts, ...settings }, [...path, "model_settings", name])
-      : []
-  );
-  return [...checkEffort(entry, path), ...ofModels];
-}
-
-function checkEffort({ effort, efforts }: TomlTable, path: KeyPath): Finding[] {
-  const words = Array.isArray(efforts) ? efforts.filter((word) => typeof word === "string") : [];
-  const levels = effortLevels(words);
+function checkEffort(entry: TomlTable, path: KeyPath): Finding[] {
+  const { effort } = entry;
+  const levels = effortLevels(textsIn(entry, "efforts"));
   if (typeof effort !== "string" || effort === "" || levels.includes(effort)) return [];
   const near = suggestNames(effort, levels, 1)[0];
-  return [{
-    level: "error",
-    path: [...path, "effort"],
-    at: "value",
-    ...withRemedy(
-      message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`,
-      near
-        ? message`did you mean "${near}"?`
-        : message`use one of them, or name the vendor's own levels: efforts = ["${effort}"]`,
-    ),
-  }];
+  const remedy = near
+    ? message`did you mean "${near}"?`
+    : message`use one of them, or name the vendor's own levels: efforts = ["${effort}"]`;
+  const text = message`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${levels}`;
+  return [errorAt([...path, "effort"], [text, remedy])];
 }
 
 function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
-  const models = Array.isArray(entry.models) ? entry.models.filter((model) => typeof model === "string") : [];
-  if (typeof entry.model === "string") models.push(entry.model);
+  const models = [...textsIn(entry, "models"), ...(typeof entry.model === "string" ? [entry.model] : [])];
   const chosen = entry.default;
   if (typeof chosen !== "string" || models.length === 0 || models.includes(chosen)) return [];
   const near = suggestNames(chosen, models, 1)[0] ?? models[0];
-  return [{
-    level: "error",
-    path: [...path, "default"],
-    at: "value",
-    ...withRemedy(
-      message`Cannot use ${JSON.stringify(chosen)} as default: it is not among the models of this entry`,
-      message`add it to models, or write default = ${JSON.stringify(near)}`,
-    ),
-  }];
+  return [errorAt([...path, "default"], [
+    message`Cannot use ${JSON.stringify(chosen)} as default: it is not among the models of this entry`,
+    message`add it to models, or write default = ${JSON.stringify(near)}`,
+  ])];
 }
-
-const REMOTE_TYPES: readonly unknown[] = ["http", "streamable-http", "sse"];
 
 /** Keys that a server without a process or connection here cannot have. */
 const ONLY_DIRECT = ["command", "headers_helper", "oauth"];
 
-function checkTransport(entry: TomlTable, path: KeyPath): Finding[] {
-  if (entry.transport !== "provider") return [];
-  const name = JSON.stringify(entry.name);
-  if (!REMOTE_TYPES.includes(entry.type)) {
-    return [{
-      level: "error",
-      path: [...path, "transport"],
-      at: "value",
-      ...withRemedy(
-        message`Cannot use transport = "provider" for the plugin ${name}: it is a program on this machine`,
-        message`give it type = "http" and url = "https://…", or remove the line`,
-      ),
-    }];
-  }
-  return ONLY_DIRECT.filter((key) => entry[key] !== undefined && entry[key] !== "").map((key) => ({
-    level: "error",
-    path: [...path, key],
-    at: "key",
-    ...withRemedy(
-      message`Cannot use ${key} for the plugin ${name}: with transport = "provider" nothing runs here`,
-      message`put what the server requires into headers, or remove the transport line`,
-    ),
-  }));
-}
-
 function checkPlugin(entry: TomlTable, path: KeyPath): Finding[] {
-  return [...checkTransport(entry, path), ...checkNeeds(entry, path)];
-}
-
-function checkNeeds(entry: TomlTable, path: KeyPath): Finding[] {
-  const remote = REMOTE_TYPES.includes(entry.type);
+  const { enabled, transport, type = "stdio", url } = entry;
+  const name = JSON.stringify(entry.name);
+  const isRemote = ["http", "streamable-http", "sse"].some((remote) => remote === type);
+  const findings: Finding[] = [];
+  if (transport === "provider" && !isRemote) {
+    findings.push(errorAt([...path, "transport"], [
+      message`Cannot use transport = "provider" for the plugin ${name}: it is a program on this machine`,
+      message`give it type = "http" and url = "https://…", or remove the line`,
+    ]));
+  } else if (transport === "provider") {
+    for (const key of ONLY_DIRECT.filter((key) => entry[key] !== undefined && entry[key] !== "")) {
+      findings.push(errorAt([...path, key], [
+        message`Cannot use ${key} for the plugin ${name}: with transport = "provider" nothing runs here`,
+        message`put what the server requires into headers, or remove the transport line`,
+      ], "key"));
+    }
+  }
+  const needed = isRemote ? "url" : "command";
   // A type that does not exist has been reported already.
-  if (entry.enabled === false || (!remote && (entry.type ?? "stdio") !== "stdio")) return [];
-  const needed = remote ? "url" : "command";
-  if (entry[needed]) return [];
+  if (enabled === false || (!isRemote && type !== "stdio") || entry[needed]) return findings;
   // An address without a type is the usual mistake, so it gets a separate remedy.
-  const remedy = !remote && entry.url
+  const remedy = !isRemote && url
     ? message`add type = "http" for a server with an address`
-    : message`add a line such as ${remote ? 'url = "https://…"' : 'command = "npx"'}`;
-  return [{
-    level: "error",
-    path,
-    at: "key",
-    ...withRemedy(message`The plugin ${JSON.stringify(entry.name)} has no ${needed}`, remedy),
-  }];
+    : message`add a line such as ${isRemote ? 'url = "https://…"' : 'command = "npx"'}`;
+  return [...findings, errorAt(path, [message`The plugin ${name} has no ${needed}`, remedy], "key")];
 }

@@ -18,6 +18,7 @@ import {
 import type { Approver, Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import {
+  type Assemble,
   type Assembly,
   type AssemblyOptions,
   loadKnownAgents,
@@ -563,9 +564,6 @@ function readingOnly(gate: Gate): Gate {
         : { decision: "deny", source: "mode", reason: message`this agent only reads` },
   };
 }
-
-/** Assembles the run of an agent. */
-export type Assemble = (options: AssemblyOptions) => Promise<Assembly>;
 
 /** A run for an agent that can begin. */
 type OpenedChild = Pick<AgentRunDeps, "child" | "notes" | "input" | "end">;

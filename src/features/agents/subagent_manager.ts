@@ -3,6 +3,7 @@ import { resolveModel } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
 import {
+  type Assemble,
   type DelegatedTask,
   type InternalRequest,
   type InternalResult,
@@ -18,19 +19,13 @@ import {
   AgentRun,
   type AgentRunDeps,
   agentsDirectory,
-  type Assemble,
   type ChildTask,
   openChild,
   Slots,
 } from "./agent_run.ts";
 
-/** Opens the desk of a run, when its first task comes. */
-export function openSubagents(run: RunContext, assemble: Assemble): RunAgents {
-  return new SubagentManager(run, assemble);
-}
-
 /** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
-class SubagentManager implements RunAgents {
+export class SubagentManager implements RunAgents {
   readonly #run: RunContext;
   readonly #assemble: Assemble;
   readonly #slots: Slots;

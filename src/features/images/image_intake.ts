@@ -7,9 +7,8 @@ import {
   type LocalizedMessage,
   message,
   textFields,
-  type Usage,
 } from "../../core/mod.ts";
-import type { ModelInfo, Provider } from "../../provider/mod.ts";
+import { collectReply, type ModelInfo, type ModelRequest } from "../../provider/mod.ts";
 import { descriptionKey } from "../../session/mod.ts";
 import { COMMON_IMAGES, fitImage, type ImageLimits, SAFE_IMAGES } from "../../util/image/fit_image.ts";
 import { grouped } from "../../view/mod.ts";
@@ -147,12 +146,6 @@ interface AdmissionDeps {
   readonly recorder: Recorder;
 }
 
-interface Heard {
-  text: string;
-  usage?: Usage;
-  problem?: string;
-}
-
 /** Thoughts of the model count as well. */
 const MAX_TOKENS = 4_000;
 
@@ -199,20 +192,23 @@ class ImageDescriber {
       throw new Error(`The entry of ${name} says vision = false; name a model that takes images`);
     }
     const started = performance.now();
-    const { text, usage, problem } = await listen(provider, image, signal);
+    const request = descriptionRequest(image, provider.model);
+    const reply = await collectReply(provider, request, signal);
+    const { usage, error } = reply;
+    const text = reply.text.trim();
     const cost = usage && costOf(usage, provider.model.price);
     if (usage || text !== "") {
       await recorder.record({
         type: "image.described",
         ...key,
         // What broke off is paid for, and no description.
-        text: problem === undefined ? text : "",
+        text: error ? "" : text,
         ...(usage ? { usage } : {}),
         ...(cost ? { cost } : {}),
         durationMs: Math.round(performance.now() - started),
       });
     }
-    if (problem !== undefined) throw new Error(problem);
+    if (error) throw new Error(error.message);
     if (text === "") throw new Error(`The answer of ${name} was empty`);
     const tokens = grouped(usage ? usage.inputTokens + usage.outputTokens : 0);
     const money = cost ? `${Number(cost.amount.toFixed(6))} ${cost.currency}` : "";
@@ -230,21 +226,12 @@ class ImageDescriber {
   }
 }
 
-async function listen(provider: Provider, image: ImagePart, signal: AbortSignal): Promise<Heard> {
-  const heard: Heard = { text: "" };
-  const request = {
+function descriptionRequest(image: ImagePart, { maxOutputTokens = MAX_TOKENS }: ModelInfo): ModelRequest {
+  return {
     prefix: { system: prompt.trim(), tools: [] },
-    messages: [{ role: "user" as const, content: "Describe this image.", images: [image] }],
-    maxOutputTokens: Math.min(MAX_TOKENS, provider.model.maxOutputTokens ?? MAX_TOKENS),
+    messages: [{ role: "user", content: "Describe this image.", images: [image] }],
+    maxOutputTokens: Math.min(MAX_TOKENS, maxOutputTokens),
   };
-  for await (const chunk of provider.stream(request, signal)) {
-    if (chunk.type === "text") heard.text += chunk.text;
-    else if (chunk.type === "usage") heard.usage = chunk.usage;
-    else if (chunk.type === "error") heard.problem = chunk.error.message;
-    else if (chunk.type === "retry" && chunk.discarded) heard.text = "";
-  }
-  heard.text = heard.text.trim();
-  return heard;
 }
 
 async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {

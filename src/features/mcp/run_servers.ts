@@ -12,10 +12,9 @@ import { detectLocale, loadTexts } from "../../i18n/mod.ts";
 import {
   type AttachedContent,
   type ContentIntake,
-  loadElicitation,
   loadHttpAccess,
   loadMcp,
-  loadSampling,
+  loadQuestions,
   type McpQuestions,
   type McpRoot,
   type McpServers,
@@ -27,7 +26,7 @@ import { matchPattern, RuleSet, toPattern } from "../../rule/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { openInBrowser } from "../../util/network/browser.ts";
-import { after } from "../../util/timer.ts";
+import { after, atMost } from "../../util/timer.ts";
 import {
   configuredRules,
   type PluginDeps as RunPluginDeps,
@@ -184,10 +183,7 @@ export class RunPlugins implements RunPluginsPort {
       code: "mcp",
       ...textFields(message`Starting ${names} for the first time (waiting at most ${seconds} s)`),
     });
-    const late = Promise.withResolvers<void>();
-    const clear = after(seconds * 1000, late.resolve);
-    await Promise.race([this.servers.start(met), late.promise]);
-    clear();
+    await atMost(seconds * 1000, this.servers.start(met));
     await Promise.all(met.map((server) => server.overdue(seconds)));
     const slow = met.filter(({ status }) => status.state === "starting").map(({ spec }) => spec.name);
     if (slow.length === 0) return;
@@ -254,22 +250,22 @@ export class RunPlugins implements RunPluginsPort {
 /** Answers questions of servers: the directory of the run, the person, and the session's model. */
 function serverQuestions({ paths, loaded, recorder, provider, asker }: RunPluginDeps): RunQuestions {
   const { language, tools: { mcp_sampling_tokens: budget } } = loaded.config;
-  const handler = {
+  const context = {
     asker,
     texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
     notify: (text: string, level: "info" | "warning" = "warning") =>
       void recorder.record({ type: "notice", level, code: "mcp", text }),
     open: (address: URL) => openInBrowser(address, [paths.cwd]),
   };
-  const elicit = lazy(async () => (await loadElicitation()).elicitation(handler));
-  const sampling = lazy(async () => {
-    const { Sampling } = await loadSampling();
-    return new Sampling({ ...handler, provider, budget, record: (event) => recorder.record(event) });
+  const answers = lazy(async () => {
+    const { elicitation, sampling } = await loadQuestions();
+    const record = (event: NewEvent) => recorder.record(event);
+    return { elicit: elicitation(context), sample: sampling({ ...context, provider, budget, record }) };
   });
   return {
-    notSaved: async (...facts) => (await handler.texts()).trustNotSaved(...facts),
+    notSaved: async (...facts) => (await context.texts()).trustNotSaved(...facts),
     roots: () => [workspaceRoot(paths.cwd)],
-    elicit: async (...question) => await (await elicit())(...question),
-    ...(budget > 0 ? { sample: async (...question) => await (await sampling()).sample(...question) } : {}),
+    elicit: async (...question) => await (await answers()).elicit(...question),
+    ...(budget > 0 ? { sample: async (...question) => await (await answers()).sample(...question) } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import type { Assembly, RunPaths } from "../../assembly/mod.ts";
+import type { Assembly, RunPaths } from "../../run/mod.ts";
 import { allCommands, type CommandHost, type OpenRequest } from "../../command/mod.ts";
 import { type ApprovalAnswer, errorMessage, type Event, EXIT, ReasonixError } from "../../core/mod.ts";
 import { loadTexts } from "../../i18n/mod.ts";

@@ -1,5 +1,5 @@
 /** The chat in plain lines: a person who reads lines and types numbers. */
-import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../assembly/mod.ts";
+import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../run/mod.ts";
 import { allCommands, type Choice, type CommandHost } from "../../command/mod.ts";
 import { type ApprovalAnswer, ReasonixError } from "../../core/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";

@@ -5,7 +5,7 @@ import { palette } from "../../view/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
-import type { PlanAnswer } from "../../assembly/mod.ts";
+import type { PlanAnswer } from "../../run/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/questions.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 

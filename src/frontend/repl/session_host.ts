@@ -1,4 +1,4 @@
-import type { Assembly, PlanReviewer } from "../../assembly/mod.ts";
+import type { Assembly, PlanReviewer } from "../../run/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";

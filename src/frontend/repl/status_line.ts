@@ -1,4 +1,4 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly } from "../../run/mod.ts";
 import type { Usage } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { baseName } from "../../path/lexical.ts";

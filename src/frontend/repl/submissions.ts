@@ -1,5 +1,5 @@
 import type { TurnOutcome } from "../../agent/mod.ts";
-import type { Assembly, TurnInput } from "../../assembly/mod.ts";
+import type { Assembly, TurnInput } from "../../run/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink } from "../../core/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";

@@ -1,5 +1,5 @@
-import type { AssemblyOptions } from "../../assembly/mod.ts";
 import { textOf, type ToolCall } from "../../core/mod.ts";
+import { type AssemblyOptions } from "../../run/mod.ts";
 import { argumentsOf } from "../result.ts";
 import type { ControlChannel } from "./channel.ts";
 import { canonicalJson, isRecord } from "../../util/json.ts";

@@ -12,14 +12,8 @@ import {
 import type { Output } from "../output.ts";
 import { RemoteApprover } from "./approver.ts";
 import type { AnswerSchema } from "../../agent/mod.ts";
-import {
-  assemble,
-  type Assembly,
-  contextReportOf,
-  redactorOf,
-  type RunOptions,
-  type RunPaths,
-} from "../../assembly/mod.ts";
+import { assemble } from "../../features/mod.ts";
+import { type Assembly, contextReportOf, redactorOf, type RunOptions, type RunPaths } from "../../run/mod.ts";
 import { type LoadedConfig, modelReferences, requireProvider, resolveModel } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { SDK_SERVER_STATES } from "../claude_names.ts";

@@ -1,6 +1,7 @@
 import type { AuthorizationServerMetadata, AuthProvider, FetchLike } from "@modelcontextprotocol/client";
 import { isLoopback } from "../../config/mod.ts";
 import { errorMessage, type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
+import { hasOwnAuthorization } from "../failures.ts";
 import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { serverSpawner, type SpawnContext } from "../transport/stdio.ts";
@@ -174,10 +175,6 @@ export function httpAccess(spec: McpServerSpec, options: AccessOptions): HttpAcc
   for (const [name, value] of Object.entries(spec.headers)) learnHeader(name, value);
   if (spec.headers_helper !== "") return helperAccess(spec, options.spawn);
   return hasOwnAuthorization(spec.headers) ? { headers: NO_HEADERS } : new SignedInAccess(spec, options);
-}
-
-export function hasOwnAuthorization(headers: HeaderValues): boolean {
-  return Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 }
 
 /** Authenticates with headers of a program, which runs again when the server refuses them. */

@@ -7,13 +7,12 @@ import {
   ReasonixError,
   type Text,
 } from "../../core/mod.ts";
-import { explain } from "../failures.ts";
+import { explain, hasOwnAuthorization } from "../failures.ts";
 import {
   type AuthorizationServer,
   type ClientIdentity,
   configuredClient,
   findAuthorizationServer,
-  hasOwnAuthorization,
   isSafeEndpoint,
   keptTokens,
   keyOf,

@@ -10,7 +10,7 @@ import type { McpServerSpec } from "../server_spec.ts";
 import { MAX_MESSAGE_BYTES } from "./stdio.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { isSameServer, programFetch } from "../../util/network/fetch.ts";
-import { after, unlessAborted } from "../../util/timer.ts";
+import { after, atMost, unlessAborted } from "../../util/timer.ts";
 
 interface HttpTransportOptions {
   readonly spec: McpServerSpec;
@@ -162,7 +162,7 @@ export function serverFetch({ server, headers, notNow }: ServerFetchOptions): Fe
         return response;
       }
       await response.body?.cancel();
-      await pause(seconds * 1000, init?.signal ?? undefined);
+      await atMost(seconds * 1000, unlessAborted(new Promise(() => {}), init?.signal ?? undefined));
     }
   };
 }
@@ -173,10 +173,4 @@ function secondsToWait({ ok, status, headers }: Response): number | undefined {
   if (ok || status < 400 || text === null) return undefined;
   const seconds = /^\s*\d+\s*$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
-}
-
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const clear = after(ms, over.resolve);
-  await unlessAborted(over.promise, signal).finally(clear);
 }

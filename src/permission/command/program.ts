@@ -1,5 +1,25 @@
 import { isKnown } from "../../rule/mod.ts";
 import type { Destruction, Effects, FileUse, Input, Invocation, Nested, Supply } from "./types.ts";
+import text from "./programs.txt" with { type: "text" };
+
+/** The rows of `programs.txt`, each with its fields; its head says how they are written. */
+export const ROWS: readonly (readonly [name: string, ...fields: string[]])[] = text
+  .replace(/^#.*\n/gm, "").replace(/\n {4}(?=\S)/g, " ").replace(/\n {2}(?=\S)/g, "  ")
+  .split("\n").filter((line) => line !== "")
+  .map((line) => {
+    const [name = "", ...fields] = line.split("  ");
+    return [name, ...fields];
+  });
+
+/** The fields of each row of a list. */
+export function listed(name: string): readonly (readonly string[])[] {
+  return ROWS.flatMap(([row, ...fields]) => row === `%${name}` ? [fields] : []);
+}
+
+/** A list of words as one pattern. */
+export function wordPattern(name: string, flags?: string): RegExp {
+  return new RegExp(`^(?:${listed(name).flat().join(" ").replaceAll(" ", "|")})$`, flags);
+}
 
 /**
  * A row of `programs.txt`. Options are written as getopt takes them, then the long ones:

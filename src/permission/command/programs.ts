@@ -2,35 +2,22 @@ import type { ActionCode } from "./reasons.ts";
 import { baseName } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { isKnown } from "../../rule/mod.ts";
-import { type Call, type Grammar, operands, type Program, type Wrapper } from "./program.ts";
+import { type Call, type Grammar, listed, operands, type Program, ROWS, type Wrapper } from "./program.ts";
 import { FILES, TOOLS } from "./programs/tools.ts";
 import { GIT } from "./programs/git.ts";
 import { interpreter, SHELLS } from "./programs/code.ts";
 import type { Destruction } from "./types.ts";
-import table from "./programs.txt" with { type: "text" };
 
 const GRAMMARS: Readonly<Record<string, Grammar>> = { ...FILES, ...GIT, ...SHELLS, ...TOOLS };
 
+const PATTERNS: ReadonlyMap<string, string> = new Map(
+  ROWS.flatMap(([name, pattern = ""]) => name.startsWith("@") ? [[name, pattern]] : []),
+);
+
 /** Everything that is known of programs, a row each. */
-export const PROGRAMS: readonly Program[] = parseTable(table);
+export const PROGRAMS: readonly Program[] = ROWS.filter(([name]) => !/^[@%]/.test(name)).map(toProgram);
 
-/** Reads `programs.txt`; its head says how rows are written. */
-function parseTable(text: string): Program[] {
-  const lines = text.replace(/^#.*\n/gm, "").replace(/\n {4}(?=\S)/g, " ").replace(/\n {2}(?=\S)/g, "  ");
-  const patterns = new Map<string, string>();
-  return lines.split("\n").filter((line) => line !== "").flatMap((line) => {
-    const [names = "", ...fields] = line.split("  ");
-    if (!names.startsWith("@")) return [toProgram(names, fields, patterns)];
-    patterns.set(names, fields.join("  "));
-    return [];
-  });
-}
-
-function toProgram(
-  names: string,
-  fields: readonly string[],
-  patterns: ReadonlyMap<string, string>,
-): Program {
+function toProgram([names, ...fields]: (typeof ROWS)[number]): Program {
   const values = new Map(fields.map((field) => {
     const [name = "", value = ""] = field.split(/=(.*)/s, 2);
     return [name, value] as const;
@@ -40,7 +27,7 @@ function toProgram(
   const number = (name: string) => values.has(name) ? Number(values.get(name)) : undefined;
   const pattern = (name: string) => {
     const value = values.get(name);
-    return value === undefined ? undefined : new RegExp(patterns.get(value) ?? value);
+    return value === undefined ? undefined : new RegExp(PATTERNS.get(value) ?? value);
   };
   const grammar = GRAMMARS[text("grammar") ?? ""];
   if (grammar === undefined && values.has("grammar")) throw new Error(`Unknown grammar of ${names}`);
@@ -135,23 +122,14 @@ export function programNamed(name: string): Program | undefined {
       : undefined);
 }
 
-/** Hosts of package registries, by the names that rows of the tables use. */
-const REGISTRIES: Readonly<Record<string, readonly string[]>> = {
-  npm: ["registry.npmjs.org"],
-  yarn: ["registry.yarnpkg.com"],
-  python: ["pypi.org", "files.pythonhosted.org"],
-  rust: ["crates.io", "index.crates.io", "static.crates.io"],
-  go: ["proxy.golang.org", "sum.golang.org"],
-  ruby: ["rubygems.org", "index.rubygems.org"],
-  java: ["repo.maven.apache.org", "plugins.gradle.org", "services.gradle.org"],
-  dotnet: ["api.nuget.org"],
-  php: ["repo.packagist.org", "packagist.org"],
-  deno: ["jsr.io", "npm.jsr.io", "deno.land", "esm.sh"],
-};
+/** Hosts of package registries, by the names that rows use. */
+const REGISTRIES: ReadonlyMap<string, readonly string[]> = new Map(
+  listed("registry").map(([name = "", hosts = ""]) => [name, hosts.split(" ")]),
+);
 
 /** Returns the hosts of all package registries. */
 export function packageRegistries(): string[] {
-  return Object.values(REGISTRIES).flat();
+  return [...REGISTRIES.values()].flat();
 }
 
 const ADDRESS = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
@@ -172,7 +150,7 @@ export function contactedHosts(
   if (!args.every(isKnown)) return "any";
   const own = runs.flatMap(([word = ""]) => {
     const { hosts = "", registries = "" } = programNamed(baseName(word)) ?? {};
-    const named = registries.split(" ").flatMap((name) => REGISTRIES[name] ?? []);
+    const named = registries.split(" ").flatMap((name) => REGISTRIES.get(name) ?? []);
     return [...hosts.split(" ").filter((host) => host !== ""), ...named];
   });
   let addresses = args.flatMap((arg) => arg.match(ADDRESS) ?? []);

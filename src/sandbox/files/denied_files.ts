@@ -7,26 +7,22 @@ import type { MountPath } from "../jail/backend.ts";
 import type { JailScope } from "../jail/plan.ts";
 import { type DeniedGlobs, deniedGlobs, foldName } from "./workspace.ts";
 
-/** Directories looked into, and files hidden, before the rest is left to the rules alone. */
+/** Further directories and files are left to the rules alone. */
 const MAX_DIRECTORIES = 1500;
 const MAX_FILES = 256;
 /**
- * A directory that changed less than this before it was listed may change again without a new time (ms); more
- * where there are only whole seconds.
+ * Milliseconds within which a directory may change again without a new time; more where times have whole
+ * seconds.
  */
 const SETTLED = 50;
 const SETTLED_COARSE = 2100;
-/**
- * Packages and git's own files, which are many: what is in there is only hidden when a rule names it without
- * wildcards.
- */
+/** Packages and git's files are many: a rule hides them only by a name without wildcards. */
 const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
 /** A name below a root that a file system gives back as it was written, but for the case of its letters. */
 const PLAIN_NAME = /^\/[\x21-\x2e\x30-\x7e]+(?:\/|$)/;
 
 interface Listing {
-  /** By the time that no command can set. */
   readonly changed: number;
   readonly listed: number;
   /** In small letters, of a root; absent: it may not be listed. */
@@ -36,16 +32,15 @@ interface Listing {
 }
 
 /**
- * Finds what rules refuse, so that commands cannot reach it either. Files a glob means are looked up
- * when first asked for, and again in directories that have changed since; asking again costs one look a
- * directory.
+ * Finds the paths that rules refuse, to hide them from commands. Globs are looked up again in directories
+ * that have changed; a repeated search costs one look a directory.
  */
 export class DeniedFiles {
   readonly #plain: readonly string[];
-  /** The same by the root they are in, where one look at it reports that most are not there. */
+  /** By root, where one listing shows that most do not exist. */
   readonly #parents: ReadonlyMap<string, readonly string[]>;
   readonly #pattern: GlobTest | undefined;
-  /** What a rule means by its name alone, in whatever directory. */
+  /** Rules about a name in any directory. */
   readonly #names: GlobTest | undefined;
   readonly #bases: readonly string[];
   readonly #listings = new Map<string, Listing>();
@@ -71,12 +66,10 @@ export class DeniedFiles {
     this.#bases = outermost(heads.flatMap((head) => head === "" ? denied.roots : [unescapeGlob(head)]));
   }
 
-  /** Reports whether not all of it could be found. */
   get capped(): boolean {
     return this.#capped;
   }
 
-  /** Returns what is there now. */
   find(): readonly MountPath[] {
     const found = new Map<string, MountPath>();
     for (const path of [...this.#plain, ...this.#inParents(), ...this.#matches()]) {
@@ -146,7 +139,6 @@ export class DeniedFiles {
   }
 }
 
-/** Directories that none of the others contains. */
 function outermost(directories: readonly string[]): string[] {
   const all = [...new Set(directories)];
   return all.filter((directory) => !all.some((other) => other !== directory && contains(other, directory)));
@@ -154,16 +146,13 @@ function outermost(directories: readonly string[]): string[] {
 
 /** Files that a command made and that a mount could not protect, since they were not there before. */
 export interface MadeFiles {
-  /** Files that other programs execute. */
   readonly protectedPaths: readonly string[];
-  /** What `Edit` rules deny. */
   readonly denied: readonly string[];
 }
 
-/** Notices which protected files appear. What a background job makes is named with the next command. */
+/** Notices new protected files; those of a background job are reported with the next command. */
 export class MadeFilesWatch {
   readonly #kinds: readonly { readonly finder: DeniedFiles; known: ReadonlySet<string> }[];
-  /** Commands that are still running. */
   #running = 0;
 
   constructor({ roots, userHome, denyWrite = [] }: JailScope) {
@@ -177,7 +166,7 @@ export class MadeFilesWatch {
     });
   }
 
-  /** A command begins; the function returned says, when it has ended, what it made. */
+  /** The returned function reports the files that were made meanwhile. */
   begin(): () => MadeFiles {
     if (this.#running++ === 0) { for (const kind of this.#kinds) kind.known = there(kind.finder); }
     return () => {

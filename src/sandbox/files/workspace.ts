@@ -15,24 +15,20 @@ import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath, RealPathCache } from "../../path/real_path.ts";
 import { absoluteGlobs, namedBy, type PathGlob } from "../../rule/mod.ts";
 
-/** Which files tools may touch. Plain data, so that it can be handed to a worker. */
+/** Plain data, so that it can be sent to a worker. */
 export interface WorkspaceOptions {
   /** Absolute; relative paths count from here. */
   readonly cwd: string;
-  /**
-   * Writable directories or files: the workspace root, `allow_write`, `--add-dir`. Relative ones count from
-   * `cwd`.
-   */
+  /** The workspace root, `allow_write`, `--add-dir`: directories or files. Relative ones count from `cwd`. */
   readonly roots: readonly string[];
-  /** What may not be read, listed or searched, whole directories included. Variables are already expanded. */
+  /** Paths that may not be read, listed or searched, with all they contain. Variables are expanded. */
   readonly forbidRead?: readonly string[];
   /** The Reasonix home: only its config file may be written, its key files may not be read. */
   readonly home: string;
   /** The directory that `~` means. Without it `~` is an ordinary file name; `~name` always is. */
   readonly userHome?: string;
-  /** Default: as the platform's usual file system. */
   readonly caseInsensitive?: boolean;
-  /** Globs of permission rules that refuse to read: lists and searches leave out what they mean. */
+  /** Globs of permission rules that refuse to read; lists and searches leave them out. */
   readonly denyRead?: readonly string[];
   /** The directory that the jail shows as `/tmp`, so that file tools and commands see the same one. */
   readonly privateTmp?: string;
@@ -88,8 +84,8 @@ export class Workspace {
   }
 
   /**
-   * For when the jail is chosen after the workspace was made: what commands see as `/tmp` is what file tools
-   * see from now on, `shown` of the real one included.
+   * Sets the directory that commands see as `/tmp`, once the jail is chosen; `shown` are parts of the real
+   * one.
    */
   usePrivateTmp(directory: string | undefined, shown: readonly string[] = []): void {
     this.#tmp = directory;
@@ -97,8 +93,8 @@ export class Workspace {
   }
 
   /**
-   * Returns the one directory whose opening would let these paths be written; undefined where there is none,
-   * or it is a system directory, a home, or what holds one.
+   * The one directory whose opening would allow these writes; never a system directory, a home, or a parent
+   * of one.
    */
   couldOpen(paths: readonly string[]): string | undefined {
     const outside = paths.map((path) => this.#resolve(path, "write"))
@@ -121,17 +117,15 @@ export class Workspace {
     }
   }
 
-  /** Opens one more directory for writing, by its real path, to every reader of `roots`. */
   addRoot(directory: string): void {
     if (!this.#areas.roots.includes(directory)) this.#areas.roots.push(directory);
   }
 
-  /** Writable roots as real paths. */
   get roots(): readonly string[] {
     return this.#areas.roots;
   }
 
-  /** Returns what may not be read, as real paths; key files of the Reasonix home included. */
+  /** Paths that may not be read, as real paths; key files of the Reasonix home included. */
   get forbidden(): readonly string[] {
     return this.#areas.forbidden;
   }
@@ -158,23 +152,20 @@ export class Workspace {
     return deniedTest({ globs, roots: [...new Set([cwd, ...this.#areas.roots])], userHome });
   }
 
-  /** Reports whether lists and searches leave a path out: reading it is forbidden, or refused by a rule. */
+  /** Lists and searches leave out what may not be read, or what a rule refuses. */
   hidden(absolutePath: string): boolean {
     return this.forbids(absolutePath) || this.#denied?.(absolutePath) === true;
   }
 
-  /** Reports whether a path may not be read at all, whatever the rules say. */
+  /** A path may not be read at all, whatever the rules say. */
   forbids(absolutePath: string): boolean {
     const path = this.#fold(absolutePath);
     return this.#hidden.some((area) => contains(area, path));
   }
 
   /**
-   * Checks again, on the open file, what {@linkcode read} or {@linkcode write} said about its path: the path
-   * still leads there, and to this very file. A directory that was swapped for a symlink between the check
-   * and the open is noticed here.
-   *
-   * Contract: `path` is what `read` or `write` returned. With "write" a file that has a second name is
+   * Checks on the open file that the path still leads to it, so that a directory swapped for a symlink is
+   * noticed. Contract: `path` is the result of `read` or `write`. With "write" a file with a second name is
    * refused, since that name may be outside.
    */
   verifyOpened(file: Deno.FsFile, path: string, access: "read" | "write" = "read"): Promise<void> {
@@ -196,7 +187,6 @@ export class Workspace {
     });
   }
 
-  /** In a work tree that was made for this run, though it is in the Reasonix home. */
   #inOwnWorktree(real: string): boolean {
     const { roots, home } = this.#areas;
     return roots.some((root) => worktreeIdOf(home, root) !== undefined && contains(root, real));
@@ -251,7 +241,6 @@ export class Workspace {
   }
 }
 
-/** Confinement from plain data; throws a `ReasonixError` when a root cannot be resolved. */
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   return new Workspace(options);
 }
@@ -278,12 +267,11 @@ function forbidden(path: string, real: string, verb = "read"): ReasonixError {
   });
 }
 
-/** Files looked at when a hard link is compared with what may not be read. */
 const MAX_ENTRIES = 20_000;
 
 /**
- * The state of an open file, after checking that `path` still leads to it. Device and inode are compared on
- * the descriptor, so it does not matter what happens to the path between the look and the comparison.
+ * The state of an open file to which `path` still leads. Device and inode are compared on the descriptor, so
+ * that later changes of the path do not matter.
  */
 function verifyOpenFile(file: Deno.FsFile, path: string, real: string): Deno.FileInfo {
   const info = file.statSync();
@@ -303,10 +291,7 @@ function verifyOpenFile(file: Deno.FsFile, path: string, real: string): Deno.Fil
   return info;
 }
 
-/**
- * Reports whether a file is also reachable under one of these paths, that is, is a hard link to something in
- * there.
- */
+/** Finds hard links to files below these paths. */
 function holdsInode(areas: readonly string[], wanted: Deno.FileInfo): boolean {
   let left = MAX_ENTRIES;
   const pending = [...areas];
@@ -325,16 +310,12 @@ function holdsInode(areas: readonly string[], wanted: Deno.FileInfo): boolean {
   return false;
 }
 
-/** What rules refuse. */
 export interface DeniedGlobs {
-  /** The globs as they are written. */
   readonly globs: readonly string[];
-  /** The directories that relative globs count from. */
   readonly roots: readonly string[];
   readonly userHome?: string | undefined;
 }
 
-/** A test of absolute paths: one of the globs matches it or a directory that contains it. */
 function deniedTest(denied: DeniedGlobs): ((path: string) => boolean) | undefined {
   const globs = deniedGlobs(denied);
   if (globs.length === 0) return undefined;
@@ -342,27 +323,22 @@ function deniedTest(denied: DeniedGlobs): ((path: string) => boolean) | undefine
   return (path) => isNamed(foldName(path));
 }
 
-/** The absolute globs that these mean. */
 export function deniedGlobs({ globs, roots, userHome }: DeniedGlobs): PathGlob[] {
   const real = new RealPathCache();
   const context = { bases: roots, home: userHome, realPath: (path: string) => real.of(path) };
   return globs.filter((glob) => !meansEveryFile(glob)).flatMap((glob) => absoluteGlobs(glob, context, true));
 }
 
-/** Reports whether a rule is about every file, which would leave commands nothing to work with. */
+/** A rule about every file would leave commands nothing to work with. */
 export function meansEveryFile(glob: string): boolean {
   return !/[^*?/.]/.test(glob);
 }
 
-/** The form in which names of this platform are compared. */
 export function foldName(path: string): string {
   return IGNORES_CASE ? foldPath(path) : path.normalize("NFC");
 }
 
-/**
- * Places no tool may use, whatever the configuration says. Data first: reviewers should be able to check the
- * lists.
- */
+/** Paths that no tool may use, whatever the configuration says. Data first, for review. */
 
 /** Files of the Reasonix home that hold keys. */
 export const HOME_SECRETS = [
@@ -377,14 +353,13 @@ export const HOME_SECRETS = [
 const KERNEL_READ = /^\/(?:proc\/(?:\d+|self|thread-self|kcore|kmsg|keys)(?:\/|$)|dev\/(?!shm(?:\/|$)))/;
 const KERNEL_WRITE = /^\/(?:proc|sys|dev)(?:\/|$)(?!shm(?:\/|$))/;
 
-/** Reports why a real path is not an ordinary file, or undefined. */
+/** The reason why a real path is not an ordinary file. */
 function kernelReason(realPath: string, access: "read" | "write"): string | undefined {
   if (access === "write" && KERNEL_WRITE.test(realPath)) return "it is a kernel or device file";
   if (!KERNEL_READ.test(realPath)) return undefined;
   return realPath.startsWith("/dev/") ? "it is a device" : "it shows the inside of a running process";
 }
 
-/** The paths that the process that changes files has to reach. Absolute paths. */
 export interface ProcessScope {
   /** Writable directories, the directory for full outputs included. */
   readonly writable: readonly string[];
@@ -394,11 +369,9 @@ export interface ProcessScope {
 }
 
 /**
- * Flags of `deno run` for the process that changes files: it reads all but what is forbidden, writes the
- * given directories, and has no network, programs, environment, system information or native code.
- *
- * Contract: write permission follows symlinks that exist; the process still has to resolve paths with the
- * workspace.
+ * Flags of `deno run` for the process that changes files: all reads except forbidden paths, writes to the
+ * given directories, nothing else. Contract: write permission follows existing symlinks; the process still
+ * resolves paths with the workspace.
  */
 export function processFlags(scope: ProcessScope): string[] {
   const denied = scope.forbidRead.map(realPath);
@@ -411,7 +384,6 @@ export function processFlags(scope: ProcessScope): string[] {
   ];
 }
 
-/** Paths as one value of a flag; a comma in a path is doubled. */
 function listOf(paths: readonly string[]): string {
   return paths.map((path) => path.replaceAll(",", ",,")).join(",");
 }

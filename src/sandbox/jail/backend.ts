@@ -10,7 +10,6 @@ export interface SpawnPlan {
 /** `"none"`: no network. `"filtered"`: through the proxy only. */
 export type NetworkMode = "none" | "filtered" | "open";
 
-/** Something that exists. */
 export interface MountPath {
   readonly path: string;
   readonly directory: boolean;
@@ -35,12 +34,8 @@ export interface JailPlan {
   readonly readable: readonly MountPath[];
   /** Read-only although inside a writable directory. */
   readonly protectedPaths: readonly MountPath[];
-  /** Not even readable. */
   readonly hidden: readonly MountPath[];
-  /**
-   * Files the user does not have, removed after each command: what does not exist cannot be mounted over and
-   * so not be protected.
-   */
+  /** Files removed after each command: what does not exist cannot be mounted over and so not be protected. */
   readonly mustNotAppear: readonly string[];
   /** Stand-ins for directories that this program itself depends on. */
   readonly replaced: readonly Replacement[];
@@ -49,33 +44,28 @@ export interface JailPlan {
   readonly network: NetworkMode;
   /** The way the filtering proxy is reached; needed for "filtered". */
   readonly proxy?: ProxyAddress;
-  /** The user's home. */
   readonly userHome?: string;
   /** The project whose kept container a command may use; absent where it has to run in a new one. */
   readonly project?: string;
 }
 
-/**
- * The place where the filtering proxy listens, and what runs inside the jail to reach its socket (a command
- * line prefix).
- */
+/** Address of the filtering proxy, and the command line prefix that connects a jail to its socket. */
 export interface ProxyAddress {
   readonly socket?: string;
   readonly port?: number;
   readonly forwarder?: readonly string[];
 }
 
-/** The findings of a probe. Plain data: it is kept in a file and handed to workers. */
+/** Plain data: it is kept in a file and sent to workers. */
 export interface ProbeResult {
   readonly works: boolean;
   /** The program, and the options it needs here. */
   readonly program?: string;
   readonly options?: readonly string[];
-  /** File with the filter of system calls. */
   readonly filter?: string;
-  /** Says whether the network can be cut off. */
+  /** The network can be cut off. */
   readonly network?: boolean;
-  /** Says that commands can reach the filtering proxy; absent: wherever the network can be cut off. */
+  /** Commands can reach the filtering proxy; absent: wherever the network can be cut off. */
   readonly proxy?: boolean;
   /** An empty directory, mounted over what is hidden. */
   readonly empty?: string;
@@ -93,7 +83,6 @@ export interface ContainerSettings {
 
 type ContainerProgram = "podman" | "docker";
 
-/** One command to confine. */
 export interface JailedCommand {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -102,11 +91,10 @@ export interface JailedCommand {
   readonly probe: ProbeResult;
 }
 
-/** One way to confine a command. */
 export interface Backend {
   /**
-   * Returns what decides whether an earlier probe still counts: program, its change time, kernel. Undefined =
-   * not installed.
+   * Identifies the program, its change time and the kernel, to decide whether an earlier probe still counts.
+   * Undefined = not installed.
    */
   fingerprint(cacheDir?: string): Promise<string | undefined>;
   /** Contract: starts processes; writes nothing but its own files in `cacheDir`. */
@@ -116,9 +104,8 @@ export interface Backend {
 }
 
 /**
- * The writable directories above what is protected or hidden, up to the root they belong to: whoever renames
- * one of them takes along what is in it, and its path is free or leads to something else. Backends keep them
- * where they are.
+ * The writable directories above protected or hidden paths, up to their root. Backends keep them in place:
+ * renaming one would free the paths in it.
  */
 export function ancestors({ writable, protectedPaths, hidden }: JailPlan): string[] {
   const roots = writable.map((mount) => mount.path);
@@ -147,14 +134,11 @@ export const DANGLING = [
   "XAUTHORITY",
 ];
 
-/**
- * Capabilities that root keeps: those that let it use files of other owners inside the writable directories.
- */
+/** Capabilities that root keeps, to use files of other owners in the writable directories. */
 export const ROOT_CAPABILITIES = ["DAC_OVERRIDE", "CHOWN", "FOWNER", "SETUID", "SETGID"] as const;
 
 export const isWhole = ({ path }: { readonly path: string }) => path === "/";
 
-/** One mount of a file or directory of the machine. */
 export interface BindMount {
   readonly path: string;
   readonly from: string;
@@ -206,7 +190,6 @@ done`;
 /** The kernel takes no argument of more than 128 KiB, and a character here may be three bytes there. */
 const MAX_LIST = 40_000;
 
-/** The value of `$files`: as many of these paths as one argument holds. */
 export function joinPaths(paths: readonly string[]): string {
   const text = paths.filter((path) => !path.includes("\n")).join("\n");
   return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));

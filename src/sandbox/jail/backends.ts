@@ -17,14 +17,13 @@ async function container(settings: ContainerSettings): Promise<Backend> {
 
 export type BackendName = keyof typeof BACKENDS;
 
-/** What is tried: the container that the user chose and nothing else, or what the system has. */
 export function candidates(
   container: ContainerSettings | undefined,
 ): readonly Exclude<BackendName, "none">[] {
   return container === undefined ? CANDIDATES[Deno.build.os] ?? [] : [container.program];
 }
 
-/** What is tried on which system, the strongest first. */
+/** By operating system, the strongest first. */
 const CANDIDATES: { readonly [os: string]: readonly Exclude<BackendName, "none">[] } = {
   linux: ["bubblewrap"],
   darwin: ["seatbelt"],

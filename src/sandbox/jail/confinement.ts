@@ -96,19 +96,15 @@ export function describeConfinement(facts: Confinement): LocalizedMessage {
   ]);
 }
 
-/** What the line about a jail is made of. */
 interface JailView {
   readonly backend: string;
   readonly scope: JailScope;
-  /** The directory that the line calls "this project". */
   readonly project?: string | undefined;
-  /** Commands have their own `/tmp`. */
   readonly privateTmp: boolean;
   /** Why the network cannot be confined; absent where it can. */
   readonly openNetwork?: string | undefined;
 }
 
-/** What is and what is not confined in a jail. */
 export function jailConfinement({ backend, scope, project, privateTmp, openNetwork }: JailView): Confinement {
   const readOnly = scope.rootAccess === "read";
   const network = scope.network ?? "none";

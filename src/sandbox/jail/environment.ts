@@ -1,10 +1,8 @@
-/** The environment that a child process sees, and its limits. */
 export interface EnvironmentOptions {
   /** The environment of this process; read once when absent. */
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Variables that are dropped: those that hold provider keys, or whose names look secret and that the user
-   * does not pass on.
+   * Dropped variables: those with provider keys, and those with secret names that the user does not pass on.
    */
   readonly secretNames?: readonly string[];
   /** Secrets; a variable that holds one is dropped whatever its name. */
@@ -25,9 +23,8 @@ const FIXED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Ours (settings, telemetry, the runtime's credentials), what makes a dynamic loader or a starting shell run
- * other code, and what belongs to the terminal the user sits at. Shell functions exported by bash count as
- * the latter.
+ * Our variables (settings, telemetry, credentials of the runtime), those that make a loader or shell run
+ * other code, and those of the user's terminal, exported shell functions included.
  */
 const DROPPED =
   /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
@@ -38,7 +35,6 @@ const ESSENTIAL = /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|TMPDIR|LANG)$/i;
 /** Shorter values are too common to be distinguished from ordinary settings. */
 const SHORTEST_SECRET = 8;
 
-/** The whole environment of a child process. */
 export function childEnvironment(options: EnvironmentOptions = {}): Record<string, string> {
   const source = options.env ?? Deno.env.toObject();
   const names = new Set(options.secretNames?.map((name) => name.toUpperCase()));
@@ -58,15 +54,10 @@ function holdsSecret(value: string, secrets: ReadonlySet<string>): boolean {
   return false;
 }
 
-/**
- * The port of the proxy inside a jail. It is private to the jail's network namespace, so it
- * can be the same everywhere.
- */
+/** It is private to the jail's network namespace, so it can be the same everywhere. */
 export const PROXY_PORT = 3128;
 
-/**
- * Variables by which programs find the proxy. Names are left to it as well, so nothing asks a name server.
- */
+/** Names are left to the proxy as well, so nothing asks a name server. */
 export function proxyEnvironment(port: number): Record<string, string> {
   const http = `http://127.0.0.1:${port}`;
   const socks = `socks5h://127.0.0.1:${port}`;

@@ -3,13 +3,11 @@ import type { Backend, ContainerSettings, NetworkMode, ProbeResult } from "./bac
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { findJailProgram } from "./programs.ts";
 
-/** A backend that was looked at and does not work here. */
 export interface RejectedBackend {
   readonly backend: BackendName;
   readonly reason: string;
 }
 
-/** What decides whether there is a jail. */
 export interface ExpectedSandboxOptions {
   /**
    * `[sandbox] bash`: "enforce" refuses to run without a jail, "auto" takes the strongest that works, "off"
@@ -29,11 +27,10 @@ export type ExpectedSandbox =
   | { readonly confined: false; readonly reason: string };
 
 /**
- * Tells whether there will be a jail. Costs two looks at files where an earlier run probed the same machine.
- *
- * Contract: "yes" is a promise that `expected` of the jail's options keeps; a remembered "no" is only the
- * news before the first request, since the jail itself probes again. Throws a `ReasonixError` with exit
- * "blocked" when `mode` is "enforce" and no jail works.
+ * Predicts whether there will be a jail, by two looks at files where an earlier run probed the same machine.
+ * Contract: "yes" is a promise that `expected` of the jail's options keeps; a remembered "no" is only a
+ * notice, since the jail probes again. Throws a `ReasonixError` with exit "blocked" when `mode` is "enforce"
+ * and no jail works.
  */
 export async function expectedSandbox(
   options: ExpectedSandboxOptions,
@@ -59,7 +56,7 @@ export async function expectedSandbox(
   return { confined: false, reason };
 }
 
-/** Reports why the settings cannot be met by what the probe found, or undefined. */
+/** The reason why a probe does not meet the settings. */
 export function shortfall(
   probe: ProbeResult,
   options: Pick<ExpectedSandboxOptions, "mode" | "network">,
@@ -98,7 +95,6 @@ export function sandboxUnavailable(why: string, container?: ContainerSettings): 
   });
 }
 
-/** A run that began with a jail runs nothing without it. */
 export function sandboxLost(why: string): ReasonixError {
   return new ReasonixError(`Cannot confine commands any more: ${why}`, {
     exit: "blocked",
@@ -109,17 +105,16 @@ export function sandboxLost(why: string): ReasonixError {
 const NOT_INSTALLED = "it is not installed";
 
 interface Stamp {
-  /** What the backend says decides about its result. */
+  /** Of the backend. */
   readonly fingerprint: string;
-  /** What can be compared without the backend. */
+  /** Comparable without the backend. */
   readonly system: string;
   readonly result: ProbeResult;
 }
 
 /**
- * The probe's result, from a stamp file when nothing that matters changed since, so that most runs start no
- * process for it. A remembered failure is only for {@linkcode rememberedProbe}: who repairs a machine should
- * not have to find a cache.
+ * The result of the probe, from a stamp file when nothing relevant has changed. A remembered failure serves
+ * {@linkcode rememberedProbe} alone: after a repair no cache is in the way.
  */
 export async function probeCached(
   name: string,
@@ -142,10 +137,7 @@ export async function probeCached(
   }
 }
 
-/**
- * Returns what an earlier run found with the same program, kernel and user; undefined where it must be
- * probed.
- */
+/** The result of an earlier run with the same program, kernel and user. */
 export function rememberedProbe(name: string, cacheDir: string | undefined): ProbeResult | undefined {
   const stamp = readStamp(name, cacheDir);
   return stamp && stamp.system === systemKey(stamp.result.program) ? stamp.result : undefined;

@@ -26,20 +26,17 @@ import {
 } from "./expected_sandbox.ts";
 import { boundSockets, namedSockets } from "../mounts/mounts.ts";
 
-/** The way commands are confined. */
 export interface JailOptions extends JailScope, ExpectedSandboxOptions {
   /** The run began with the promise of a jail: without one, nothing runs. */
   readonly expected?: boolean;
   readonly environment?: EnvironmentOptions;
 }
 
-/** The findings and decisions when a jail was opened. */
 interface JailData {
   readonly backend: BackendName;
   readonly probe: ProbeResult;
   readonly rejected: readonly RejectedBackend[];
   readonly fixed: FixedPlan;
-  /** The whole environment of children. */
   readonly env: Readonly<Record<string, string>>;
   readonly cacheDir?: string;
   readonly container?: ContainerSettings;
@@ -55,7 +52,6 @@ export class Jail {
   readonly data: JailData;
   readonly #backend: Backend;
   readonly #denied: DeniedFiles | undefined;
-  /** Paths that rules refuse to edit. */
   readonly #kept: DeniedFiles | undefined;
   #made: MadeFilesWatch | undefined;
 
@@ -79,8 +75,8 @@ export class Jail {
   }
 
   /**
-   * A command begins; the function returned says, when it has ended, which protected files it made. Nothing
-   * in a jail that keeps files as they are, and without one.
+   * The returned function reports the protected files that were made meanwhile; none in a read-only jail, and
+   * without one.
    */
   watchMade(): () => MadeFiles {
     const { fixed: { scope }, backend } = this.data;
@@ -88,28 +84,26 @@ export class Jail {
     return (this.#made ??= new MadeFilesWatch(scope)).begin();
   }
 
-  /** Reports why a command seems to have failed in this jail, or undefined. */
+  /** The probable reason of a failure in this jail. */
   denialOf(outcome: CommandOutcome): JailDenial | undefined {
     const { backend, fixed: { scope: { network } } } = this.data;
     return looksJailDenied(outcome, { backend, network });
   }
 
   /**
-   * Whether a command did not begin since the jail could not be set up, which `wrap` may fix: what the jail
-   * hides may have gone away in between. `output` was written before the command began.
+   * The jail could not be set up, which a new `wrap` may fix: hidden paths may have disappeared. `output` was
+   * written before the command began.
    */
   failedToBegin(output: string): boolean {
     return this.confined && looksLikeFailedSetUp(output, this.data.backend);
   }
 
-  /** The same jail with another network. */
   async withNetwork(network: Pick<JailScope, "network" | "proxy">): Promise<Jail> {
     const { data } = this;
     const scope = await withForwarder({ ...data.fixed.scope, ...network });
     return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
   }
 
-  /** The same jail, in which nothing in the roots may change. */
   readOnly(): Jail {
     const { data } = this;
     const scope: JailScope = { ...data.fixed.scope, rootAccess: "read" };
@@ -117,8 +111,8 @@ export class Jail {
   }
 
   /**
-   * The same jail for a program that only looks at the project: it writes to `own` alone, an existing
-   * directory that also replaces caches, and to an empty `/tmp`; it reaches no network.
+   * The same jail for a program that only reads the project: it writes to the existing directory `own`, which
+   * also replaces caches, and to an empty `/tmp`; it has no network.
    */
   onlyLooking(own: string): Jail {
     return new Jail({ ...this.data, fixed: lookingPlan(this.data.fixed, own) }, this.#backend);
@@ -136,7 +130,7 @@ export class Jail {
     if (cacheDir !== undefined) await forgetProbe(probeKey(backend, container), cacheDir);
   }
 
-  /** What is and what is not confined; `project` is the directory that the user knows as that. */
+  /** `project` is the directory that the user knows as that. */
   confinement(project?: string): Confinement {
     const { backend, fixed: { scope }, probe, container } = this.data;
     if (backend === "none") return noConfinement(probe.detail ?? "no jail");
@@ -159,23 +153,19 @@ export class Jail {
     return describeConfinement(this.confinement(project));
   }
 
-  /**
-   * The directory that commands see as `/tmp`, if it is another one than the real; for
-   * `WorkspaceOptions.privateTmp`.
-   */
+  /** The directory that commands see as `/tmp`, if it is not the real one. */
   get privateTmp(): string | undefined {
     const { roots, rootAccess, privateTmp } = this.data.fixed.scope;
     const real = rootAccess !== "read" && roots.includes("/tmp");
     return this.#mounts && !real ? privateTmp : undefined;
   }
 
-  /** What commands see of the real temporary directories all the same, to read. */
+  /** Parts of the real temporary directories that commands can read. */
   get shownTmp(): string[] {
     const { fixed: { needed } } = this.data;
     return this.#mounts ? needed.map((mount) => mount.path) : [];
   }
 
-  /** The temporary directories that commands have to themselves. */
   get privateDirectories(): string[] {
     const { roots, rootAccess } = this.data.fixed.scope;
     const open = rootAccess === "read" ? [] : roots;
@@ -185,12 +175,10 @@ export class Jail {
     );
   }
 
-  /** Commands see other directories than the rest of the machine. */
   get #mounts(): boolean {
     return this.confined && this.data.backend !== "seatbelt";
   }
 
-  /** The network of commands as far as it can be confined. */
   get networkMode(): NetworkMode {
     const { backend, probe, fixed: { scope } } = this.data;
     return backend === "none" || !probe.network ? "open" : scope.network;
@@ -201,12 +189,11 @@ export class Jail {
     return this.data.probe.proxy ?? true;
   }
 
-  /** Reports whether commands can reach other machines, if only some. */
+  /** Commands can reach other machines, if only some. */
   get network(): boolean {
     return !this.confined || this.data.fixed.scope.network !== "none";
   }
 
-  /** Reports whether commands are confined at all. */
   get confined(): boolean {
     return this.data.backend !== "none";
   }
@@ -222,7 +209,6 @@ const EMPTY_PLAN = {
   network: "open",
 } as const;
 
-/** Chooses a backend and prepares it. */
 export async function openJail(options: JailOptions): Promise<Jail> {
   const rejected: RejectedBackend[] = [];
   const env = childEnvironment(options.environment);
@@ -288,7 +274,6 @@ async function withForwarder(scope: JailScope): Promise<JailScope> {
   return { ...scope, proxy: { ...scope.proxy, forwarder: forwarderCommand() } };
 }
 
-/** Returns what the machine has that a jail has to mind. */
 function inspectHost(
   env: Record<string, string>,
   options: JailOptions,
@@ -306,18 +291,14 @@ function inspectHost(
   };
 }
 
-/** The outcome of a command. */
 export interface CommandOutcome {
   readonly exitCode: number | undefined;
   readonly output: string;
 }
 
-/** The reason why the jail looks like the cause of a failure. */
 export interface JailDenial {
   readonly kind: "file" | "network" | "setup";
-  /** The line of output that says so. */
   readonly evidence: string;
-  /** The host that the line names. */
   readonly host?: string;
 }
 
@@ -343,8 +324,8 @@ const CONTAINER_FAILED = 125;
 const CONTAINER_SETUP = /^(?:Error: |docker: |reasonix: \S+ did not start the container)/m;
 
 /**
- * Whether this is a jail that says why it could not be set up. Only of what was written before the command
- * began: a command can print the same.
+ * A jail that reports why it could not be set up. Only for output before the command began: a command can
+ * print the same.
  */
 function looksLikeFailedSetUp(output: string, backend: BackendName): boolean {
   return (isContainer(backend) ? CONTAINER_SETUP : SETUP).test(output);
@@ -354,13 +335,11 @@ function isContainer(backend: BackendName): boolean {
   return backend === "podman" || backend === "docker";
 }
 
-/** Output is looked at from its end: that is where programs say why they gave up. */
 const TAIL = 16_000;
 
 /**
- * Reports whether a failed command probably failed because of the jail, so that one unconfined run can be
- * offered. A guess by nature: exit codes do not carry it, and a program may print such a line for its own
- * reasons. Never used to allow anything automatically.
+ * Guesses whether a command failed because of the jail, to offer one unconfined run. A program may print such
+ * a line for other reasons. Never used to allow anything automatically.
  */
 export function looksJailDenied(
   outcome: CommandOutcome,

@@ -19,10 +19,7 @@ export interface JailScope {
   readonly roots: readonly string[];
   /** "read": nothing in the roots may change. */
   readonly rootAccess?: "read";
-  /**
-   * Further directories that are shown, as far as they exist, though what is around them may not be;
-   * read-only.
-   */
+  /** Further directories that are shown read-only where they exist, although their parents may not be. */
   readonly shown?: readonly string[];
   readonly forbidRead?: readonly string[];
   /** Globs of permission rules that refuse to read; what matches them is as invisible. */
@@ -38,10 +35,7 @@ export interface JailScope {
   readonly proxy?: ProxyAddress;
 }
 
-/**
- * Cookies and directories of sockets that let a command have other programs act for it, relative to the
- * user's home.
- */
+/** Cookies and sockets that let a command have other programs act for it, relative to the user's home. */
 const AGENT_FILES = [
   ".docker/run",
   ".docker/desktop",
@@ -63,23 +57,18 @@ function inHome(scope: JailScope, names: readonly string[]): string[] {
   return scope.userHome === undefined ? [] : names.map((name) => `${scope.userHome}/${name}`);
 }
 
-/** The other facts about the machine. */
 export interface HostEnvironment {
   /** The cache of the runtime, where the environment names it. */
   readonly runtime?: string;
   /** The directory of the replacements that commands get instead of the user's directories. */
   readonly standIns?: string;
-  /** Directories in which programs are looked up. */
   readonly searchPath?: readonly string[];
-  /** The program that runs this one. */
   readonly executable?: string;
   /** Commands have the programs of an image, so they need none of the machine. */
   readonly container?: true;
-  /** Sockets that programs of the user listen on. */
   readonly sockets?: readonly string[];
 }
 
-/** The user's home, when it is in a writable directory. */
 function homeWithin({ roots, userHome }: JailScope): string[] {
   return userHome !== undefined && roots.some((root) => contains(root, userHome)) ? [userHome] : [];
 }
@@ -87,11 +76,8 @@ function homeWithin({ roots, userHome }: JailScope): string[] {
 /** The part of a plan that does not change during a session. */
 export interface FixedPlan {
   readonly scope: JailScope;
-  /** The roots that were there at the start. */
   readonly roots: readonly MountPath[];
-  /** Caches of tools. */
   readonly writable: readonly MountPath[];
-  /** What was there at the start. */
   readonly hidden: readonly MountPath[];
   /** Programs and caches of programs; read-only although in a writable directory. */
   readonly programs: readonly MountPath[];
@@ -102,7 +88,6 @@ export interface FixedPlan {
   readonly redirects: readonly string[];
 }
 
-/** What is hidden by its name, whether it is there or not. */
 function toHide(scope: JailScope): string[] {
   return [
     ...scope.forbidRead ?? [],
@@ -111,7 +96,6 @@ function toHide(scope: JailScope): string[] {
   ];
 }
 
-/** Looks the directories up. */
 export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
   const { roots, userHome } = scope;
   const { searchPath = [], executable } = host;
@@ -140,7 +124,7 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
   };
 }
 
-/** The same for a program that writes to its own directory only, which also replaces caches. */
+/** The plan of a program that writes only to its directory, which also replaces caches. */
 export function lookingPlan(fixed: FixedPlan, own: string): FixedPlan {
   const { privateTmp: _commands, proxy: _none, ...scope } = fixed.scope;
   const standIn = (path: string) => {
@@ -160,17 +144,12 @@ function writableRoots({ roots, rootAccess }: JailScope): readonly string[] {
   return rootAccess === "read" ? [] : roots;
 }
 
-/**
- * Roots that stay as they are. `/` is read-only anyhow, and commands have their own `/tmp` to write to.
- */
+/** `/` is read-only anyway, and commands have their own `/tmp` to write to. */
 function readableRoots({ roots, rootAccess }: JailScope): readonly string[] {
   return rootAccess === "read" ? roots.filter((root) => !/^\/(?:(?:private\/)?tmp)?$/.test(root)) : [];
 }
 
-/**
- * Returns what the user starts by name, where it is in a writable directory that is more than a project. A
- * project's programs are the project's.
- */
+/** Programs that the user starts by name from a writable directory that is not a project. */
 function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] {
   const projects = scope.roots.filter((root) => !isSystemDirectory(root, scope.userHome));
   const paths = existingMounts([
@@ -181,8 +160,8 @@ function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] 
 }
 
 /**
- * The Reasonix home, unless this run's work tree is in it and nothing else makes it writable: not every
- * backend can open a directory in one that is protected.
+ * The Reasonix home, unless only this run's work tree in it is writable: not every backend can open a
+ * directory in a protected one.
  */
 function protectedHome({ roots, home }: JailScope): string[] {
   const own = roots.some((root) => worktreeIdOf(realPath(home), root) !== undefined);
@@ -190,8 +169,8 @@ function protectedHome({ roots, home }: JailScope): string[] {
 }
 
 /**
- * Leaves out what is gone by now; what may not be looked at (a worker may not look at what is hidden) is
- * believed to be there.
+ * Leaves out missing paths. Those that may not be looked at (a worker may not see hidden ones) count as
+ * present.
  */
 function stillThere(paths: readonly MountPath[]): MountPath[] {
   return paths.filter(({ path }) => {
@@ -204,7 +183,6 @@ function stillThere(paths: readonly MountPath[]): MountPath[] {
   });
 }
 
-/** What was there at the start and still is, and what has come since. */
 function hiddenNow({ scope, hidden }: FixedPlan): MountPath[] {
   const now = new Map(stillThere(hidden).map((mount) => [mount.path, mount]));
   const come = existingMounts([...toHide(scope), ...agentSockets(scope.userHome)]);
@@ -212,9 +190,7 @@ function hiddenNow({ scope, hidden }: FixedPlan): MountPath[] {
   return [...now.values()];
 }
 
-/**
- * Of what rules refuse, that which is not hidden already. A root stays: commands would have nowhere to be.
- */
+/** Paths that rules refuse and that are not hidden already. A root stays: commands need a directory. */
 function withoutHidden(
   hidden: readonly MountPath[],
   denied: readonly MountPath[],
@@ -233,7 +209,6 @@ function keptProject({ roots: [project], rootAccess, home }: JailScope): { proje
   return project === undefined || rootAccess === "read" || contains(home, project) ? {} : { project };
 }
 
-/** Paths that rules refuse to read or to edit, as they are now. */
 interface DeniedMounts {
   readonly read: readonly MountPath[];
   readonly write: readonly MountPath[];
@@ -241,10 +216,7 @@ interface DeniedMounts {
 
 const NOTHING_DENIED: DeniedMounts = { read: [], write: [] };
 
-/**
- * The plan for the next command. Protected paths are looked up each time: the command before may have made
- * one.
- */
+/** Protected paths are looked up for each command: the one before may have made some. */
 export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DENIED): JailPlan {
   const { scope } = fixed;
   const roots = writableRoots(scope);

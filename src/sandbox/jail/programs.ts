@@ -1,6 +1,6 @@
 import { isFile } from "../../path/probe.ts";
 
-/** Where the program of each jail is looked for. Not on PATH: a repository may have put a directory there. */
+/** Paths of the program of each jail. Not from PATH: a repository may have put a directory there. */
 export const JAIL_PROGRAMS = {
   bubblewrap: ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
   seatbelt: ["/usr/bin/sandbox-exec"],

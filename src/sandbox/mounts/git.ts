@@ -2,33 +2,26 @@ import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { realPath } from "../../path/real_path.ts";
 
-/**
- * The facts that the jail needs about the repository of a writable root. Absolute paths; some may not exist.
- */
+/** Paths of the repository of a writable root. They are absolute; some may not exist. */
 interface GitPaths {
   /**
-   * Directories outside where git must be able to write: the shared one of a linked work tree, a
-   * submodule's own.
+   * Directories outside that git writes to: the shared one of a linked work tree, a submodule's repository.
    */
   readonly writable: readonly string[];
   /** Settings and files that make git run programs. */
   readonly protectedPaths: readonly string[];
-  /**
-   * Files that make git take its settings from somewhere else. They cannot be protected while they do not
-   * exist.
-   */
+  /** Files that make git use other settings. They cannot be protected while they do not exist. */
   readonly redirects: readonly string[];
 }
 
 const NOTHING: GitPaths = { writable: [], protectedPaths: [], redirects: [] };
 
-/** Directories looked into when repositories are looked for. */
 const MAX_DIRECTORIES = 300;
 const MAX_DEPTH = 4;
 /** Packages may come as repositories, which are not worked in. */
 const SKIPPED: ReadonlySet<string> = new Set(["node_modules", "target", "dist", "build"]);
 
-/** Directories below this one, nearest first, of which `isWanted` says so; those are not entered. */
+/** Directories below this one, nearest first, that `isWanted` accepts; those are not entered. */
 function below(
   directory: string,
   isWanted: (path: string) => boolean,
@@ -62,10 +55,7 @@ function modulesOf(directory: string): string[] {
   return found.flatMap((path) => [path, ...modulesOf(path)]);
 }
 
-/**
- * Returns what makes git run programs for a repository's directory: what is there to be protected, and what
- * must not be made.
- */
+/** Settings and hooks of a repository's directory. */
 function programs(directory: string): Pick<GitPaths, "protectedPaths" | "redirects"> {
   const linked = namesIn(`${directory}/worktrees`).map((name) => `${directory}/worktrees/${name}`);
   const directories = [directory, ...[directory, ...linked].flatMap(modulesOf)];
@@ -83,15 +73,14 @@ function programs(directory: string): Pick<GitPaths, "protectedPaths" | "redirec
   };
 }
 
-/** The directory a `.git` file leads to. */
 function leadsTo(root: string): string | undefined {
   const target = /^gitdir: (.+)$/m.exec(textOf(`${root}/.git`))?.[1];
   return target && realPath(target.startsWith("/") ? target : `${root}/${target}`);
 }
 
 /**
- * The directory a `.git` file leads to, if that directory agrees: a linked work tree and its repository name
- * each other. A file from a third-party archive can only name one of the two.
+ * A linked work tree and its repository name each other; a file from a third-party archive can only name one
+ * of the two.
  */
 function linkedWorktree(root: string): { directory: string; common: string } | undefined {
   try {
@@ -107,7 +96,7 @@ function linkedWorktree(root: string): { directory: string; common: string } | u
   }
 }
 
-/** The same for a submodule, whose repository is among those of its superproject. */
+/** A submodule's repository is among those of its superproject. */
 function submodule(root: string): string | undefined {
   try {
     const directory = leadsTo(root);
@@ -123,10 +112,7 @@ function submodule(root: string): string | undefined {
   }
 }
 
-/**
- * What was there when a root was first looked at: what a command makes later is as much its own as the rest
- * of the files.
- */
+/** Repositories present at the first look at a root: a later one belongs to the command that made it. */
 const nested = new Map<string, readonly string[]>();
 
 function nestedRepositories(root: string): readonly string[] {
@@ -142,10 +128,7 @@ function nestedRepositories(root: string): readonly string[] {
   return found;
 }
 
-/**
- * Looks at the repositories of a root, the one it belongs to and those in it; costs little where there is
- * none.
- */
+/** Paths of the repositories of a root: the one it belongs to, and those in it. */
 export function gitPaths(root: string): GitPaths {
   const all = [
     repositoryAt(root, true),
@@ -158,7 +141,6 @@ export function gitPaths(root: string): GitPaths {
   };
 }
 
-/** `outer`: what is outside of the directory is opened for it. */
 function repositoryAt(root: string, outer: boolean): GitPaths {
   let info: Deno.FileInfo;
   try {

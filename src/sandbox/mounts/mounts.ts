@@ -4,9 +4,7 @@ import { realPath } from "../../path/real_path.ts";
 import type { MountPath, Replacement } from "../jail/backend.ts";
 import { runProgram } from "../../util/process.ts";
 
-/**
- * Returns what is there of these paths, as real paths: nothing can be mounted on a path that does not exist.
- */
+/** The existing ones, as real paths: nothing can be mounted on a path that does not exist. */
 export function existingMounts(paths: Iterable<string>): MountPath[] {
   const found = new Map<string, MountPath>();
   for (const path of paths) {
@@ -22,22 +20,19 @@ export function existingMounts(paths: Iterable<string>): MountPath[] {
   return [...found.values()];
 }
 
-/** The directories of temporary files, instead of which commands get their own empty ones. */
+/** Commands get their own empty directories instead. */
 const TEMPORARY = ["/tmp", "/var/tmp"] as const;
 
 /** Directories that commands use implicitly. Absolute paths, which may not exist. */
 interface CommandNeeds {
   readonly userHome?: string | undefined;
-  /** Directories in which programs are looked up. */
   readonly searchPath: readonly string[];
-  /** The program that runs this one, which commands may start too. */
   readonly executable?: string | undefined;
 }
 
 /**
- * Those of a command's needs that an empty temporary directory would hide: homes, toolchains and the runtime
- * of a container or of a build machine are often there. The directory itself is not among them, whatever
- * names it.
+ * Paths that an empty temporary directory would hide: homes, toolchains and the runtime of a container or
+ * build machine are often there.
  */
 export function neededBelowTemporary({ userHome, searchPath, executable }: CommandNeeds): MountPath[] {
   const absolute = [userHome ?? "", ...searchPath, executable ?? ""].filter((path) => path.startsWith("/"));
@@ -50,18 +45,14 @@ export function neededBelowTemporary({ userHome, searchPath, executable }: Comma
 }
 
 /**
- * The parts that commands may use of the caches in the user's home. Packages and objects that builds fetch
- * and compile are shared with the user; what a program or a shell would run automatically is not. Data first:
- * reviewers should be able to check the lists.
+ * Caches in the user's home. Packages and objects of builds are shared with the user, but not code that runs
+ * automatically. Data first, for review.
  */
 
-/**
- * The directories for caches of all programs. Shells and editors keep code in there, so commands get one of
- * their own instead.
- */
+/** Cache directories of all programs. Shells and editors keep code there, so commands get separate ones. */
 const COMMON = [".cache", "Library/Caches"] as const;
 
-/** Of that directory, what is shared. */
+/** Shared parts of them. */
 const SHARED = [
   "pip",
   "go-build",
@@ -80,7 +71,7 @@ const SHARED = [
   "zig",
 ] as const;
 
-/** Of that directory, what can be used but not changed: programs and models. */
+/** Read-only parts of them: programs and models. */
 const SHOWN = [
   "ms-playwright",
   "ms-playwright-go",
@@ -123,23 +114,17 @@ const STARTED = [".npm/_npx"] as const;
 /** A directory of toolchains among packages; one of them is started when the user types `go`. */
 const TOOLCHAINS = "go/pkg/mod/golang.org";
 
-/**
- * The directory where the runtime of this program keeps the code of its next start, unless DENO_DIR names
- * another.
- */
+/** The runtime's cache, with the code of the next start of this program, unless DENO_DIR names another. */
 const RUNTIME = [".cache/deno", "Library/Caches/deno"] as const;
 /** Parts of it that commands may read: what a project without network depends on. */
 const RUNTIME_PACKAGES = ["npm", "remote"] as const;
 
 interface CacheSources {
   readonly userHome?: string | undefined;
-  /** Writable directories of the user's choice. */
   readonly roots: readonly string[];
-  /** The runtime's cache, where the environment names it. */
   readonly runtime?: string | undefined;
   /** The directory of the replacements that commands get; absent: nothing is replaced. */
   readonly standIns?: string | undefined;
-  /** The program that runs this one, which the way to the network filter needs. */
   readonly executable?: string | undefined;
   /** Commands have network and can fetch what they need. */
   readonly online: boolean;
@@ -152,7 +137,6 @@ interface CachePlan {
   readonly replaced: readonly Replacement[];
 }
 
-/** Looks up which caches there are, and makes the directories that replace some. */
 export function planCaches(sources: CacheSources): CachePlan {
   const { userHome, runtime, standIns, roots, online, executable = "" } = sources;
   const inHome = (names: readonly string[]) =>
@@ -223,9 +207,8 @@ function replacement(
 }
 
 /**
- * Sockets of programs that act for any client: key agents, containers, the desktop, editors, other
- * terminals. A read-only mount does not prevent a connection, and a network namespace only covers sockets
- * without a path.
+ * Sockets of programs that act for any client: key agents, containers, the desktop, editors. A read-only
+ * mount does not prevent a connection, and a network namespace covers only sockets without a path.
  */
 
 /** Directories in the user's home where agents and connections make sockets during a session. */
@@ -241,9 +224,7 @@ const AGENT_DIRECTORIES = [
 /** Directories that a jail replaces, so that nothing in them is seen. */
 const REPLACED = [...TEMPORARY, "/run", "/dev", "/proc", "/sys"];
 
-/**
- * Looks at the kernel's list; by a program, since the runtime does not let itself be shown files of /proc.
- */
+/** A program reads it, since the runtime refuses files of /proc. */
 export async function boundSockets(): Promise<string[]> {
   if (Deno.build.os !== "linux") return [];
   try {
@@ -274,7 +255,6 @@ export function namedSockets(env: Readonly<Record<string, string>>): string[] {
   return [...found];
 }
 
-/** Sockets in the directories of agents, as they are now. */
 export function agentSockets(userHome: string | undefined): string[] {
   return userHome === undefined ? [] : AGENT_DIRECTORIES.flatMap((name) => {
     try {
@@ -287,7 +267,6 @@ export function agentSockets(userHome: string | undefined): string[] {
   });
 }
 
-/** What a jail shows. Absolute paths. */
 interface Visible {
   readonly roots: readonly string[];
   readonly userHome?: string | undefined;
@@ -296,8 +275,8 @@ interface Visible {
 }
 
 /**
- * Which of these a jail has to hide: those it would show. A socket in a project belongs to the project, but
- * not in a root as wide as the home directory.
+ * The sockets that a jail would show. A socket in a project belongs to it, but not in a root such as the home
+ * directory.
  */
 export function unlistedSockets(sockets: readonly string[], visible: Visible): string[] {
   const { roots, userHome, shown = [] } = visible;

@@ -5,27 +5,23 @@ import { coversAddress, type Destination, HostList, normalizeHost } from "./host
 /** Connections at a time; each takes two descriptors of this process. */
 const MAX_CONNECTIONS = 256;
 
-/** Time that a program may take to say where it wants to go, in milliseconds. */
 const OPENING_LIMIT = 30_000;
 
 export interface ProxyOptions {
-  /** Entries of `[sandbox] network_hosts`. */
   readonly hosts: readonly string[];
   /** A Unix socket for jails with their own network, or a loopback port for those that share ours. */
   readonly listen: { readonly socket: string } | { readonly port: number };
   /** The addresses of a name; absent: as the system resolves it. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
-  /** Called for each refused destination. */
   readonly onRefused?: (destination: Destination, reason: string) => void;
 }
 
-/** A refusal that is not a fault of the network. */
 class Refused extends Error {}
 
 /**
- * Lets programs in a jail reach the listed hosts and no others. HTTP (CONNECT and plain) and SOCKS 5 arrive
- * on the same listener. Names are resolved here, so the jail needs no DNS. The listed name is checked, and
- * the addresses it leads to; what is said inside TLS is not looked at.
+ * Relays programs in a jail to the listed hosts and no others. HTTP (CONNECT and plain) and SOCKS 5 share the
+ * listener. Names are resolved here, so the jail needs no DNS; the name and its addresses are checked, not
+ * the content of TLS.
  */
 export class FilterProxy implements AsyncDisposable {
   readonly address: ProxyAddress;
@@ -50,7 +46,6 @@ export class FilterProxy implements AsyncDisposable {
     this.#done = this.#serve();
   }
 
-  /** Stops listening and ends every connection. */
   async close(): Promise<void> {
     this.#listener.close();
     for (const conn of this.#open) closeQuietly(conn);
@@ -264,23 +259,17 @@ async function openSocks(opening: Opening): Promise<ProxyRequest> {
   };
 }
 
-/** Reads the start of a proxied connection, and then hands the rest on untouched. */
-
 const MAX_HEAD = 64 * 1024;
 const CRLF_CRLF = [13, 10, 13, 10];
 
-/** The requests of a protocol to the proxy, and its answers. */
 export interface ProxyRequest {
   readonly destination: Destination;
-  /** Informs the program that the way is open. */
   accept(): Promise<void>;
-  /** Informs the program why there is none. */
   refuse(reason: string): Promise<void>;
   /** Goes to the destination before everything else. */
   readonly first?: Uint8Array;
 }
 
-/** A connection whose first bytes are looked at before it is piped. */
 export class Opening {
   readonly conn: Deno.Conn;
   #bytes = new Uint8Array(0);
@@ -295,13 +284,11 @@ export class Opening {
     return this.#bytes[0];
   }
 
-  /** Exactly `count` bytes, or an error when the peer goes away before. */
   async take(count: number): Promise<Uint8Array> {
     while (this.#bytes.length < count) if (!await this.#more()) throw new Error("The connection ended early");
     return this.#cut(count);
   }
 
-  /** Up to and with the empty line that ends an HTTP head. */
   async takeHead(): Promise<string> {
     for (let from = 0;;) {
       const end = this.#find(CRLF_CRLF, from);
@@ -316,7 +303,6 @@ export class Opening {
     await writeAll(this.conn, bytes);
   }
 
-  /** Copies both ways until both sides are done. What was read ahead goes first. */
   async join(other: Deno.Conn, first: Uint8Array = new Uint8Array(0)): Promise<void> {
     await writeAll(other, first);
     await writeAll(other, this.#cut(this.#bytes.length));

@@ -1,10 +1,8 @@
 /**
- * Runs inside the jail: listens on a loopback port of the jail's own network, hands every connection to the
- * Unix socket of the proxy outside, and runs a command meanwhile. Arguments: socket, port, program, its
- * arguments. The exit code is the command's. Where another command of the same network has the port, it takes
- * another one and names that in the command's variables.
- *
- * Contract: uses nothing outside of its own body, because its source text is what the jail gets to run.
+ * Runs inside the jail: connects a loopback port of the jail's network to the Unix socket of the proxy
+ * outside, while a command runs. Arguments: socket, port, program, its arguments. The exit code is the
+ * command's. If the port is taken, it uses another one and names it in the command's variables. Contract:
+ * uses nothing outside its body, because its source text runs in the jail.
  */
 export async function forward(args: readonly string[]): Promise<void> {
   const [socket = "", port = "", program = "", ...rest] = args;
@@ -59,8 +57,8 @@ export async function forward(args: readonly string[]): Promise<void> {
 }
 
 /**
- * The command line prefix that runs {@linkcode forward} in a jail. Source text, because a single-file program
- * has no module of it on the disk; a compiled program cannot run source text and brings a subcommand for it.
+ * The command line prefix that runs {@linkcode forward} in a jail: source text, or a subcommand of a compiled
+ * program.
  */
 export function forwarderCommand(): string[] {
   if (Deno.build.standalone) return [Deno.execPath(), "sandbox", "forward"];

@@ -9,10 +9,8 @@ interface HostRule {
   readonly literal: boolean;
 }
 
-/** Ports an entry without a port opens. */
 const WEB_PORTS = [80, 443];
 
-/** The destination of a connection from inside the jail. */
 export interface Destination {
   readonly host: string;
   readonly port: number;
@@ -24,8 +22,8 @@ export type HostDecision = "refused" | "private" | "public" | "any";
 const V4 = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
- * A host in the one form in which it is compared: lower case, ASCII, without a dot at the end, numbers as
- * dotted address. Undefined when it is not a host at all.
+ * The form in which hosts are compared: lower case, ASCII, no final dot, numbers as dotted address. Undefined
+ * when it is not a host.
  */
 export function normalizeHost(host: string): string | undefined {
   const bare = host.startsWith("[") ? host : host.includes(":") ? `[${host}]` : host;
@@ -64,7 +62,6 @@ function matches(rule: HostRule, { host, port }: Destination): boolean {
   return rule.host === "*" || host.endsWith(`.${rule.host}`);
 }
 
-/** The allow-list of the proxy. Throws a `ReasonixError` for an entry that is not a host. */
 export class HostList {
   readonly #rules: readonly HostRule[];
 
@@ -73,9 +70,8 @@ export class HostList {
   }
 
   /**
-   * Reports how far a destination may lead. A name someone else controls may resolve to an address of this
-   * machine or network, so a wildcard only leads to public addresses, a plain name to private ones too, and
-   * loopback has to be listed as such.
+   * Others may control the addresses of a name: a wildcard leads only to public addresses, a plain name also
+   * to private ones; loopback has to be listed.
    */
   judge(destination: Destination): HostDecision {
     const found = this.#rules.filter((rule) => matches(rule, destination));
@@ -113,13 +109,12 @@ const PRIVATE = [
   /^fe[c-f]/,
 ];
 /**
- * Prefixes behind which an IPv6 address holds an IPv4 one: mapped, compatible, translated (RFC 6052, 8215),
- * 6to4 (RFC 3056).
+ * Prefixes of IPv6 addresses that contain an IPv4 one: mapped, compatible, translated (RFC 6052, 8215), 6to4
+ * (RFC 3056).
  */
 const EMBEDDING =
   /^(?:::(?:ffff:(?:0:)?)?|64:ff9b:(?::|1:.*?:?))([0-9a-f]{1,4}):([0-9a-f]{1,4})$|^2002:([0-9a-f]{1,4}):([0-9a-f]{0,4})(?::|$)/;
 
-/** The IPv4 address that an IPv6 address contains, if any. */
 function embedded(address: string): string | undefined {
   const [, a, b, c, d] = EMBEDDING.exec(address) ?? [];
   const [high, low] = [a ?? c, b ?? d];
@@ -128,7 +123,6 @@ function embedded(address: string): string | undefined {
   return [x >> 8, x & 255, y >> 8, y & 255].join(".");
 }
 
-/** Reports whether a verdict covers the address a name turned out to have. */
 export function coversAddress(decision: HostDecision, address: string): boolean {
   if (decision === "any") return true;
   const plain = normalizeHost(address.toLowerCase().replace(/%.*$/, ""));

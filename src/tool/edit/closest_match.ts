@@ -57,7 +57,7 @@ function hintFor(text: string, edit: Wanted, fresh: string): string | undefined 
   return undefined;
 }
 
-/** Returns the start for which most lines of the block match, blanks ignored. */
+/** The start for which most lines of the block match, blanks ignored. */
 function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | undefined {
   const wanted = old.slice(0, 400).map((line) => keyOf(line.text, "bare", BLANK_RUNS));
   const places = new Map(wanted.filter((key) => key !== "").map((key) => [key, [] as number[]]));
@@ -80,20 +80,20 @@ function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | un
   return best;
 }
 
-/** Returns the start that puts the longest line of the block on the most similar line. */
+/** The start that puts the longest line of the block on the most similar line. */
 function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | undefined {
   let longest = 0;
   for (const [index, line] of old.entries()) {
     if (line.text.trim().length > (old[longest]?.text.trim().length ?? 0)) longest = index;
   }
-  const wanted = new PairCounter(old[longest]?.text.trim() ?? "");
+  const wanted = new Set(pairsOf(old[longest]?.text.trim() ?? ""));
   if (wanted.size === 0) return undefined;
   let best: number | undefined;
   let bestScore = 0.5;
   for (const [index, line] of lines.slice(0, MAX_SIMILAR_LINES).entries()) {
     // Lines of very different length cannot reach the score.
     if (line.text.length * 3 < wanted.size || line.text.length > wanted.size * 20) continue;
-    const score = wanted.similarity(line.text.trim());
+    const score = similarity(wanted, line.text.trim());
     if (score > bestScore) {
       best = index;
       bestScore = score;
@@ -102,52 +102,22 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
   return best === undefined ? undefined : Math.max(0, best - longest);
 }
 
-/** Characters of a line that are compared. */
 const MAX_PAIRS = 300;
-const BUCKETS = 1 << 16;
-const ABSENT = -1;
 
-/**
- * Compares lines with one line by the pairs of neighbouring characters they share; pairs are compared by a
- * hash.
- */
-class PairCounter {
-  /** For every pair of the line the round that saw it last. */
-  readonly #rounds = new Int32Array(BUCKETS).fill(ABSENT);
-  readonly size: number;
-  #round = 0;
-
-  constructor(text: string) {
-    let size = 0;
-    for (let at = 0; at + 1 < Math.min(text.length, MAX_PAIRS); at++) {
-      const pair = pairAt(text, at);
-      if (this.#rounds[pair] === ABSENT) size++;
-      this.#rounds[pair] = 0;
-    }
-    this.size = size;
-  }
-
-  /** 1 for the same pairs, 0 for none in common. */
-  similarity(text: string): number {
-    const round = ++this.#round;
-    const end = Math.min(text.length, MAX_PAIRS) - 1;
-    let common = 0;
-    for (let at = 0; at < end; at++) {
-      const pair = pairAt(text, at);
-      const seen = this.#rounds[pair];
-      if (seen === ABSENT || seen === round) continue;
-      this.#rounds[pair] = round;
-      common++;
-    }
-    return 2 * common / (Math.max(end, 0) + this.size);
-  }
+function pairsOf(text: string): number[] {
+  return Array.from(
+    { length: Math.max(0, Math.min(text.length, MAX_PAIRS) - 1) },
+    (_, at) => text.charCodeAt(at) << 16 | text.charCodeAt(at + 1),
+  );
 }
 
-function pairAt(text: string, at: number): number {
-  return (text.charCodeAt(at) * 251 + text.charCodeAt(at + 1)) & (BUCKETS - 1);
+/** 1 for the same pairs, 0 for none in common. */
+function similarity(wanted: ReadonlySet<number>, text: string): number {
+  const pairs = pairsOf(text);
+  const common = new Set(pairs.filter((pair) => wanted.has(pair))).size;
+  return 2 * common / (pairs.length + wanted.size);
 }
 
-/** Indexes into the block from the first difference on. */
 function differing(lines: readonly Line[], old: readonly Line[], place: number): number[] {
   let first = old.findIndex((line, index) => lines[place + index]?.text !== line.text);
   if (first < 0) first = old.length - 1;
@@ -182,10 +152,6 @@ const INVISIBLE =
   // deno-lint-ignore no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff]/g;
 
-/**
- * Finds lines by which a model means "and the rest stays as it is", where it should have written the rest.
- */
-
 const NOUN =
   "(?:code|files?|class(?:es)?|functions?|methods?|implementations?|contents?|body|bodies|lines?|imports?|logic|" +
   "fields?|properties|props|tests?|cases?|styles?|rules?|sections?|document|text|components?|config(?:uration)?|options|" +
@@ -213,10 +179,7 @@ const MARKED_OMISSION = new RegExp(`^(?:${MARKED.join("|")})$`, "i");
 const OPENING = /^(?:\/\/+|#+|--+|;+|%+|\/\*+|\*+|<!--|\{\/\*+|"""|''')\s*/;
 const CLOSING = /\s*(?:\*+\/\}?|-->|"""|''')$/;
 
-/**
- * Returns what a line says once marks of a comment are off; `dots` when there is nothing else but an
- * ellipsis.
- */
+/** Reads a line without its comment marks; `dots` for nothing but an ellipsis. */
 function readMark(line: string): "omission" | "dots" | undefined {
   const trimmed = line.trim();
   const text = trimmed.replace(OPENING, "").replace(CLOSING, "");
@@ -246,7 +209,6 @@ export function omissionIn(fresh: readonly string[], old: readonly string[]): st
   })?.trim();
 }
 
-/** The refusal of a placeholder, for the model; `name` is the name of the text. */
 export function omissionProblem(line: string, name: string): string {
   return `${name} has the placeholder ${
     JSON.stringify(line.slice(0, 120))

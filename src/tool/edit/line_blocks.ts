@@ -10,7 +10,7 @@ import {
 } from "./normalize.ts";
 import { lineRuns } from "../text/diff.ts";
 
-/** A line that a new one takes the place of: as the model wrote it, and as the file has it. */
+/** A removed line: as the model wrote it, and as the file has it. */
 export interface Replaced {
   readonly old: string;
   readonly raw: string;
@@ -21,7 +21,6 @@ export type Adapt = (text: string, replaced: () => Replaced | undefined) => stri
 
 export interface LineMatch {
   readonly line: number;
-  /** The change of indentation between the block and the file. */
   readonly shift?: IndentShift | undefined;
   readonly normalization?: Normalization;
   /** Continues "matched after"; absent when only blanks at line ends differ. */
@@ -62,7 +61,6 @@ export function blockMatches(
     );
 }
 
-/** Returns the change of indentation from the quoted lines to those of the file, if there is one. */
 export function shiftBetween(quoted: readonly string[], raw: readonly string[]): IndentShift | undefined {
   return uniformShift(
     quoted.flatMap((text, index) =>
@@ -72,8 +70,8 @@ export function shiftBetween(quoted: readonly string[], raw: readonly string[]):
 }
 
 /**
- * Reports how new lines are fitted to a match; undefined when one of them cannot be unindented as far.
- * `replaced` are the lines that they take the place of.
+ * The function that fits new lines to a match; undefined when one of them cannot be unindented as far.
+ * `replaced` are the lines that they replace.
  */
 export function adaptTo(
   match: LineMatch,
@@ -91,7 +89,6 @@ export function adaptTo(
   };
 }
 
-/** The new lines already have the indentation of the file, unlike the lines they replace. */
 function isRebased(fresh: readonly string[], replaced: readonly Replaced[]): boolean {
   const partners = partnersOf(fresh, replaced.map(({ old }) => old));
   const pairs = fresh.flatMap((text, index) => {
@@ -123,7 +120,7 @@ interface IndentShift {
   readonly note: string;
 }
 
-/** Returns the rule that maps every indentation of the block to that of the file; undefined for none. */
+/** The rule that maps every indentation of the block to that of the file. */
 function uniformShift(pairs: readonly IndentPair[]): IndentShift | undefined {
   const [head] = pairs;
   if (!head || pairs.every(({ from, to }) => from === to)) return undefined;
@@ -169,7 +166,6 @@ function removing({ from, to }: IndentPair): IndentShift | undefined {
 
 const WIDTHS = [1, 2, 4, 8];
 
-/** Ways to take some blanks of the model for one of the file, or one for some. */
 function respellings(pairs: readonly IndentPair[]): IndentShift[] {
   const theirs = pairs.find(({ from }) => from !== "")?.from[0];
   const ours = pairs.find(({ to }) => to !== "")?.to[0];
@@ -221,7 +217,6 @@ function nameOf(blanks: string): string {
   return `U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")} blank`;
 }
 
-/** A changed line three times: as the file has it, as the model quoted it, and as the model wants it. */
 interface ChangedLine {
   readonly raw: string;
   readonly old: string;

@@ -18,10 +18,7 @@ import { type Adapt, adaptTo, blockMatches, type LineMatch, shiftBetween } from 
 import { applyTextEdits, localEol, rebuildLines, type TextEdit } from "./text_edit.ts";
 import { type EolStyle, eolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
 
-/**
- * The new text with the number of replacements, or why nothing was replaced. `note` says how the match was
- * found.
- */
+/** `note` describes how the match was found. */
 type EditOutcome =
   | { readonly text: string; readonly count: number; readonly note: string | undefined }
   | { readonly problem: string };
@@ -75,11 +72,9 @@ export function applyEdit(text: string, edit: Edit): EditOutcome {
   };
 }
 
-/** A variant of the edit and a strategy for it. */
 interface Attempt {
   readonly variant: Edit;
   readonly strategy: Strategy;
-  /** The differences that the variant itself ignores. */
   readonly note?: string;
   /** The match is certain, so that `replaceAll` applies. */
   readonly strict?: true;
@@ -139,7 +134,6 @@ function withoutOuterBlanks(edit: Edit): Edit | undefined {
   return oldString === "" || oldString === edit.oldString ? undefined : { ...edit, oldString, newString };
 }
 
-/** Number of blank lines that the lines begin with, at most `most`. */
 function blankLines(lines: readonly string[], most = lines.length): number {
   const text = lines.findIndex((line) => !line.endsWith("\n") || line.trim() !== "");
   return Math.min(text < 0 ? lines.length : text, most);
@@ -152,7 +146,6 @@ function ambiguous(text: string, edits: readonly TextEdit[], mayRepeat: boolean)
     `add neighbouring lines to make it unique${mayRepeat ? ", or set replace_all" : ""}`;
 }
 
-/** Returns the matches that do not overlap, from the first one on. */
 function apart(edits: readonly TextEdit[]): TextEdit[] {
   const kept: TextEdit[] = [];
   for (const edit of edits) if (edit.start >= (kept.at(-1)?.end ?? 0)) kept.push(edit);
@@ -161,7 +154,6 @@ function apart(edits: readonly TextEdit[]): TextEdit[] {
 
 const SHOWN_LINES = 12;
 
-/** Shows the written lines where they differ from those of the model. */
 function written(source: Source, edits: readonly TextEdit[], found: Found): string {
   const [edit] = edits;
   if (!found.reshaped || !edit || edit.text === "") return "";
@@ -287,7 +279,6 @@ function normalizing(normalization: Normalization): Strategy {
   };
 }
 
-/** Fits new lines to a span, whose blanks may differ from those of the model. */
 function adaptToSpan(
   { file }: Source,
   { old, fresh }: EditParts,
@@ -303,7 +294,6 @@ function adaptToSpan(
   return adaptTo({ line: span.first, normalization, shift }, texts(fresh), replaced) ?? asIs;
 }
 
-/** The edit of one span; lines that both texts have are taken from the file. */
 function editOf(source: Source, { old, fresh }: EditParts, span: NormalizedSpan, adapt: Adapt): TextEdit {
   const { text, style } = source;
   const start = source.offset(span.first) + span.start;
@@ -392,10 +382,7 @@ interface Place {
   readonly end: number;
 }
 
-/**
- * The edits of places that may begin within a line; `replace` makes the text for one of them. Undefined
- * without a place.
- */
+/** The edits of places that may begin within a line; undefined without a place. */
 function eachPlace<P extends Place>(
   text: string,
   edit: Edit,

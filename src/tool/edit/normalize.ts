@@ -1,10 +1,5 @@
 import { type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
 
-/**
- * Normalizations of a line, with the way back: texts that differ in blanks or in twins of a character compare
- * equal.
- */
-
 /** A base letter with its marks, conjoining jamo of one syllable, or marks that stand alone. */
 const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/uy;
 
@@ -27,7 +22,6 @@ function fullWidthPunctuation(): (readonly [string, string])[] {
   return [...ascii].map((char) => [String.fromCharCode(char.charCodeAt(0) + 0xfee0), char] as const);
 }
 
-/** One way of normalizing a line of text (without its line end). */
 export interface Normalization {
   /** Continues "matched after": `ignoring …`. */
   readonly note: string;
@@ -44,7 +38,7 @@ export const BLANK_RUNS: Normalization = {
   blankRuns: true,
 };
 
-/** Reports whether a UTF-16 unit is a blank inside a line: a tab or a space separator of Unicode. */
+/** Tabs and the space separators of Unicode. */
 function isBlank(unit: number): boolean {
   if (unit < 0xa0) return unit === 32 || unit === 9;
   return unit === 0xa0 || unit === 0x1680 || (unit >= 0x2000 && unit <= 0x200a) || unit === 0x202f ||
@@ -94,12 +88,11 @@ export class NormalizedLine {
     });
   }
 
-  /** Returns the offset in the line of an index of the normalized text; undefined within one character. */
+  /** Undefined for an index within one character. */
   offsetAt(index: number): number | undefined {
     return this.#offsets.get(index);
   }
 
-  /** Returns the index in the normalized text of an offset in the line; undefined within one character. */
   indexAt(offset: number): number | undefined {
     return this.#indexes.get(offset);
   }
@@ -168,7 +161,6 @@ function isNormalized(text: string, { blankRuns }: Normalization): boolean {
   return !blankRuns || !wasBlank;
 }
 
-/** Reports whether normalization changes a character. */
 export function hasTwin(cluster: string): boolean {
   return normalizeCluster(cluster) !== cluster;
 }
@@ -209,10 +201,7 @@ function normalizeCluster(cluster: string): string {
   return TWINS.get(composed) ?? composed;
 }
 
-/**
- * What of a line is compared: all of it, all but blanks at its end, or nothing but what is between
- * blanks.
- */
+/** The compared part of a line: all of it, without blanks at its end, or without blanks at both ends. */
 type LineKey = "text" | "ended" | "bare";
 
 /** Lookups that scan the lines; after this many a map pays. */
@@ -227,7 +216,7 @@ class LineIndex {
     this.keys = keys;
   }
 
-  /** Returns every start at which the lines `wanted` follow each other; matches may overlap. */
+  /** Every start at which the lines `wanted` follow each other; matches may overlap. */
   starts(wanted: readonly string[]): number[] {
     let probe = 0;
     // The longest line is the rarest one.
@@ -263,7 +252,7 @@ function chained(keys: readonly string[]): { first: Map<string, number>; next: I
   return { first, next };
 }
 
-/** The lines of a file, with what is needed to look for blocks of lines in it. */
+/** The lines of a file, indexed for searches for blocks of lines. */
 export class FileLines {
   readonly lines: readonly Line[];
   readonly #isAscii: boolean;

@@ -1,4 +1,4 @@
-import { message } from "../../core/mod.ts";
+import { type JsonSchema, message } from "../../core/mod.ts";
 import { defineBuiltin } from "../builtin_tool.ts";
 import { FILE_WRITERS } from "../file_writers.ts";
 import { type Arguments, failure, texts, type Tool } from "../tool.ts";
@@ -8,7 +8,6 @@ function patchOf({ patch }: Arguments): string | undefined {
   return typeof patch === "string" && patch !== "" ? patch : undefined;
 }
 
-/** The tool that applies such a patch. */
 function patcher(): Pick<Tool, "reads" | "writes" | "execute"> | undefined {
   return FILE_WRITERS.find(({ name }) => name === "apply_patch");
 }
@@ -21,7 +20,7 @@ const PLACE = {
 
 interface SymbolEdit extends Pick<Tool, "description" | "title"> {
   readonly name: "lsp_rename" | "delete_symbol";
-  readonly properties: Readonly<Record<string, unknown>>;
+  readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
   /** Advice where no language server serves the file. */
   readonly remedy: string;
@@ -31,10 +30,9 @@ interface SymbolEdit extends Pick<Tool, "description" | "title"> {
  * An edit of a symbol. The changes are worked out while the call is prepared, and become its argument
  * `patch`: rules, questions, checkpoints and front ends see every file that the call would change.
  */
-function symbolEdit({ properties, required, remedy, ...own }: SymbolEdit) {
+function symbolEdit({ remedy, ...own }: SymbolEdit) {
   return defineBuiltin({
     ...own,
-    schema: { type: "object", properties, required, additionalProperties: false },
     unoffered: { patch: { type: "string" } },
     synonyms: { file: "path", file_path: "path", newName: "new_name", name: "symbol" },
     readOnly: false,

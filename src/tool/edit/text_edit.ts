@@ -8,7 +8,6 @@ export interface TextEdit {
   readonly text: string;
 }
 
-/** Applies splices that do not overlap, given in order. */
 export function applyTextEdits(text: string, splices: readonly TextEdit[]): string {
   const parts: string[] = [];
   let at = 0;
@@ -30,9 +29,8 @@ interface Rebuild {
 }
 
 /**
- * The replacement of some lines that leaves alone what the model did not mean to change: lines that are in
- * both the old and the new text are taken from the file byte for byte, new lines get the line end of their
- * neighbour.
+ * Replaces lines. Those in both the old and the new text stay byte for byte as in the file; new lines get the
+ * line end of their neighbor.
  */
 export function rebuildLines(parts: Rebuild): string {
   return rebuiltLines(parts).map((line) => line.text + line.eol).join("");
@@ -97,10 +95,7 @@ function eolFor(parts: Rebuild, line: Line, neighbour: number): Eol | "" {
   return parts.raw[neighbour]?.eol || parts.raw[neighbour + 1]?.eol || parts.fallback;
 }
 
-/**
- * The line end used next to `index`: that of its own line, else that of the line before, else the dominant
- * one.
- */
+/** The line end of the line of `index`, else of the line before, else the dominant one. */
 export function localEol(text: string, index: number, style: EolStyle): Eol {
   if (!style.mixed) return style.dominant;
   const next = text.indexOf("\n", index);

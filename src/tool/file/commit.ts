@@ -10,7 +10,6 @@ import { type ExistingFile, stampOf, type Target, type TextFile } from "./text_f
 
 const IS_WINDOWS = Deno.build.os === "windows";
 
-/** Bytes of diff that go into the record of a change. */
 const MAX_DIFF_BYTES = 24_000;
 
 /** New text for a file; `before` is absent when the file does not exist yet. */
@@ -20,7 +19,6 @@ export interface TextChange {
   readonly after: string;
   readonly encoding: Encoding;
   readonly bom: boolean;
-  /** Added to the line for the model. */
   readonly note?: string | undefined;
 }
 
@@ -62,7 +60,6 @@ export function verifierOf({ paths }: Pick<ToolContext, "paths">): AtomicWriteOp
   return paths.verifyOpened && (async (file, path) => await paths.verifyOpened?.(file, path, "write"));
 }
 
-/** The stamp of what was just written, so that the next edit needs no new read. */
 export function markSeen(
   context: ToolContext,
   path: string,

@@ -21,7 +21,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   "122": "disk quota exceeded",
 };
 
-/** Returns the operating system's reason in words, without a path. */
+/** The operating system's reason in words, without a path. */
 export function osReason(error: unknown): string {
   for (const [kind, words] of KINDS) if (error instanceof kind) return words;
   const message = errorMessage(error);

@@ -2,7 +2,6 @@ import { suggestNames } from "../../util/suggest.ts";
 import type { ToolContext } from "../tool.ts";
 import { walkFiles } from "../search/walk.ts";
 
-/** A path that does not exist: as it was looked for, and its name in messages. */
 interface MissingPath {
   readonly path: string;
   readonly shown: string;
@@ -13,19 +12,14 @@ export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
 const MAX_NAMES = 5000;
 const MAX_PATHS = 3;
 
-/** A hint is not worth more time than this. */
 const SEARCH_MS = 300;
 
-/**
- * Existing paths that may be meant by one that does not exist: neighbours with a like name, else the
- * same name elsewhere.
- */
+/** Existing paths that a missing one may mean: similar names next to it, else the same name elsewhere. */
 export async function suggestPaths(target: MissingPath, context?: Surroundings): Promise<string[]> {
   const near = neighbours(target, context);
   return near.length > 0 || !context ? near : await sameName(target, context);
 }
 
-/** Siblings of the first missing part of a path that have similar names. */
 function neighbours(target: MissingPath, context?: Surroundings): string[] {
   const parts = target.path.split("/");
   for (let count = parts.length - 1; count > 0; count--) {
@@ -47,10 +41,7 @@ function neighbours(target: MissingPath, context?: Surroundings): string[] {
   return [];
 }
 
-/**
- * Files of the same name below the working directory: models take the directory wrong more often than the
- * name.
- */
+/** Models get the directory wrong more often than the name. */
 async function sameName(target: MissingPath, { cwd, paths, signal }: Surroundings): Promise<string[]> {
   const name = target.path.slice(target.path.lastIndexOf("/") + 1).toLowerCase();
   const root = await Deno.realPath(cwd).catch(() => undefined);

@@ -73,7 +73,6 @@ export async function statRegular(target: Target, context?: Surroundings): Promi
   return { ...target, info };
 }
 
-/** Like {@linkcode statRegular}, but returns undefined for a path that does not exist. */
 export async function statRegularOrNothing(target: Target): Promise<ExistingFile | undefined> {
   try {
     Deno.lstatSync(target.path);
@@ -98,7 +97,6 @@ async function missing(target: Target, context?: Surroundings): Promise<Reasonix
   return new ReasonixError(message`${target.shown} does not exist`, { remedy });
 }
 
-/** Largest file that is edited in memory. */
 const MAX_EDIT_BYTES = 50 * 1024 * 1024;
 
 export interface TextFile extends LoadedFile {
@@ -131,8 +129,8 @@ export async function loadText(context: ToolContext, target: Target): Promise<Te
 }
 
 /**
- * Decodes a file whose encoding may be remembered from an earlier look at it. The memory counts where the
- * bytes alone are no proof: a legacy encoding is guessed, and plain ASCII fits them all.
+ * A remembered encoding counts where the bytes alone are no proof: a legacy encoding is guessed, and plain
+ * ASCII fits them all.
  */
 export function decodeRemembering(bytes: Uint8Array, remembered: string | undefined): Decoded | undefined {
   const decoded = decodeText(bytes);
@@ -143,10 +141,7 @@ export function decodeRemembering(bytes: Uint8Array, remembered: string | undefi
   return isReversible(again, bytes) ? again : decoded;
 }
 
-/**
- * Text that encodes to the same bytes again. Falls back to Latin-1, which every byte survives, where the
- * likelier encoding would not give them back.
- */
+/** Decodes text that encodes to the same bytes again, with Latin-1 where the likelier encoding would not. */
 export function decodeReversible(
   file: Target & { readonly bytes: Uint8Array },
   remembered: string | undefined,
@@ -166,7 +161,7 @@ function isReversible(decoded: Decoded, bytes: Uint8Array): boolean {
     again.every((byte, index) => byte === bytes[index]);
 }
 
-/** Returns what to remember of a file; without its content when that is too large. */
+/** The version to remember; without its content when that is too large. */
 export function stampOf(
   path: string,
   info: Deno.FileInfo,
@@ -229,17 +224,12 @@ function digest(bytes: Uint8Array): string {
 const EMPTY_DEADLINE_MS = 2000;
 const EMPTY_CAP = 4 * 1024 * 1024;
 
-/**
- * Reports whether the size of a file says how much there is to read. Kernel file systems give 0 or nonsense.
- */
+/** Kernel file systems give a size of 0 or nonsense. */
 function hasTrueSize(file: ExistingFile): boolean {
   return file.info.size > 0 && !/^\/(proc|sys|dev)\//.test(file.path);
 }
 
-/**
- * All of a file of at most `cap` bytes; of one without a true size, what it gives within the cap and a
- * deadline.
- */
+/** The whole file; where the size is not true, its bytes within a limit and a deadline. */
 export async function readBytes(
   file: ExistingFile,
   context: Pick<ToolContext, "signal" | "paths">,
@@ -259,7 +249,6 @@ export async function readBytes(
 /** Up to this size a regular file is read at once; longer ones let other work run meanwhile. */
 const SYNC_BYTES = 256 * 1024;
 
-/** Everything in an open file; `size` is what it had a moment ago. */
 async function readAll(handle: Deno.FsFile, size: number, signal: AbortSignal): Promise<Uint8Array> {
   let bytes = new Uint8Array(size + 1);
   let length = 0;

@@ -14,13 +14,11 @@ import {
 export { type SelfCommand, selfCommand, type SelfOptions } from "./worker.ts";
 
 export interface ProcessHostOptions {
-  /** Starts the tool process; its permission flags say what it may touch. */
+  /** Its permission flags limit what tools may touch. */
   readonly command: SelfCommand;
-  /** Plain data from which the process makes its path policy. */
   readonly data: unknown;
   /** Longest call, in milliseconds; 0 = no limit. */
   readonly callTimeoutMs?: number;
-  /** Calls `task` after `ms` milliseconds, unless the returned function is called before. */
   readonly timer?: (ms: number, task: () => void) => () => void;
   /** Finds the process by its mark when the program is killed while a tool is in a loop. */
   readonly guard?: ProcessGuard;
@@ -54,15 +52,14 @@ export class ProcessToolHost implements ToolHost {
   readonly #local = new LocalToolHost();
   readonly #pending = new Map<number, Pending>();
   #process: LineProcess<HostMessage, ToolMessage> | undefined;
-  #mirror = new SeenMirror();
+  /** The files seen, as the process knows them. */
+  #known = new Map<string, FileVersion>();
   #calls = 0;
   #failedStarts = 0;
   /** The process has reported that it runs: only then can a call have begun. */
   #ready = false;
   #disposed = false;
-  /** Settles when the released processes have ended. */
   #ending: Promise<unknown> = Promise.resolve();
-  /** Set while the process has nothing to do. */
   #cancelIdleEnd: (() => void) | undefined;
 
   constructor(options: ProcessHostOptions) {
@@ -113,11 +110,8 @@ export class ProcessToolHost implements ToolHost {
       );
     };
     const deadline = limit === 0 ? undefined : setTimeout(() => {
-      this.#giveUp(id, () =>
-        call.settle.resolve(failure(
-          `${call.tool.name} was stopped: it had not ended after ${limit / 1000} s`,
-          "ask for less at once",
-        )));
+      const problem = `${call.tool.name} was stopped: it had not ended after ${limit / 1000} s`;
+      this.#giveUp(id, () => call.settle.resolve(failure(problem, "ask for less at once")));
     }, limit);
     signal.addEventListener("abort", aborted, { once: true });
     if (signal.aborted) aborted();
@@ -132,10 +126,7 @@ export class ProcessToolHost implements ToolHost {
     }
   }
 
-  /**
-   * Has the process end when no call comes for a while. Looking at the calls and letting go of the process
-   * are one step, so that no call can begin in between; what the process knew is sent to the next one.
-   */
+  /** Ends the process when no call comes for a while. No call can begin between the check and the release. */
   #awaitWork(): void {
     this.#cancelIdleEnd?.();
     if (!this.#process || this.#pending.size > 0) return;
@@ -160,7 +151,7 @@ export class ProcessToolHost implements ToolHost {
       tool: call.tool.name,
       args: call.args,
       context: { callId, cwd, settings, outputDir },
-      seen: this.#mirror.changesSince(seen),
+      seen: this.#unknownOf(seen),
     });
   }
 
@@ -181,7 +172,7 @@ export class ProcessToolHost implements ToolHost {
       );
       this.#process = process;
       this.#ready = false;
-      this.#mirror = new SeenMirror();
+      this.#known = new Map();
       process.send({ type: "start", data: this.#options.data });
     } catch (error) {
       this.#failedStarts = MAX_FAILED_STARTS;
@@ -204,13 +195,27 @@ export class ProcessToolHost implements ToolHost {
     }
   }
 
-  #apply(seen: FileReadTracker, changes: Extract<ToolMessage, { type: "done" }>["seen"]): void {
-    for (const stamp of changes.set) seen.set(stamp);
-    for (const path of changes.delete) seen.delete(path);
-    this.#mirror.learned(changes);
+  #unknownOf(seen: FileReadTracker): SeenChanges {
+    const now = new Map([...seen.all()].map((stamp) => [stamp.path, stamp]));
+    const before = this.#known;
+    this.#known = now;
+    return {
+      set: [...now.values()].filter((stamp) => before.get(stamp.path) !== stamp),
+      delete: [...before.keys()].filter((path) => !now.has(path)),
+    };
   }
 
-  /** Ends the process for one call; the others start again in a new one. */
+  #apply(seen: FileReadTracker, changes: SeenChanges): void {
+    for (const stamp of changes.set) {
+      seen.set(stamp);
+      this.#known.set(stamp.path, stamp);
+    }
+    for (const path of changes.delete) {
+      seen.delete(path);
+      this.#known.delete(path);
+    }
+  }
+
   #giveUp(id: number, settle: () => void): void {
     if (!this.#pending.delete(id)) return;
     settle();
@@ -234,18 +239,12 @@ export class ProcessToolHost implements ToolHost {
         continue;
       }
       if (!call.tool.readOnly || call.runs >= 2) {
-        this.#finish(
-          id,
-          notStarted === undefined ? interrupted(call.tool) : unstarted(call.tool, notStarted),
-        );
+        this.#finish(id, unfinished(call.tool, notStarted));
         continue;
       }
       this.#ensureStarted();
       if (this.#process) this.#send(id, call);
-      else {this.#local.execute(call.tool, call.args, call.context).then(
-          call.settle.resolve,
-          call.settle.reject,
-        );}
+      else call.settle.resolve(this.#local.execute(call.tool, call.args, call.context));
     }
   }
 
@@ -255,21 +254,19 @@ export class ProcessToolHost implements ToolHost {
   }
 }
 
-/** A timer for which the program does not stay alive. */
 function unreferenced(ms: number, task: () => void): () => void {
   const timer = setTimeout(task, ms);
   Deno.unrefTimer(timer);
   return () => clearTimeout(timer);
 }
 
-function interrupted(tool: Tool): ToolResult {
-  const what = tool.readOnly ? "try again" : "read the file to see whether it took effect";
-  return failure(`${tool.name} did not finish: its worker process ended`, what);
-}
-
-function unstarted(tool: Tool, reason: string): ToolResult {
+function unfinished({ name, readOnly }: Tool, notStarted?: string): ToolResult {
+  if (notStarted === undefined) {
+    const remedy = readOnly ? "try again" : "read the file to see whether it took effect";
+    return failure(`${name} did not finish: its worker process ended`, remedy);
+  }
   return failure(
-    `${tool.name} could not run, its worker process did not start (${reason})`,
+    `${name} could not run, its worker process did not start (${notStarted})`,
     "nothing was changed; tell the user",
   );
 }
@@ -306,30 +303,3 @@ export type ToolMessage =
   | { readonly type: "progress"; readonly id: number; readonly text: string }
   | { readonly type: "done"; readonly id: number; readonly result: ToolResult; readonly seen: SeenChanges }
   | { readonly type: "aborted"; readonly id: number };
-
-/** What the tool process knows of the files seen in the session. A new process knows nothing. */
-export class SeenMirror {
-  readonly #known = new Map<string, FileVersion>();
-
-  /** Returns the changes to send for the process to know what the session knows. */
-  changesSince(seen: FileReadTracker): SeenChanges {
-    if (!seen.all) return { set: [], delete: [] };
-    const set: FileVersion[] = [];
-    let count = 0;
-    for (const stamp of seen.all()) {
-      count++;
-      if (this.#known.get(stamp.path) === stamp) continue;
-      set.push(stamp);
-      this.#known.set(stamp.path, stamp);
-    }
-    const gone = count === this.#known.size ? [] : [...this.#known.keys()].filter((path) => !seen.get(path));
-    for (const path of gone) this.#known.delete(path);
-    return { set, delete: gone };
-  }
-
-  /** Records changes that came from the process. */
-  learned(changes: SeenChanges): void {
-    for (const stamp of changes.set) this.#known.set(stamp.path, stamp);
-    for (const path of changes.delete) this.#known.delete(path);
-  }
-}

@@ -14,7 +14,6 @@ export interface SchemaJob {
 
 export type { OutputUnit };
 
-/** Limit in seconds of a check in its own process. */
 export const CHECK_SECONDS = 5;
 
 /** Returns the errors; undefined: the check took too long, or was aborted. */

@@ -21,7 +21,6 @@ export interface ToolProcessDeps {
 
 type Call = Extract<HostMessage, { type: "call" }>;
 
-/** Body of the process that runs tools: takes calls until there are no more. */
 export async function runToolProcess(parts: ToolProcessDeps, port: LinePort): Promise<void> {
   const server = new ToolServer(parts, port);
   for await (const message of readLines<HostMessage>(port.input)) await server.take(message);
@@ -51,7 +50,6 @@ class ToolServer {
     else void this.#run(message);
   }
 
-  /** Loads the tools one after the other, so that an early call does not wait. */
   async #warm(): Promise<void> {
     for (const tool of FILE_WRITERS) {
       if (!this.#tools.has(tool.name)) continue;
@@ -65,7 +63,7 @@ class ToolServer {
     this.#running.set(call.id, controller);
     for (const stamp of call.seen.set) this.#seen.set(stamp);
     for (const path of call.seen.delete) this.#seen.delete(path);
-    const seen = new RecordedSeen(this.#seen);
+    const seen = recorded(this.#seen);
     try {
       const result = await this.#execute(call, controller.signal, seen);
       this.#send({ type: "done", id: call.id, result, seen: seen.changes() });
@@ -105,33 +103,23 @@ const NO_COMMANDS = {
   },
 };
 
-/** Records what one call changes, to be sent to the host with its result. */
-class RecordedSeen implements FileReadTracker {
-  readonly #base: FileReadTracker;
-  readonly #set = new Map<string, FileVersion>();
-  readonly #deleted = new Set<string>();
-
-  constructor(base: FileReadTracker) {
-    this.#base = base;
-  }
-
-  get(path: string): FileVersion | undefined {
-    return this.#base.get(path);
-  }
-
-  set(stamp: FileVersion): void {
-    this.#base.set(stamp);
-    this.#set.set(stamp.path, stamp);
-    this.#deleted.delete(stamp.path);
-  }
-
-  delete(path: string): void {
-    this.#base.delete(path);
-    this.#set.delete(path);
-    this.#deleted.add(path);
-  }
-
-  changes(): SeenChanges {
-    return { set: [...this.#set.values()], delete: [...this.#deleted] };
-  }
+/** The files seen, with a record of what one call changes, to be sent to the host with its result. */
+function recorded(base: FileReadTracker): FileReadTracker & { changes(): SeenChanges } {
+  const changed = new Map<string, FileVersion | undefined>();
+  return {
+    get: (path) => base.get(path),
+    all: () => base.all(),
+    set(stamp) {
+      base.set(stamp);
+      changed.set(stamp.path, stamp);
+    },
+    delete(path) {
+      base.delete(path);
+      changed.set(path, undefined);
+    },
+    changes: () => ({
+      set: [...changed.values()].filter((stamp) => stamp !== undefined),
+      delete: [...changed].filter(([, stamp]) => !stamp).map(([path]) => path),
+    }),
+  };
 }

@@ -4,9 +4,7 @@ import { linesOf } from "../../util/lines.ts";
 
 interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
-  /**
-   * The process ended although it was not killed; `errorOutput` is the end of its standard error.
-   */
+  /** The process ended without being killed; `errorOutput` is the end of its standard error. */
   readonly onEnd: (errorOutput: string) => void;
 }
 
@@ -45,7 +43,6 @@ export class LineProcess<In, Out> {
     this.#writer.write(asLine(message)).catch(() => {});
   }
 
-  /** Ends the process at once; resolves when it is gone. */
   async kill(): Promise<void> {
     this.#killed = true;
     try {
@@ -77,10 +74,7 @@ export class LineProcess<In, Out> {
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/**
- * The values of a stream of lines. A line that is not JSON is left out: something printed where it should
- * not.
- */
+/** Parses each line; output that is not JSON is ignored. */
 export async function* readLines<T>(stream: AsyncIterable<Bytes>): AsyncGenerator<T> {
   for await (const line of linesOf(stream)) {
     const value = parseJson(line) as T | undefined;
@@ -95,8 +89,7 @@ function asLine(message: unknown): Bytes {
 }
 
 /**
- * The place where a process of ours hears and answers. Its entry module fills it in: libraries own no
- * standard streams.
+ * The input and output of a worker process, set by its entry module: libraries do not use standard streams.
  */
 export interface LinePort {
   /** A piece is read before the next one is asked for, so that all may be the same memory. */
@@ -105,7 +98,6 @@ export interface LinePort {
   readonly write: (bytes: Bytes) => number;
 }
 
-/** Sends one message whole before anything else happens. */
 export function sendMessage(port: LinePort, message: unknown): void {
   const bytes = asLine(message);
   for (let at = 0; at < bytes.length;) at += port.write(bytes.subarray(at));
@@ -127,7 +119,6 @@ export interface SelfOptions {
   readonly role: WorkerRole;
   /** `import.meta.url` of the asking module: the sources, or the one file they were bundled into. */
   readonly module: string;
-  /** Module to start when the program runs from its sources. */
   readonly sourceEntry: URL;
   /** Processor time after which the kernel ends the process if it is orphaned. */
   readonly cpuSeconds?: number;
@@ -135,7 +126,6 @@ export interface SelfOptions {
   readonly flags: readonly string[];
 }
 
-/** Variables the runtime itself needs to find its caches. */
 const RUNTIME_ENV = [
   "PATH",
   "HOME",
@@ -167,12 +157,11 @@ export function selfCommand(options: SelfOptions): SelfCommand {
   return limited({ command, args, env }, options.cpuSeconds);
 }
 
-/** The first lines of a bundle name its build. */
 const HEAD_BYTES = 512;
 
 /**
- * The file next to a program that holds only what its workers need, and starts in half the time. Undefined
- * where it is missing or of another build, and for a program that came from an address.
+ * The file with only the code of workers, which starts in half the time. Undefined where it is missing or
+ * from another build, and for remote programs.
  */
 function workerFile(program: string): string | undefined {
   const file = new URL("./reasonix.worker.js", program);
@@ -197,9 +186,8 @@ function buildOf(bundle: URL): string | undefined {
 }
 
 /**
- * Refuses remote code, some well-known hosts included, that would be fetched whatever else is permitted. A
- * program that was itself started from an address needs that one file: the runtime has it in its cache, and
- * nothing else comes from there or from elsewhere.
+ * Forbids remote code, which is otherwise fetched from some well-known hosts. A program started from an
+ * address may load that one file from the cache.
  */
 function importFlags(entry: string): string[] {
   const { protocol, host } = new URL(entry);
@@ -216,17 +204,15 @@ function limited(command: SelfCommand, cpuSeconds: number | undefined): SelfComm
 
 interface WorkerTask<In, Out, Result> {
   readonly task: In;
-  /** Returns the result once there is one. */
   readonly onMessage: (message: Out) => Result | undefined;
   readonly limitMs: number;
-  /** Returns the result where the limit is reached. */
   readonly onLimit: () => Result;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Has a new process do one task, and ends it. Rejects when the signal aborts, when the process ends early,
- * and with `NotCapable` where no process may be started.
+ * Runs one task in a new process. Rejects when the signal aborts, when the process ends early, and with
+ * `NotCapable` where no process may be started.
  */
 export async function runInWorker<In, Out, Result>(
   command: SelfCommand,

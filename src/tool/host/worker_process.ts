@@ -7,10 +7,7 @@ export interface WorkerDeps {
   readonly paths: (data: unknown) => Promise<WorkspacePolicy>;
 }
 
-/**
- * Does the part of the work that this process was started for, named by its first argument. Returns false
- * where that names none. Loads only what that part needs: a call may be waiting for it.
- */
+/** Runs the role named by the first argument, and loads only its code; false where it names none. */
 export async function runWorkerProcess(
   [flag = ""]: readonly string[],
   { port, paths }: WorkerDeps,

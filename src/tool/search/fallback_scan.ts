@@ -40,7 +40,6 @@ export class ScanJob {
     return this.full || this.next >= this.files.length;
   }
 
-  /** Continues for about `milliseconds` and returns what was found in that time. */
   step(milliseconds: number): FoundFile[] {
     const end = performance.now() + milliseconds;
     const out: FoundFile[] = [];
@@ -117,7 +116,7 @@ function wideEncoding(bytes: Uint8Array): string | undefined {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
 }
 
-/** Returns where the pieces before the one with a NUL byte end. */
+/** The end of the pieces before the one with a NUL byte. */
 function endOfText(bytes: Uint8Array, request: SearchRequest): number {
   const nul = bytes.indexOf(0);
   if (nul < 0) return bytes.length;
@@ -206,7 +205,6 @@ function newlinesIn(text: string, from: number, to: number): number {
 
 function linesAround(text: string, hits: readonly Hit[], request: SearchRequest): FoundLine[] {
   const out: FoundLine[] = [];
-  /** First line number (0-based) not shown yet. */
   let shown = 0;
   for (const [index, hit] of hits.entries()) {
     const first = Math.max(shown, hit.first - request.before);
@@ -245,7 +243,6 @@ export interface SearchPart {
   readonly full: boolean;
 }
 
-/** Body of the search process: executes tasks until there are no more. */
 export async function runSearchProcess(port: LinePort): Promise<void> {
   for await (const { files, request } of readLines<SearchTask>(port.input)) {
     const job = new ScanJob(files, request, { leaveLong: false });
@@ -262,7 +259,6 @@ export interface FallbackPattern {
   /** For text that is plain ASCII without `\r`, and for any other text. */
   readonly ascii: RegExp;
   readonly unicode: RegExp;
-  /** Text that every match contains. */
   readonly required: string;
   /** A bound of the steps of a search: `length × longest line ^ repetitions × 2 ^ choices`. */
   readonly repetitions: number;
@@ -309,7 +305,6 @@ const SETS = new RegExp(
   "gu",
 );
 
-/** Throws a `SyntaxError` for a pattern that has no JavaScript form. */
 function compilePattern({ pattern, ignoreCase, multiline }: SearchRequest): FallbackPattern {
   const flags = `gv${ignoreCase ? "i" : ""}`;
   const end = multiline ? "" : "\\n";
@@ -319,7 +314,6 @@ function compilePattern({ pattern, ignoreCase, multiline }: SearchRequest): Fall
   return { ...expressions, ...matchCost(pattern), required: ignoreCase ? "" : requiredText(pattern) };
 }
 
-/** The pattern with a NUL in place of each escape and class. */
 function withoutSets(pattern: string): string {
   return pattern.replace(SETS, "\0");
 }
@@ -383,7 +377,7 @@ class Translator {
     return this.#sets.word === ASCII.word;
   }
 
-  /** Returns the text that matches here, and moves past it; an empty text where nothing does. */
+  /** Moves past the text that matches here; returns "" where nothing does. */
   #take(expression: RegExp): string {
     expression.lastIndex = this.#at;
     const found = expression.exec(this.#pattern)?.[0] ?? "";
@@ -457,7 +451,6 @@ class Translator {
     return name === "" || /[A-Za-z0-9<>]/.test(name) ? needsRipgrep(token) : literal(token.slice(1));
   }
 
-  /** The inside of the class that begins here, in the syntax of `v` expressions. */
   #classMembers(): string {
     const negated = this.#take(/\[\^?/y) === "[^" ? "^" : "";
     let left = "";

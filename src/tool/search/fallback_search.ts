@@ -16,7 +16,6 @@ interface Outcome {
   readonly stuckAt?: string;
 }
 
-/** Event-loop turns are given between steps of this length. */
 const SLICE_MS = 25;
 
 /** Searches without ripgrep, with the same results. */
@@ -79,7 +78,6 @@ async function scanHere(job: ScanJob, { signal, deadline }: SearchRoot): Promise
   }
 }
 
-/** Scans in a process that can be killed in the middle of a match. */
 async function scanInProcess(
   files: readonly string[],
   request: SearchRequest,

@@ -4,18 +4,12 @@ import { IgnoreRules } from "../../path/ignore_files.ts";
 
 /** The files of a search that count, by name. */
 export interface PathFilter {
-  /**
-   * Patterns a file must match one of; matched against the name, or against the path when they contain `/`.
-   */
+  /** A pattern with `/` matches the path, others match the name. */
   readonly include: readonly string[];
-  /**
-   * Patterns of files and directories to leave out, in the syntax of an ignore file, from the working
-   * directory.
-   */
+  /** Patterns to leave out, in the syntax of an ignore file, from the working directory. */
   readonly exclude: readonly string[];
 }
 
-/** The longest list of patterns that is read. */
 const MAX_LENGTH = 4096;
 
 /** Splits what models write (`*.ts,*.tsx`, `!*.test.ts`, a list) into a filter. */
@@ -69,12 +63,12 @@ export function below(path: string, directory: string): string {
   return path.startsWith(prefix) ? path.slice(prefix.length) : path === directory ? "." : path;
 }
 
-/** Returns where a search begins that was pointed at `path`; absent means the working directory. */
+/** The start of a search; the working directory when `path` is absent. */
 export function searchRoot(path: unknown): string {
   return typeof path === "string" && path !== "" ? path : ".";
 }
 
-/** Returns the directories in which a glob pattern can find files, relative to `path`. */
+/** The directories in which a glob pattern can find files, relative to `path`. */
 export function globRoots(pattern: string, path: unknown): string[] {
   const { directory, rest } = splitRoot(pattern.trim(), path);
   const wanted = splitList(rest).filter((part) => !part.startsWith("!"))
@@ -90,12 +84,11 @@ export function globRoots(pattern: string, path: unknown): string[] {
   return roots.length > 0 ? [...new Set(roots)] : [base];
 }
 
-/** Returns the directory that all parts of a glob pattern start from. */
+/** The directory that all parts of a glob pattern start from. */
 export function globBase(pattern: string, path: unknown): string {
   return searchRoot(splitRoot(pattern.trim(), path).directory);
 }
 
-/** Splits at commas that are in no braces. */
 function splitList(text: string): string[] {
   const out: string[] = [];
   let [depth, part] = [0, ""];
@@ -140,15 +133,12 @@ function plainDirectories(pattern: string): string[] {
   return parts.slice(0, special < 0 ? parts.length - 1 : special);
 }
 
-/**
- * Returns what a pattern finds at most: what it names where it is plain text as a whole, else the directory
- * it begins with.
- */
+/** The path of a plain pattern, else the directory that it begins with. */
 function plainHead(pattern: string): string[] {
   return SPECIAL.test(pattern) ? plainDirectories(pattern) : pattern.split("/");
 }
 
-/** Returns the common prefix; all of the first when the two cannot be compared. */
+/** The common prefix; all of the first when the two cannot be compared. */
 function shared(one: string[], other: string[]): string[] {
   const differing = one.findIndex((part, at) => part !== other[at]);
   return differing > 0 ? one.slice(0, differing) : one;

@@ -10,7 +10,6 @@ export interface Target {
   readonly cwd: string;
 }
 
-/** Resolves the `path` argument of a search tool; absent means the working directory. */
 export async function searchTarget(context: ToolContext, path: unknown): Promise<Target> {
   const wanted = checkedPath(searchRoot(path));
   const [real, cwd] = await Promise.all([context.paths.read(wanted), Deno.realPath(context.cwd)]);

@@ -6,15 +6,12 @@ export interface SearchRequest {
   readonly ignoreCase: boolean;
   /** Matches may cross line ends, and `.` matches them. */
   readonly multiline: boolean;
-  /** Lines shown before and after each match. */
   readonly before: number;
   readonly after: number;
   readonly mode: "content" | "files" | "count";
-  /** Matched lines after which a search stops. */
   readonly maxLines: number;
 }
 
-/** The scope of a search. All paths are absolute and real. */
 export interface SearchRoot {
   readonly root: string;
   readonly cwd: string;
@@ -42,11 +39,9 @@ export interface FoundFile {
 
 export interface SearchReport {
   readonly files: readonly FoundFile[];
-  /** Matching lines in all files, as far as they were searched. */
   readonly total: number;
   /** The reason files are missing from the report, when they are. */
   readonly stopped?: "limit" | "deadline";
-  /** File being searched at the deadline. */
   readonly stuckAt?: string;
 }
 

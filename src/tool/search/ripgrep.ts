@@ -14,7 +14,6 @@ import {
   sortedByPath,
 } from "./request.ts";
 
-/** Path of ripgrep, by the search path it was looked up in. */
 const found = new Map<string, string | undefined>();
 
 /** A whole disk: commands may write all of it only where nothing confines them. */
@@ -32,7 +31,6 @@ export function findRipgrep(cwd: string, writable: readonly string[] = []): stri
   return found.get(key);
 }
 
-/** Flags that make ripgrep walk as our own walker does. */
 const WALK_FLAGS: readonly string[] = [
   "--no-config",
   "--hidden",
@@ -44,7 +42,6 @@ const WALK_FLAGS: readonly string[] = [
   "!.git",
 ];
 
-/** The command line of a content search. */
 function searchArguments(
   request: SearchRequest,
   filter: PathFilter,
@@ -68,15 +65,15 @@ function searchArguments(
 }
 
 /**
- * `include` as ripgrep file types, which narrow without bringing ignored files back (as `-g` would). Empty
- * when one of the patterns cannot be said that way; the caller tests the paths anyway.
+ * File types restrict a search without including ignored files, as `-g` would. Empty when a pattern has no
+ * such form; the caller tests the paths anyway.
  */
 function typeGlobs(filter: PathFilter): string[] {
   const names = filter.include.map((pattern) => pattern.slice(pattern.lastIndexOf("/") + 1));
   return names.every((name) => /^[\w.*? -]+$/.test(name) && !name.includes("**")) ? names : [];
 }
 
-/** Returns ripgrep's environment: only the location of the user's ignore file. */
+/** Only the location of the user's ignore file. */
 function ripgrepEnv(): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PATH", "SystemRoot"]) {
@@ -175,7 +172,6 @@ async function run(
   return { files: parser.files(), total: parser.total, ...(stopped ? { stopped } : {}) };
 }
 
-/** The root for ripgrep; relative, so that its output is short. */
 function target(place: SearchRoot): string {
   const relative = below(place.root, place.cwd);
   return relative === "." || relative.startsWith("/") ? relative : `./${relative}`;
@@ -194,7 +190,7 @@ function complain(errors: string): void {
   });
 }
 
-/** Builds a test whether a file found by ripgrep is in a directory that a walker would have skipped. */
+/** Tests whether a file found by ripgrep is in a directory that our walker would skip. */
 function hiddenTest(place: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
   const directories = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
@@ -229,11 +225,9 @@ const BYTES = new TextDecoder("latin1");
 const COLON = 58;
 const DASH = 45;
 
-/** Whole records of the output: their text, one character for each byte. */
 interface Piece {
   readonly text: string;
   readonly bytes: Uint8Array;
-  /** Each character is what the byte says, so that parts can be taken from the text. */
   readonly exact: boolean;
 }
 
@@ -327,7 +321,6 @@ function part({ text, bytes, exact }: Piece, start: number, end: number): string
   return exact ? text.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
 }
 
-/** The number at an index, and the index after it. */
 function digits(text: string, from: number): [value: number, next: number] {
   let at = from;
   let value = 0;

@@ -6,16 +6,13 @@ import { findRipgrep, RipgrepUnusable, searchWithRipgrep } from "./ripgrep.ts";
 
 export interface ContentSearch
   extends Omit<SearchRequest, "maxLines">, Omit<SearchRoot, "included" | "deadline"> {
-  /** The pattern is plain text. */
   readonly literal: boolean;
   /** Directories from which no program is started. */
   readonly writable?: readonly string[];
-  /** Lines worth keeping when there are too many. */
   readonly shownLines: number;
   readonly deadlineMs: number;
 }
 
-/** Matches beyond this are not counted. */
 const MAX_LINES = 50_000;
 
 /** Makes `$` match before the CR of a line. */
@@ -144,7 +141,6 @@ function classEnd(pattern: string, at: number): number {
   return pattern.length;
 }
 
-/** Text as a pattern that matches just it. */
 function literalPattern(text: string): string {
   return text.replace(/[\\.+*?()|[\]{}^$#&~-]/g, "\\$&").replaceAll("\n", "\\n");
 }

@@ -3,7 +3,6 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** Bytes that one output may take on the disk: a runaway command must not fill it. */
 const MAX_OUTPUT_FILE = 64 * 1024 * 1024;
 
-/** Bytes moved at a time. */
 const BLOCK = 1024 * 1024;
 
 /** The line between beginning and end; of constant length, so that it can be overwritten in place. */
@@ -25,7 +24,6 @@ export class CappedFile implements Disposable {
   readonly #limit: number;
   readonly #head: number;
 
-  /** Throws when the file cannot be made. */
   constructor(path: string, limit = MAX_OUTPUT_FILE) {
     this.#path = path;
     this.#file = Deno.openSync(path, { read: true, write: true, create: true, truncate: true, mode: 0o600 });
@@ -33,12 +31,11 @@ export class CappedFile implements Disposable {
     this.#head = Math.floor(limit / 4);
   }
 
-  /** Bytes that are in the stream and not in the file. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** Takes a chunk in and returns how much of it there was room for on the disk. */
+  /** Writes a chunk; returns the number of bytes that the disk accepted. */
   write(chunk: Bytes): number {
     let at = 0;
     try {
@@ -55,10 +52,7 @@ export class CappedFile implements Disposable {
     return at;
   }
 
-  /**
-   * Returns what is kept of the stream from a position on, and the position that it begins at; after the end
-   * as well.
-   */
+  /** Bytes from a position on, or from the next one that is kept; after the end as well. */
   read(from: number): { readonly from: number; readonly bytes: Bytes } {
     const tail = this.#leftOut > 0 ? this.#head + this.#leftOut : 0;
     const start = Math.max(from, tail);
@@ -73,12 +67,10 @@ export class CappedFile implements Disposable {
     this.#file.close();
   }
 
-  /** Distance between a position in the stream and in the file, after the gap. */
   get #shift(): number {
     return this.#leftOut > 0 ? this.#leftOut - gapLine(0).length : 0;
   }
 
-  /** Halves what comes after the beginning. */
   #dropMiddle(): void {
     const shift = this.#shift;
     const kept = Math.floor((this.#limit - this.#head - gapLine(0).length) / 2);

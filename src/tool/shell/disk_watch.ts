@@ -3,9 +3,7 @@ import { freeSpace } from "../../util/free_space.ts";
 /** Bytes that programs can still write on the volume of a directory; undefined where unknown. */
 export type FreeSpace = (directory: string) => Promise<number | undefined>;
 
-/** The limits of a command on the disks it can write to. */
 export interface DiskLimits {
-  /** Directories whose volumes count; they need not exist yet. */
   readonly directories: readonly string[];
   /** Megabytes (1024 × 1024 bytes) that must stay free; 0 turns the watch off. */
   readonly floorMb: number;
@@ -31,7 +29,6 @@ const LONGEST_MS = 1000;
 export class DiskWatch implements Disposable {
   readonly #limits: DiskLimits;
   readonly #onLow: (why: string) => void;
-  /** Bytes by directory; undefined where unknown. */
   readonly #floors = new Map<string, number | undefined>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #over = false;

@@ -3,14 +3,13 @@ import { joinBytes } from "../../util/bytes.ts";
 import { decodeAs, detectEncoding, type Encoding } from "../text/encoding.ts";
 import { type Caps, type Cut, keepEnds, whereFullText } from "../truncation.ts";
 
-/** Kept in memory from the beginning and from the end of an output. */
 const KEPT = 64 * 1024;
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Takes in an output of any length in bounded memory: its beginning and end stay, and from a certain size on
- * it goes to a file, whole or, when it is longer than the file may be, again by its beginning and end.
+ * Stores an output of any length in bounded memory: its beginning and end. From a certain size on it also
+ * goes to a file.
  */
 export class OutputStore {
   totalBytes = 0;
@@ -112,7 +111,6 @@ export class OutputStore {
     return { text: `[binary output, ${this.totalBytes} bytes${where}]` };
   }
 
-  /** Makes sure that the whole output is in the file. */
   #keepWhole(head: Bytes): string | undefined {
     if (!this.#file && !this.#fileFailed && head.length > 0) this.#open();
     this.close();
@@ -147,14 +145,10 @@ function fromLineStart(bytes: Bytes): Bytes {
   return bytes.subarray(start);
 }
 
-/** Live text per window; a program that prints more is shown in excerpts. */
 const WINDOW_MS = 200;
 const WINDOW_BYTES = 32 * 1024;
 
-/**
- * Passes output on to readers as it comes, within limits: they want to see that something happens, not each
- * of a billion bytes.
- */
+/** Shows live output, limited to excerpts. */
 export class LiveOutput {
   #left = WINDOW_BYTES;
   #windowEnd = 0;
@@ -198,9 +192,8 @@ export class LiveOutput {
 const NEWLINE = 10;
 
 /**
- * Returns what a program printed, as text; undefined when it is not text. Programs print what the files have
- * they read, so lines that are not UTF-8 are read in the encoding they look like (GBK, Latin-1). A list
- * separated by NUL becomes lines.
+ * The output as text; undefined for binary data. Lines that are not UTF-8 are read in the encoding they look
+ * like (GBK, Latin-1); a list separated by NUL becomes lines.
  */
 export function decodeOutput(bytes: Bytes): string | undefined {
   if (bytes.includes(0)) return decodeWithNuls(bytes);
@@ -267,8 +260,6 @@ function hasManyControls(bytes: Bytes): boolean {
   }
   return odd > 2 && odd > sample.length / 10;
 }
-
-/** Turns what a program wrote for a terminal into plain text. */
 
 /** CSI, OSC, DCS and other strings, charset choices, and two-character escapes (ECMA-48). */
 const ESCAPES =

@@ -12,13 +12,12 @@ export interface SpawnPlan {
   /** Called once the command has ended; returns notes for the model about files that it made. */
   readonly ended?: () => readonly string[];
   /**
-   * Takes what was written before the command itself began. Returns a new plan where that shows that the jail
-   * could not be set up, so that nothing of the command has run.
+   * Takes the output before the command began. Returns a new plan where it shows that the jail could not be
+   * set up and nothing has run.
    */
   readonly again?: (written: string) => SpawnPlan | undefined;
 }
 
-/** Ends process groups when the program is gone, also after a SIGKILL. */
 export interface ProcessGuard {
   /** Set in the environment of every child, so that those that left their group are found, too. */
   readonly mark: Readonly<Record<string, string>>;
@@ -64,8 +63,8 @@ function spawnSession(
 let starter: string | undefined | null = null;
 
 /**
- * The program that starts another in its own session. `detached` does the same, but makes the runtime copy
- * its whole address space: 2 ms a command in a process of 160 MB, during which nothing else runs.
+ * Starts a program in a session. `detached` does the same, but copies the address space: 2 ms a command in a
+ * process of 160 MB.
  */
 function sessionStarter(): string | undefined {
   if (starter === null) {
@@ -89,7 +88,6 @@ function groupAlive(group: number): boolean {
   return signalProcess(WINDOWS ? group : -group, "SIGCONT");
 }
 
-/** Resolves when nothing of a group is left, or after `ms`. */
 async function groupEnded(group: number, ms: number): Promise<void> {
   const end = performance.now() + ms;
   while (groupAlive(group) && performance.now() < end) await sleep(POLL_MS);
@@ -114,7 +112,6 @@ export interface ProcessOptions extends SpawnOptions {
   readonly onErrorOutput?: (chunk: Bytes) => void;
 }
 
-/** Time for a program to end after TERM. */
 const GRACE_MS = 100;
 
 /** Wait for output after the shell has ended: the rest of the pipe, or output of `>(tee …)`. */
@@ -150,12 +147,10 @@ export class ShellProcess {
     return this.#child.pid;
   }
 
-  /** Standard input of a command that was started with a pipe for it. */
   get stdin(): WritableStream<Uint8Array> {
     return this.#child.stdin;
   }
 
-  /** Asks the group to end, and after `graceMs` ends it. Resolves when it is gone. */
   async kill(graceMs = GRACE_MS): Promise<void> {
     await (this.#killing ??= this.#kill(graceMs));
   }
@@ -244,23 +239,18 @@ async function within(work: Promise<unknown>, milliseconds: number): Promise<boo
 /** Time for a server to end once its input is closed, and again after TERM. */
 const SERVER_GRACE_MS = 500;
 
-/** A server that runs on its standard streams, in its own session and process group. */
 export class ServerProcess {
   readonly child: Deno.ChildProcess;
   readonly #guard: ProcessGuard | undefined;
   #gone = false;
 
-  /** Throws where the server cannot be started. */
   constructor(plan: SpawnPlan, { cwd, guard }: Omit<SpawnOptions, "stdin">) {
     this.child = spawnPlan(plan, { cwd, guard, stdin: "piped" });
     this.#guard = guard;
     guard?.add(this.child.pid);
   }
 
-  /**
-   * Waits for the process to end, then asks its group to end, then ends it. Resolves when nothing of the
-   * group is left.
-   */
+  /** Waits for the end, then sends TERM and KILL to the group. Resolves when nothing of the group is left. */
   async end(graceMs = SERVER_GRACE_MS): Promise<void> {
     if (this.#gone) return;
     const group = this.child.pid;
@@ -277,7 +267,6 @@ export class ServerProcess {
   }
 }
 
-/** Environment variable that all commands of a session carry. */
 const MARK = "REASONIX_GUARD";
 
 /** Ends what carries the mark `$1`, after each of the pauses, where /proc shows environments. */
@@ -344,7 +333,6 @@ export class GuardProcess implements ProcessGuard {
     await this.#writer?.close().catch(() => {});
   }
 
-  /** Resolves when the guard has ended, some time after its disposal. */
   async ended(): Promise<void> {
     this.#child?.ref();
     await this.#child?.status;

@@ -20,7 +20,6 @@ export interface DiffOptions {
   readonly maxBytes?: number;
 }
 
-/** Most line edits the exact algorithm may look for before a region is shown as replaced as a whole. */
 const MAX_EDITS = 4000;
 
 /** A run of lines: taken from both sides, or removed, or added. */
@@ -45,7 +44,7 @@ export function unifiedDiff(before: string, after: string, options: DiffOptions)
   return { diff: header + bounded(body, options.maxBytes), added: count("+"), removed: count("-") };
 }
 
-/** Reports how much of two texts is equal at the beginning and at the end, in whole lines. */
+/** Lengths of the equal beginning and end, in whole lines. */
 function sharedEnds(a: string, b: string): { readonly head: number; readonly tail: number } {
   const limit = Math.min(a.length, b.length);
   let head = 0;
@@ -61,13 +60,11 @@ function sharedEnds(a: string, b: string): { readonly head: number; readonly tai
   return { head, tail: next < 0 ? 0 : a.length - next - 1 };
 }
 
-/** Index where the `count` lines before `at` begin. */
 function linesBack(text: string, at: number, count: number): number {
   for (; count > 0 && at > 0; count--) at = at < 2 ? 0 : text.lastIndexOf("\n", at - 2) + 1;
   return at;
 }
 
-/** Index where the `count` lines from `at` on end. */
 function linesOn(text: string, at: number, count: number): number {
   for (; count > 0 && at < text.length; count--) {
     const end = text.indexOf("\n", at);
@@ -103,7 +100,6 @@ function side(prefix: "a" | "b", name: string | undefined): string {
   return `${prefix}/${name.replace(/^\/+/, "")}${/\s/.test(name) ? "\t" : ""}`;
 }
 
-/** Lines with their LF; the last one may be without. */
 function linesOf(text: string): string[] {
   const lines = text.split("\n").map((line) => `${line}\n`);
   const last = lines.pop()?.slice(0, -1);
@@ -119,10 +115,7 @@ interface Hunk {
   readonly lines: string[];
 }
 
-/**
- * Groups runs into printed hunks, each hunk one string. `skipped` is the number of equal lines before the
- * first run.
- */
+/** Prints hunks, each as one string. `skipped` counts the equal lines before the first run. */
 function hunks(runs: readonly Run[], skipped: number, context: number): string[] {
   const out: string[] = [];
   let oldLine = skipped;

@@ -7,7 +7,6 @@ import { joinBytes } from "../../util/bytes.ts";
 export type Encoding = "utf-8" | "utf-8-escaped" | "utf-16le" | "utf-16be" | "gb18030" | "windows-1252";
 
 export interface Decoded {
-  /** Without the byte order mark. */
   readonly text: string;
   readonly encoding: Encoding;
   readonly bom: boolean;
@@ -26,10 +25,7 @@ export function encodingName(encoding: Encoding, bom: boolean): string {
   return bom ? `${NAMES[encoding]} with BOM` : NAMES[encoding];
 }
 
-/**
- * Detects the encoding and decodes; undefined means the bytes are not text. Detection follows the whole
- * content.
- */
+/** Detects the encoding from the whole content and decodes; undefined for binary data. */
 export function decodeText(bytes: Uint8Array): Decoded | undefined {
   const plain = plainUtf8(bytes);
   if (plain !== undefined) return { text: plain, encoding: "utf-8", bom: false };
@@ -41,7 +37,6 @@ export function decodeText(bytes: Uint8Array): Decoded | undefined {
   };
 }
 
-/** The usual case in one pass: UTF-8 without a mark. */
 function plainUtf8(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0) || hasManyControls(bytes)) return undefined;
   try {
@@ -88,9 +83,7 @@ export function decodeAs(bytes: Uint8Array, encoding: Encoding): string {
   return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes);
 }
 
-/**
- * The bytes of a text. A character the encoding does not have is returned instead, as a string.
- */
+/** The bytes of a text; as a string, a character that the encoding lacks. */
 export function encodeText(text: string, encoding: Encoding, bom: boolean): Uint8Array<ArrayBuffer> | string {
   const body = encodeBody(text, encoding);
   if (!bom || typeof body === "string") return body;
@@ -236,7 +229,6 @@ function bareUtf16(bytes: Uint8Array, complete: boolean): "utf-16le" | "utf-16be
   return odd >= 0 ? "utf-16le" : "utf-16be";
 }
 
-/** Punctuation, CJK, Hangul, surrogates of emoji, full-width forms. */
 const WIDE = [[0x2000, 0x2070], [0x3000, 0xa000], [0xac00, 0xd7b0], [0xd83c, 0xd83f], [0xdc00, 0xe000], [
   0xff00,
   0xfff0,
@@ -274,11 +266,6 @@ function encodeLatin(text: string): Uint8Array<ArrayBuffer> | string {
   }
   return out;
 }
-
-/**
- * GB18030 (and GBK, its two-byte part). The platform only decodes it; the reverse table is built from the
- * decoder.
- */
 
 /**
  * Says whether bytes that are not UTF-8 are GB18030 rather than a single-byte Western encoding: they decode

@@ -4,13 +4,10 @@ export interface EolStyle {
   /** The most frequent one; `\n` for a text without line ends. */
   readonly dominant: Eol;
   readonly mixed: boolean;
-  /** Says whether there is any line end at all. */
   readonly any: boolean;
 }
 
-/**
- * Which line ends a text uses. A lone CR counts only where no LF is used at all (the old Macintosh style).
- */
+/** A lone CR counts only where no LF is used at all (the old Macintosh style). */
 export function eolStyle(text: string): EolStyle {
   let crlf = 0;
   let lf = 0;
@@ -22,16 +19,13 @@ export function eolStyle(text: string): EolStyle {
   return { dominant: crlf > lf ? "\r\n" : "\n", mixed: crlf > 0 && lf > 0, any: crlf + lf > 0 };
 }
 
-/** One line and its line end (empty for a last line without one). */
+/** `eol` is empty for a last line without a line end. */
 export interface Line {
   readonly text: string;
   readonly eol: Eol | "";
 }
 
-/**
- * Splits at the line ends of `style`; joining `text + eol` of all gives the text back. No empty line after a
- * final end.
- */
+/** Joining `text + eol` of all lines gives the text back. No empty line follows a final end. */
 export function splitLines(text: string, style: EolStyle): Line[] {
   const lines: Line[] = [];
   const mark = style.dominant === "\r" ? "\r" : "\n";
@@ -49,14 +43,12 @@ export function splitLines(text: string, style: EolStyle): Line[] {
   return lines;
 }
 
-/** 1-based number of the line that holds `index`. */
 export function lineNumber(text: string, index: number): number {
   let line = 1;
   for (let at = text.indexOf("\n"); at >= 0 && at < index; at = text.indexOf("\n", at + 1)) line++;
   return line;
 }
 
-/** Every line end as LF. */
 export function toLf(text: string): string {
   return text.includes("\r") ? text.replaceAll("\r\n", "\n") : text;
 }

@@ -2,7 +2,6 @@ import { imageInfo, isAnimated, isWholeJpeg, withoutPngExtras } from "./image_in
 
 /** The limits of a model's images, which depend on the kind of provider. */
 export interface ImageLimits {
-  /** MIME types. */
   readonly types: readonly string[];
   /** Bytes of one image, before base64. */
   readonly bytes: number;
@@ -16,7 +15,6 @@ export interface ImageLimits {
   readonly total: number;
 }
 
-/** The limits of nearly every server. */
 export const COMMON_IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   bytes: 5 * 1024 * 1024,
@@ -49,12 +47,9 @@ const LARGE_PNG = 2 * 1024 * 1024;
 const JPEG_QUALITY = 0.85;
 
 /**
- * Makes an image one that the limits allow: of a type that is taken, whole, still, and neither too large nor
- * too small. An image that is all that comes back byte for byte, as does one that cannot be scaled but that
- * servers take.
- *
- * Contract: never rejects; every image was decoded or is known to be whole, so that no server has to refuse
- * it.
+ * Fits an image to the limits: type, size, whole, not animated. One that needs no change is returned byte for
+ * byte, as is one that cannot be scaled but that servers accept. Contract: never rejects; the result was
+ * decoded or is known to be whole.
  */
 export async function fitImage(bytes: Uint8Array<ArrayBuffer>, limits: ImageLimits): Promise<FittedImage> {
   const info = imageInfo(bytes);
@@ -100,7 +95,6 @@ async function decodedImage(bytes: Uint8Array<ArrayBuffer>, mime: string): Promi
   }
 }
 
-/** Reports whether servers take an image of this size as it is. */
 function isServed({ width, height }: Size, { maxEdge }: ImageLimits): boolean {
   return Math.min(width, height) >= MIN_EDGE && Math.max(width, height) <= maxEdge;
 }
@@ -113,7 +107,6 @@ interface Size {
 interface Encoding {
   readonly wanted: Size;
   readonly limits: ImageLimits;
-  /** The image was a JPEG. */
   readonly jpeg: boolean;
   readonly notes: readonly string[];
 }

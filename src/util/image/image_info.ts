@@ -1,7 +1,5 @@
 import { joinBytes } from "../bytes.ts";
 
-/** Recognising images, by their first bytes. */
-
 export interface ImageInfo {
   readonly mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
   /** In pixels, as is the height; absent where the header is cut off or damaged. */
@@ -74,7 +72,6 @@ function uint24(view: DataView, at: number): number {
   return view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
 }
 
-/** Reports whether an image moves: whether it has a second frame. */
 export function isAnimated(bytes: Uint8Array, mime: string): boolean {
   if (mime === "image/webp") return ascii(bytes, 12, 4) === "VP8X" && ((bytes[20] ?? 0) & 2) > 0;
   if (mime === "image/gif") return gifFrames(bytes) > 1;
@@ -99,7 +96,6 @@ function gifFrames(bytes: Uint8Array): number {
   return frames;
 }
 
-/** Reports whether a PNG has a chunk before its pixels. */
 function hasPngChunk(bytes: Uint8Array, name: string): boolean {
   for (const { kind } of pngChunks(bytes)) {
     if (kind === name) return true;
@@ -117,8 +113,8 @@ function* pngChunks(bytes: Uint8Array<ArrayBufferLike>) {
 }
 
 /**
- * Returns a PNG with nothing but its pixels, palette and transparency: the first letter of every other kind
- * of chunk is small, and readers may leave it out (PNG, 5.4).
+ * Keeps the pixels, palette and transparency: other chunks, whose first letter is small, are optional (PNG,
+ * 5.4).
  */
 export function withoutPngExtras(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const kept = [...pngChunks(bytes)].filter(({ kind }) => /^[A-Z]/.test(kind) || kind === "tRNS");
@@ -126,7 +122,7 @@ export function withoutPngExtras(bytes: Uint8Array<ArrayBuffer>): Uint8Array<Arr
   return joinBytes(parts);
 }
 
-/** Reports whether a JPEG of 8 bits a sample has its end marker. Few decoders know every kind of coding. */
+/** A JPEG of 8 bits a sample has its end marker. Few decoders know every coding. */
 export function isWholeJpeg(bytes: Uint8Array): boolean {
   const frame = jpegFrame(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   return frame?.precision === 8 && bytes.at(-2) === 0xff && bytes.at(-1) === 0xd9;

@@ -4,9 +4,8 @@ import { findProgram } from "../process.ts";
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * Opens an address in the user's browser: `$BROWSER`, or what this system opens addresses with. False where
- * there is none, as on a machine without a display, and for an address that is not of the web: others start
- * programs. Programs in the `untrusted` directories do not count.
+ * Opens a web address with `$BROWSER` or the system's program. False without one, as on a machine without a
+ * display, and for other addresses, which could start programs.
  */
 export function openInBrowser(address: URL, untrusted: readonly string[]): boolean {
   if (address.protocol !== "https:" && address.protocol !== "http:") return false;

@@ -7,7 +7,7 @@ export type Fetch = (
   init?: RequestInit & { readonly client?: Deno.HttpClient },
 ) => Promise<Response>;
 
-/** A redirect that was not followed, since it leads away from the server that the request was meant for. */
+/** A redirect to another server. */
 export class RedirectError extends Error {
   override readonly name = "RedirectError";
   readonly status: number;
@@ -27,10 +27,9 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const MAX_HOPS = 5;
 
 /**
- * Keeps the requests of a fetch at the origin that they name: a redirect there, or to the https form of the
- * same address, gets the same method, headers and body; any other one, and the sixth in a row, is a
- * RedirectError. Keys are in headers of many names, and conversations in bodies, so that no part of a
- * request is safe to pass on.
+ * Sends requests only to the origin that they name. A redirect there, or to the https form of the same
+ * address, gets the same method, headers and body. Others, and the sixth in a row, are a RedirectError: keys
+ * may be in any header, and conversations in bodies.
  */
 export function withinOrigin(send: Fetch): Fetch {
   return async (url, init) => {
@@ -54,7 +53,6 @@ export function withinOrigin(send: Fetch): Fetch {
 /** The fetch of the program. Nothing else of it may send a request (tests/house). */
 export const programFetch: Fetch = withinOrigin((url, init) => fetch(url, init));
 
-/** Reports whether an address is of the same origin as another one, or its encrypted form. */
 export function isSameServer(from: URL, to: URL): boolean {
   if (to.origin === from.origin) return true;
   const isUpgrade = from.protocol === "http:" && to.protocol === "https:";
@@ -71,19 +69,15 @@ function shown({ protocol, origin, pathname }: URL): string {
   return protocol === "http:" || protocol === "https:" ? `${origin}${pathname}` : protocol;
 }
 
-/** Why a server could not be reached, from what the runtime threw. */
 interface NetworkFailure {
-  /** What the runtime said, without the address. */
   readonly detail: string;
   /** The name has no address; `detail` adds nothing. */
   readonly unknownName: boolean;
-  /** What to do about it, for a failure that a repetition cannot change. */
   readonly remedy?: LocalizedMessage;
 }
 
 const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
 
-/** The variable that names a proxy, if there is one. */
 export function proxyVariable(): string | undefined {
   return PROXIES.find((name) => readEnv(name) !== undefined);
 }
@@ -96,7 +90,6 @@ export function proxyHint(host: string): LocalizedMessage | undefined {
   return message`${variable} is set: put ${name} into NO_PROXY if it needs no proxy`;
 }
 
-/** Messages of systems about a name without an address. */
 const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
 
 /** Failures that a repetition cannot change, by what the runtime says, and what can. */

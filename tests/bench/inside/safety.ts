@@ -1,5 +1,5 @@
 /** What safety costs: a decision of the gate, and a jail. */
-import { buildWorkspace, loadTrustedConfig, withJail } from "../../../src/assembly/mod.ts";
+import { buildWorkspace, loadTrustedConfig, withJail } from "../../../src/run/mod.ts";
 import { QUERIES } from "../../conformance/permission/everyday_queries.ts";
 import { READING } from "../../conformance/permission/everyday_reading.ts";
 import { PERSON, WORK } from "../../conformance/permission/everyday_work.ts";

@@ -2,7 +2,8 @@
  * 200 turns of one session in four processes, made of the parts that a run is made of. Each departure of a
  * request from the one before has exactly one declared cause, and each cause makes one.
  */
-import { assemble, type Assembly, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
 import type { ConfigInput } from "../../../src/config/mod.ts";
 import type { Event, EventOf, EventType } from "../../../src/core/mod.ts";
 import type { PermissionMode } from "../../../src/permission/mod.ts";

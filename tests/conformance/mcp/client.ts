@@ -111,7 +111,7 @@ async function use(server: McpServer, scenario: string): Promise<void> {
   for (;;) {
     try {
       await server.use(
-        (connection) => connection.call(tool, args, { signal, limitMs: 20_000, progress: () => {} }),
+        (connection) => connection.call(tool, args, { signal, progress: () => {} }),
         signal,
       );
       return;

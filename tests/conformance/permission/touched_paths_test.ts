@@ -129,6 +129,7 @@ const ALL_READ: FileReadTracker = {
   },
   set() {},
   delete() {},
+  all: () => [],
 };
 
 function stat(path: string): Deno.FileInfo | undefined {

@@ -1,5 +1,6 @@
 /** One session in which everything happens in a random order, and what must hold of it whatever the order. */
-import { assemble, type Assembly, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
 import { TurnStates } from "../../../src/control/recorder.ts";
 import { type Chunk, type Event, ReasonixError } from "../../../src/core/mod.ts";
 import type { ApprovalAnswer } from "../../../src/core/message.ts";

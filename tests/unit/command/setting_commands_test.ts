@@ -1,6 +1,6 @@
 import { clauses, ReasonixError } from "../../../src/core/mod.ts";
 import { loadTranslator, LOCALES } from "../../../src/i18n/mod.ts";
-import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { loadTrustedConfig } from "../../../src/run/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { startModelServer } from "../../support/model_server.ts";

@@ -212,7 +212,7 @@ Deno.test("import: what the user's file says is kept, comments, order and line e
     permissions: { allow: ["Bash(ls:*)", "Bash(make:*)"], defaultMode: "dontAsk" },
   });
   const { taken, text } = await play("home/settings.json", claude, existing);
-  assertEquals(taken, ["permissions.allow Bash(make:*)", "providers anthropic"]);
+  assertEquals(taken, ["providers anthropic", "permissions.allow Bash(make:*)"]);
   for (const line of existing.split("\r\n")) {
     if (!line.startsWith("allow")) assertStringIncludes(text, line);
   }

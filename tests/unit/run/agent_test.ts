@@ -1,4 +1,4 @@
-import { type AgentOptions, createAgent } from "../../../src/assembly/mod.ts";
+import { type AgentOptions, createAgent } from "../../../src/features/mod.ts";
 import type { Chunk, Event } from "../../../src/core/mod.ts";
 import { call, say, scriptedProvider, tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";

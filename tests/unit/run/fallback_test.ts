@@ -1,5 +1,5 @@
 /** Models that answer in place of one that failed: servers of several wires, and one agent over them. */
-import { createAgent } from "../../../src/assembly/mod.ts";
+import { createAgent } from "../../../src/features/mod.ts";
 import { Fallback } from "../../../src/run/fallback.ts";
 import type { ConfigInput } from "../../../src/config/mod.ts";
 import { Recorder } from "../../../src/control/mod.ts";

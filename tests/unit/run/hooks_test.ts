@@ -1,5 +1,5 @@
 /** Hooks of an embedded agent: where a person is asked, and around a compaction. */
-import { createAgent } from "../../../src/assembly/mod.ts";
+import { createAgent } from "../../../src/features/mod.ts";
 import { type Event, ReasonixError } from "../../../src/core/mod.ts";
 import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../../support/assert.ts";

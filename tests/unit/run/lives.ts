@@ -2,7 +2,7 @@
  * Whole lives of agents in a separate process, for what they leave behind. Prints what the process holds
  * before and after, and ends automatically only when no timer and no operation is left.
  */
-import { createAgent } from "../../../src/assembly/mod.ts";
+import { createAgent } from "../../../src/features/mod.ts";
 import type { Chunk } from "../../../src/core/mod.ts";
 import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
 

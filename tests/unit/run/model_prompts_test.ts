@@ -1,5 +1,5 @@
 import { supplementalPrompts, turnPrompts } from "../../../src/run/context/prompt_inputs.ts";
-import { createAgent } from "../../../src/assembly/mod.ts";
+import { createAgent } from "../../../src/features/mod.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assertEquals, assertMatch } from "../../support/assert.ts";
 import { configFixture } from "../config/fixture.ts";

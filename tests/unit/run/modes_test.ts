@@ -1,4 +1,5 @@
-import { assemble, type Assembly, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import { type Assembly, loadTrustedConfig } from "../../../src/run/mod.ts";
 import type { Event, Message } from "../../../src/core/mod.ts";
 import type { ApprovalMode } from "../../../src/permission/mod.ts";
 import { call, type Reply, say, scriptedProvider } from "../../support/agent_fixture.ts";

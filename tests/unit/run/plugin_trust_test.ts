@@ -1,5 +1,5 @@
 /** What an answer about a read-only claim leaves, and when tools that come late join. */
-import { createAgent } from "../../../src/assembly/mod.ts";
+import { createAgent } from "../../../src/features/mod.ts";
 import type { Chunk, Event } from "../../../src/core/mod.ts";
 import { call, say, scriptedProvider, tool } from "../../support/agent_fixture.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";

@@ -1,5 +1,5 @@
 /** MCP servers in an agent of a program: tools, questions, changed lists, and their end. */
-import { type AgentOptions, createAgent } from "../../../src/assembly/mod.ts";
+import { type AgentOptions, createAgent } from "../../../src/features/mod.ts";
 import type { Chunk, Event } from "../../../src/core/mod.ts";
 import { call, type Reply, say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";

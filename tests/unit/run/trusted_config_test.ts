@@ -1,4 +1,4 @@
-import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { loadTrustedConfig } from "../../../src/run/mod.ts";
 import { assertEquals, assertRejects } from "../../support/assert.ts";
 
 async function inProject(work: (load: Parameters<typeof loadTrustedConfig>[0]) => Promise<void>) {

@@ -1,4 +1,5 @@
-import { assemble, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import { loadTrustedConfig } from "../../../src/run/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { startModelServer } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";

@@ -1,23 +1,73 @@
-import { BatchJournal, isFinal, type KeyedTask, keyedTask, type TaskResult } from "./journal.ts";
-import { readTasks, readTaskText } from "./task_file.ts";
-import { runTask, type TaskRunDeps } from "./task_run.ts";
-import { loadNonInteractiveConfig } from "../config.ts";
 import type { RunFlags } from "../../../run_flags.ts";
 import { displayOf } from "../../../terminal/display.ts";
-import { languageOf, textsFor } from "../../../terminal/language.ts";
+import { languageOf, Speech, textsFor } from "../../../terminal/language.ts";
 import { type CliContext, onSignals, runPaths } from "../../../terminal/process.ts";
-import type { RunPaths } from "../../../../src/assembly/mod.ts";
+import { buildWorkspace, type RunPaths, withJail } from "../../../../src/run/mod.ts";
 import { requireProvider } from "../../../../src/config/mod.ts";
-import { errorMessage, EXIT, type ExitName, NO_USAGE, ReasonixError } from "../../../../src/core/mod.ts";
+import {
+  errorMessage,
+  type Event,
+  EXIT,
+  type ExitName,
+  NO_SPENDING,
+  NO_USAGE,
+  ReasonixError,
+  type Spending,
+  totalCost,
+  usageError,
+} from "../../../../src/core/mod.ts";
 import { Output } from "../../../../src/frontend/mod.ts";
 import type { Texts } from "../../../../src/i18n/mod.ts";
+import { isFile } from "../../../../src/path/probe.ts";
 import { existingRealPath } from "../../../../src/path/real_path.ts";
-import { openServices } from "../../../../src/tool/mod.ts";
+import {
+  loadEvents,
+  newSessionId,
+  projectDir,
+  sessionPaths,
+  type SessionState,
+} from "../../../../src/session/mod.ts";
+import { loadProcesses, openServices, type ProcessGuard, type SpawnPlan } from "../../../../src/tool/mod.ts";
+import { writeFileAtomic } from "../../../../src/util/atomic_write.ts";
 import { fitDisplay } from "../../../../src/util/display_width.ts";
+import { defined } from "../../../../src/util/json.ts";
+import { shellCommand } from "../../../../src/util/process.ts";
 import { oneLine } from "../../../../src/util/terminal_text.ts";
-import { adoptWorktree, requireRepository } from "../../../../src/worktree/mod.ts";
+import {
+  adoptWorktree,
+  createWorktree,
+  requireRepository,
+  type Worktree,
+} from "../../../../src/worktree/mod.ts";
+import { loadNonInteractiveConfig } from "../config.ts";
+import { noSecrets, taskResult } from "../task.ts";
+import CONTINUE from "./continue.md" with { type: "text" };
+import {
+  BatchJournal,
+  type CheckResult,
+  isFinal,
+  type KeyedTask,
+  keyedTask,
+  type TaskResult,
+} from "./journal.ts";
+import { readTasks, readTaskText } from "./task_file.ts";
 
 const DEFAULT_JOBS = 4;
+
+/** Shared by all tasks of a batch. */
+interface Batch {
+  readonly context: CliContext;
+  readonly flags: RunFlags;
+  readonly paths: RunPaths;
+  readonly journal: BatchJournal;
+  /** Directory of the patches. */
+  readonly patches: string;
+  readonly guard: ProcessGuard;
+  readonly stop: AbortController;
+  /** The cost of each task, as far as it is known. */
+  readonly costs: Map<string, number>;
+  readonly limit: number;
+}
 
 /** `reasonix run --tasks`: runs every task of a file, and continues an earlier run of the same file. */
 export async function runBatch(
@@ -39,35 +89,41 @@ export async function runBatch(
     exit: (code) => Deno.exit(code),
   });
   const results = await openResults(flags.results, source.path, () => stop.abort("interrupted"));
-  const budget = new Budget(flags.maxCost ?? flags.maxBudgetUsd, stop);
-  const finished = await finishedTasks(keyed, { flags, journal, home: paths.home });
-  let succeeded = 0;
-  const take = async (result: TaskResult) => {
-    if (result.ok) succeeded += 1;
-    budget.set(result.id, result.cost?.amount);
-    await results.write(result);
-  };
-  for (const result of finished.values()) await take(result);
-  const progress = new BatchProgress(context, { all: tasks.length, quiet: flags.quiet ?? false, texts });
-  progress.continue(finished.size, succeeded);
   await using services = openServices();
   // A resource that is used once would be moved to its use by the bundler, and never closed.
   if (!services.shell) throw new TypeError("The services of a batch have no guard");
-  const { guard } = services.shell;
-  const deps: TaskRunDeps = {
+  const batch: Batch = {
+    context,
     flags,
     paths,
     journal,
     patches: results.directory ?? journal.dir,
-    guard,
-    signal: stop.signal,
+    guard: services.shell.guard,
+    stop,
+    costs: new Map(),
+    limit: flags.maxCost ?? flags.maxBudgetUsd ?? Infinity,
   };
-  const waiting = keyed.filter(({ key }) => !finished.has(key)).values();
+  const progress = new BatchProgress(context, { all: tasks.length, quiet: flags.quiet ?? false, texts });
+  const take = async (result: TaskResult) => {
+    if (result.cost) batch.costs.set(result.id, result.cost.amount);
+    await results.write(result);
+  };
+  const waiting: KeyedTask[] = [];
+  for (const task of keyed) {
+    const finished = await finishedResult(task, batch);
+    if (!finished) waiting.push(task);
+    else {
+      progress.count(finished);
+      await take(finished);
+    }
+  }
+  if (progress.ended > 0) progress.print(texts.continues(progress.ended, tasks.length));
+  const queue = waiting.values();
   const work = async () => {
-    for (const task of waiting) {
-      if (stop.signal.aborted || budget.isSpent()) return;
+    for (const task of queue) {
+      if (stop.signal.aborted || costLeft(batch) <= 0) return;
       progress.begin(task.task.id);
-      const result = await resultOf(task, deps, budget);
+      const result = await resultOf(task, batch);
       if (result) await take(result);
       progress.end(task.task.id, result);
     }
@@ -76,24 +132,25 @@ export async function runBatch(
   await results.close();
   progress.close();
   removeListeners();
-  const open = tasks.length - progress.ended;
+  const { ended, succeeded } = progress;
+  const open = tasks.length - ended;
+  const isSpent = costLeft(batch) <= 0;
   if (!flags.quiet || open > 0) {
     const parts = [
-      texts.summary(succeeded, tasks.length, progress.ended - succeeded),
-      ...(budget.exceeded ? [texts.costLimit(budget.limit)] : []),
+      texts.summary(succeeded, tasks.length, ended - succeeded),
+      ...(isSpent ? [texts.costLimit(batch.limit)] : []),
       ...(open > 0 ? [texts.open(open)] : []),
     ];
     context.process.stderr.write(`· ${parts.join("; ")}\n`);
   }
   const stopped: ExitName = stop.signal.reason === "terminated" ? "terminated" : "interrupt";
-  const exit = budget.exceeded
-    ? "limit"
-    : open > 0 && stop.signal.aborted
-    ? stopped
-    : succeeded === tasks.length
-    ? "done"
-    : "failed";
+  const isStopped = open > 0 && stop.signal.aborted;
+  const exit = isSpent ? "limit" : isStopped ? stopped : succeeded === tasks.length ? "done" : "failed";
   context.process.exitCode = EXIT[exit];
+}
+
+function costLeft({ costs, limit }: Batch): number {
+  return [...costs.values()].reduce((left, cost) => left - cost, limit);
 }
 
 const SINGLE = [
@@ -113,9 +170,9 @@ const SINGLE = [
 function checkFlags(flags: RunFlags, words: readonly string[]): void {
   const wrong = SINGLE.find((name) => flags[name] !== undefined);
   const refuse = (what: string, remedy: string) => {
-    throw new ReasonixError(`Cannot use ${what} together with --tasks`, { exit: "usage", remedy });
+    throw usageError(`Cannot use ${what} together with --tasks`, remedy);
   };
-  if (words.length > 0) refuse("a task of its own", "put it into the file as one more line");
+  if (words.length > 0) refuse("a separate task", "put it into the file as one more line");
   if (wrong !== undefined) {
     refuse(`--${wrong.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`, "it is about one session");
   }
@@ -137,59 +194,16 @@ async function checkDirectories(
   }
 }
 
-/** The cost of all tasks, as far as it is known. Stops the batch once it reaches the limit. */
-class Budget {
-  readonly limit: number;
-  exceeded = false;
-  readonly #spent = new Map<string, number>();
-  readonly #stop: AbortController;
-
-  constructor(limit = Infinity, stop: AbortController) {
-    this.limit = limit;
-    this.#stop = stop;
-  }
-
-  get left(): number | undefined {
-    return this.limit === Infinity ? undefined : this.limit - this.#total;
-  }
-
-  set(id: string, amount = this.#spent.get(id) ?? 0): void {
-    this.#spent.set(id, amount);
-  }
-
-  add(id: string, amount: number): void {
-    this.set(id, (this.#spent.get(id) ?? 0) + amount);
-    if (this.isSpent()) this.#stop.abort("interrupted");
-  }
-
-  isSpent(): boolean {
-    this.exceeded ||= this.#total >= this.limit;
-    return this.exceeded;
-  }
-
-  get #total(): number {
-    return [...this.#spent.values()].reduce((sum, amount) => sum + amount, 0);
-  }
-}
-
-/** Results of tasks that earlier runs have finished, by key. Removes work trees that one left behind. */
-async function finishedTasks(
-  tasks: readonly KeyedTask[],
-  { flags, journal, home }: {
-    readonly flags: RunFlags;
-    readonly journal: BatchJournal;
-    readonly home: string;
-  },
-): Promise<ReadonlyMap<string, TaskResult>> {
-  const finished = new Map<string, TaskResult>();
-  for (const { key, task, worktreeId } of tasks) {
-    const { begin, result } = journal.of(key);
-    const again = flags.fresh === true && (begin ?? result) !== undefined;
-    if (again) journal.forget(key, task.id);
-    if (flags.worktree && (again || result)) await removeWorktree(home, worktreeId);
-    if (!again && result && isFinal(result)) finished.set(key, result);
-  }
-  return finished;
+/** The result of an earlier run that has finished the task. Removes a work tree that was left behind. */
+async function finishedResult(
+  { key, task, worktreeId }: KeyedTask,
+  { flags, journal, paths: { home } }: Batch,
+): Promise<TaskResult | undefined> {
+  const { begin, result } = journal.of(key);
+  const again = flags.fresh === true && (begin ?? result) !== undefined;
+  if (again) journal.forget(key, task.id);
+  if (flags.worktree && (again || result)) await removeWorktree(home, worktreeId);
+  return !again && result && isFinal(result) ? result : undefined;
 }
 
 async function removeWorktree(home: string, id: string): Promise<void> {
@@ -197,44 +211,204 @@ async function removeWorktree(home: string, id: string): Promise<void> {
 }
 
 /** The result of a task; undefined when it was stopped and waits for the next run. */
-async function resultOf(
-  keyed: KeyedTask,
-  deps: TaskRunDeps,
-  budget: Budget,
-): Promise<TaskResult | undefined> {
-  const { task: { id }, key, worktreeId } = keyed;
-  const { flags, journal, paths, signal } = deps;
+async function resultOf(keyed: KeyedTask, batch: Batch): Promise<TaskResult | undefined> {
+  const { flags, journal, paths, stop: { signal } } = batch;
   try {
-    const result = await runTask(keyed, deps, {
-      maxCost: budget.left,
-      onBegin: (spent) => budget.set(id, spent),
-      onSpending: (amount) => budget.add(id, amount),
-    });
+    const result = await runTask(keyed, batch);
     if (signal.aborted && !result.ok) return undefined;
-    journal.end(key, result);
-    if (flags.worktree && isFinal(result)) await removeWorktree(paths.home, worktreeId);
+    journal.end(keyed.key, result);
+    if (flags.worktree && isFinal(result)) await removeWorktree(paths.home, keyed.worktreeId);
     return result;
   } catch (error) {
+    if (signal.aborted) return undefined;
     // It was not begun, so it is not finished either: the next run tries again.
-    return signal.aborted ? undefined : failedTask(id, error);
+    const known = error instanceof ReasonixError ? error : undefined;
+    return {
+      id: keyed.task.id,
+      ok: false,
+      reason: known?.exit ?? "failed",
+      error: `${errorMessage(error)}${known?.remedy ? `; ${known.remedy}` : ""}`,
+      answer: "",
+      session: null,
+      model: null,
+      usage: NO_USAGE,
+      cost: null,
+      duration_ms: 0,
+      checks: [],
+    };
   }
 }
 
-function failedTask(id: string, error: unknown): TaskResult {
-  const known = error instanceof ReasonixError ? error : undefined;
+/** Days that the work tree of an unfinished task waits for the next run of its batch. */
+const KEEP_DAYS = 7;
+
+/** Runs one task, from its beginning or from where it was interrupted, and its checks. */
+async function runTask(keyed: KeyedTask, batch: Batch): Promise<TaskResult> {
+  const { task, key } = keyed;
+  const { flags, journal, paths, costs, stop: { signal } } = batch;
+  const tree = { home: paths.home, id: keyed.worktreeId, keepDays: KEEP_DAYS };
+  const adopted = flags.worktree ? await adoptWorktree(tree) : undefined;
+  const worktree = flags.worktree
+    ? adopted ?? await createWorktree({ ...tree, cwd: task.dir }, signal)
+    : undefined;
+  const cwd = worktree?.cwd ?? task.dir;
+  const logOf = (id: string) => sessionPaths(projectDir(paths.home, cwd), id).path;
+  const { begin } = journal.of(key);
+  const known = begin?.cwd === cwd && worktree === adopted ? begin.session : undefined;
+  // One that was killed before its first event was written starts again.
+  const continues = known !== undefined && (stateOf(logOf(known)) || !isFile(logOf(known)));
+  const session = continues ? known : newSessionId(new Date());
+  if (!continues) journal.begin(key, task.id, { session, cwd });
+  const before = stateOf(logOf(session));
+  const last = before?.turns.at(-1);
+  costs.set(task.id, Object.values(before?.costs ?? {}).reduce((sum, each) => sum + each, 0));
+  const ran = last?.reason === "done"
+    ? { exit: last.reason, answer: last.answer ?? "" }
+    : await answerOf(last ? CONTINUE.trim() : task.prompt, {
+      task,
+      cwd,
+      session,
+      isBegun: before !== undefined,
+    }, batch);
+  const state = stateOf(logOf(session));
+  const patch = worktree && await savePatch(worktree, `${batch.patches}/${keyed.patchName}`, signal);
+  const started = performance.now();
+  const checks = ran.exit === "done" ? await runChecks(task.checks, cwd, batch) : [];
+  const failed = checks.some(({ ok }) => !ok);
+  const spending: Spending = state ?? NO_SPENDING;
   return {
-    id,
-    ok: false,
-    reason: known?.exit ?? "failed",
-    error: `${errorMessage(error)}${known?.remedy ? `; ${known.remedy}` : ""}`,
-    answer: "",
-    session: null,
-    model: null,
-    usage: NO_USAGE,
-    cost: null,
-    duration_ms: 0,
-    checks: [],
+    id: task.id,
+    ok: ran.exit === "done" && !failed && checks.length === task.checks.length,
+    reason: failed ? "check" : ran.exit,
+    ...("detail" in ran ? defined({ error: ran.detail }) : {}),
+    answer: ran.answer,
+    session: state ? session : null,
+    model: state?.model ?? null,
+    usage: spending.usage,
+    cost: totalCost(spending, Object.keys(spending.costs)[0]) ?? null,
+    duration_ms: Math.round((state?.durationMs ?? 0) + performance.now() - started),
+    checks,
+    ...(worktree ? { patch: patch ?? null } : {}),
   };
+}
+
+/** The state of a session by its log; undefined where it has none. */
+function stateOf(path: string): SessionState | undefined {
+  try {
+    const state = isFile(path) ? loadEvents(path, undefined, "messages").state : undefined;
+    return state?.session === undefined ? undefined : state;
+  } catch {
+    return undefined;
+  }
+}
+
+interface TaskSession {
+  readonly task: KeyedTask["task"];
+  readonly cwd: string;
+  readonly session: string;
+  readonly isBegun: boolean;
+}
+
+/** A run of the program with the flags of the batch, without output. */
+async function answerOf(text: string, { task, cwd, session, isBegun }: TaskSession, batch: Batch) {
+  const { tasks: _tasks, jobs: _jobs, worktree: _worktree, results: _results, fresh: _fresh, ...rest } =
+    batch.flags;
+  const { maxCost: _cost, maxBudgetUsd: _budget, ...shared } = rest;
+  const left = costLeft(batch);
+  const flags: RunFlags = {
+    ...shared,
+    quiet: true,
+    outputFormat: "jsonl",
+    dir: cwd,
+    ...defined({ model: task.model ?? shared.model, maxCost: left === Infinity ? undefined : left }),
+    ...(isBegun ? { resume: session } : { sessionId: session }),
+  };
+  const spend = (event: Event) => {
+    // The cost of a turn is the sum of the costs of its parts.
+    if (event.type === "turn.end" || !("cost" in event) || !event.cost) return;
+    batch.costs.set(task.id, (batch.costs.get(task.id) ?? 0) + event.cost.amount);
+    if (costLeft(batch) <= 0) batch.stop.abort("interrupted");
+  };
+  return await taskResult(batch.context, flags, {
+    words: [text],
+    printer: { event: spend, result: () => Promise.resolve() },
+    err: new Output(Deno.stderr),
+    speech: await Speech.of(batch.context, flags),
+    secrets: noSecrets(),
+    signal: batch.stop.signal,
+    readTask: () => Promise.resolve({ text, piped: () => Promise.resolve(undefined) }),
+  });
+}
+
+const CHECK_LIMIT_MS = 10 * 60 * 1000;
+const MAX_CHECK_OUTPUT = 4000;
+
+/** Runs command lines in the jail, one after the other, each in the directory of the task. */
+async function runChecks(
+  commands: readonly string[],
+  cwd: string,
+  { paths: shared, flags, guard, stop: { signal } }: Batch,
+): Promise<CheckResult[]> {
+  if (commands.length === 0) return [];
+  const paths = { ...shared, cwd };
+  const loaded = await loadNonInteractiveConfig(paths, flags);
+  const unconfined = flags.permissionMode === "danger-full-access";
+  const workspace = buildWorkspace(paths, loaded.config);
+  return await withJail({ paths, loaded, workspace, unconfined }, async (jail) => {
+    const results: CheckResult[] = [];
+    for (const command of commands) {
+      if (signal.aborted) break;
+      const plan = jail.wrap(shellCommand(command), { cwd });
+      results.push({ command, ...await runCheck(plan, { cwd, guard, signal }) });
+    }
+    return results;
+  });
+}
+
+async function runCheck(
+  plan: SpawnPlan,
+  { cwd, guard, signal }: {
+    readonly cwd: string;
+    readonly guard: ProcessGuard;
+    readonly signal: AbortSignal;
+  },
+): Promise<Omit<CheckResult, "command">> {
+  const { ShellProcess } = await loadProcesses();
+  const decoder = new TextDecoder();
+  let output = "";
+  const onOutput = (chunk: Uint8Array) => {
+    output = (output + decoder.decode(chunk, { stream: true })).slice(-MAX_CHECK_OUTPUT);
+  };
+  const process = new ShellProcess(plan, { cwd, guard, onOutput });
+  const limit = AbortSignal.timeout(CHECK_LIMIT_MS);
+  const ends = AbortSignal.any([signal, limit]);
+  const stop = () => void process.kill();
+  ends.addEventListener("abort", stop, { once: true });
+  if (ends.aborted) stop();
+  const { code } = await process.ended;
+  ends.removeEventListener("abort", stop);
+  const late = limit.aborted;
+  const note = late ? `\n[ended after ${CHECK_LIMIT_MS / 60_000} minutes]` : "";
+  return { ok: code === 0 && !late, exit_code: late ? null : code, output: (output + note).trim() };
+}
+
+/** Saves the changes without those that the checks make; undefined when there are none. */
+async function savePatch(tree: Worktree, file: string, signal: AbortSignal): Promise<string | undefined> {
+  if (signal.aborted) return undefined;
+  const patch = await tree.diff(signal);
+  if (patch.bytes === 0) {
+    await Deno.remove(file).catch(() => {});
+    return undefined;
+  }
+  try {
+    await writeFileAtomic(file, await Deno.readFile(patch.file));
+  } catch (error) {
+    throw new ReasonixError(`Cannot save the changes in ${file}: ${errorMessage(error)}`, {
+      remedy: "free space there or make it writable, and run the command again",
+      cause: error,
+    });
+  }
+  return file;
 }
 
 interface ProgressOptions {
@@ -249,13 +423,13 @@ const TICK_MS = 1000;
 /** Progress on standard error: a line for each end, and on a terminal a bar below that is written over. */
 class BatchProgress {
   ended = 0;
+  succeeded = 0;
   readonly #context: CliContext;
   readonly #options: ProgressOptions;
   readonly #columns: () => number;
   readonly #running = new Set<string>();
   readonly #started = performance.now();
   readonly #timer: ReturnType<typeof setInterval> | undefined;
-  #failed = 0;
 
   constructor(context: CliContext, options: ProgressOptions) {
     const { live, columns } = displayOf(context);
@@ -265,11 +439,9 @@ class BatchProgress {
     if (live && !options.quiet) this.#timer = setInterval(() => this.#draw(), TICK_MS);
   }
 
-  /** Counts the tasks that earlier runs have finished. */
-  continue(finished: number, succeeded: number): void {
-    this.ended = finished;
-    this.#failed = finished - succeeded;
-    if (finished > 0) this.#say(this.#options.texts.goesOn(finished, this.#options.all));
+  count({ ok }: TaskResult): void {
+    this.ended += 1;
+    if (ok) this.succeeded += 1;
   }
 
   begin(id: string): void {
@@ -281,47 +453,42 @@ class BatchProgress {
   end(id: string, result: TaskResult | undefined): void {
     this.#running.delete(id);
     if (!result) return;
+    this.count(result);
     const { texts, all } = this.#options;
     const { ok, reason, error, duration_ms } = result;
-    this.ended += 1;
-    if (!ok) this.#failed += 1;
     const outcome = ok || reason === "done" ? texts.done : texts.reasons[reason];
     const why = error === undefined ? "" : ` (${error})`;
     const seconds = `${(duration_ms / 1000).toFixed(1)} s`;
-    this.#say(texts.ended(`[${this.ended}/${all}]`, id, `${outcome}${why} · ${seconds}`));
+    this.print(texts.ended(`[${this.ended}/${all}]`, id, `${outcome}${why} · ${seconds}`));
   }
 
-  close(): void {
-    clearInterval(this.#timer);
-    this.#erase();
-  }
-
-  #say(text: string): void {
+  print(text: string): void {
     if (this.#options.quiet) return;
-    this.#erase();
+    this.#write("");
     this.#context.process.stderr.write(`· ${oneLine(text)}\n`);
     this.#draw();
   }
 
-  #erase(): void {
-    if (this.#timer !== undefined) writeBar("");
+  close(): void {
+    clearInterval(this.#timer);
+    this.#write("");
   }
 
   #draw(): void {
-    if (this.#timer === undefined) return;
     const { texts, all } = this.#options;
     const filled = Math.round(BAR * this.ended / all);
     const seconds = Math.floor((performance.now() - this.#started) / 1000);
-    const counts = texts.bar(this.ended, all, this.#failed, this.#running.size);
+    const counts = texts.bar(this.ended, all, this.ended - this.succeeded, this.#running.size);
     const names = [...this.#running].map((id) => oneLine(id)).join(", ");
     const line = `${"█".repeat(filled)}${"░".repeat(BAR - filled)} ${counts} · ${seconds} s · ${names}`;
-    writeBar(fitDisplay(line, this.#columns() - 1));
+    this.#write(fitDisplay(line, this.#columns() - 1));
   }
-}
 
-/** Writes over the last line as it is: other output is broken between words. */
-function writeBar(line: string): void {
-  Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[2K${line}`));
+  /** Writes over the bar as it is: other output is broken between words. */
+  #write(line: string): void {
+    if (this.#timer === undefined) return;
+    Deno.stderr.writeSync(new TextEncoder().encode(`\r\x1b[2K${line}`));
+  }
 }
 
 /**
@@ -347,10 +514,7 @@ async function openResults(path: string | undefined, tasks: string, onBroken: ()
 
 async function openFile(path: string, tasks: string): Promise<Deno.FsFile> {
   const unwritable = (reason: string) =>
-    new ReasonixError(`Cannot write results to ${path}: ${reason}`, {
-      exit: "usage",
-      remedy: "give --results another file",
-    });
+    usageError(`Cannot write results to ${path}: ${reason}`, "give --results another file");
   if (existingRealPath(path) === tasks) throw unwritable("it holds the tasks");
   try {
     return await Deno.open(path, { write: true, create: true, truncate: true });

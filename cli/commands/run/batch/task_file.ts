@@ -1,4 +1,4 @@
-import { errorMessage, formatLocation, ReasonixError } from "../../../../src/core/mod.ts";
+import { errorMessage, formatLocation, ReasonixError, usageError } from "../../../../src/core/mod.ts";
 import { isAbsolute } from "../../../../src/path/lexical.ts";
 import { isDirectory } from "../../../../src/path/probe.ts";
 import { isRecord } from "../../../../src/util/json.ts";
@@ -59,10 +59,10 @@ export function readTasks(
   }
   if (wrong.length > 0) throw unusable(file, wrong);
   if (tasks.length > 0) return tasks;
-  throw new ReasonixError(`Cannot run the tasks of ${file}: there are none in it`, {
-    exit: "usage",
-    remedy: 'write one a line: {"prompt": "what to do"}',
-  });
+  throw usageError(
+    `Cannot run the tasks of ${file}: there are none in it`,
+    'write one a line: {"prompt": "what to do"}',
+  );
 }
 
 function unusable(file: string, wrong: readonly Wrong[]): ReasonixError {
@@ -71,10 +71,10 @@ function unusable(file: string, wrong: readonly Wrong[]): ReasonixError {
   );
   const more = wrong.length > MAX_LISTED ? `\n  and ${wrong.length - MAX_LISTED} more` : "";
   const what = wrong.length === 1 ? "a line is wrong" : `${wrong.length} things are wrong`;
-  return new ReasonixError(`Cannot run the tasks of ${file}: ${what}${listed.join("")}${more}`, {
-    exit: "usage",
-    remedy: "correct them and run the command again; nothing was started",
-  });
+  return usageError(
+    `Cannot run the tasks of ${file}: ${what}${listed.join("")}${more}`,
+    "correct them and run the command again; nothing was started",
+  );
 }
 
 type LineProblem = Omit<Wrong, "line">;
@@ -171,9 +171,9 @@ export async function readTaskText(path: string, cwd: string): Promise<TaskSourc
     return { text, shown, path: path === "-" ? `${cwd}/-` : await Deno.realPath(path) };
   } catch (error) {
     const reason = error instanceof TypeError ? "it is not UTF-8 text" : errorMessage(error);
-    throw new ReasonixError(`Cannot read the tasks of ${path}: ${reason}`, {
-      exit: "usage",
-      remedy: "give --tasks a JSON Lines file, or - for standard input",
-    });
+    throw usageError(
+      `Cannot read the tasks of ${path}: ${reason}`,
+      "give --tasks a JSON Lines file, or - for standard input",
+    );
   }
 }

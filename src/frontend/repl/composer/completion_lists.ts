@@ -1,4 +1,5 @@
-import { type Assembly, loadAgentList } from "../../../assembly/mod.ts";
+import { loadAgentList } from "../../../features/mod.ts";
+import type { Assembly } from "../../../run/mod.ts";
 import { beginsWord, byScore, type CompletionItem, KIND, LAST, type Scored } from "./completion.ts";
 import { resourceReference, serverAndUri } from "../../../path/reference_text.ts";
 import { listSessions, projectDir } from "../../../session/mod.ts";

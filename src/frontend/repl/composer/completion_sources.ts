@@ -1,4 +1,4 @@
-import type { Assembly } from "../../../assembly/mod.ts";
+import type { Assembly } from "../../../run/mod.ts";
 import type { CommandHost, SlashCommand } from "../../../command/mod.ts";
 import type { MentionDeps, PathIndex } from "./completion_lists.ts";
 import type { CompletionItem, CompletionList, CompletionMatch, CompletionSource } from "./completion.ts";

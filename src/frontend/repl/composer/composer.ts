@@ -1,4 +1,4 @@
-import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
+import type { Assembly, RunPaths } from "../../../run/mod.ts";
 import type { CommandHost } from "../../../command/mod.ts";
 import { type ImagePart, ReasonixError } from "../../../core/mod.ts";
 import type { NoImage } from "../../../util/clipboard.ts";

@@ -1,4 +1,4 @@
-import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
+import type { PlanAnswer, PlanProposal } from "../../../run/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { PanelOptions, PanelStyle } from "./panel.ts";

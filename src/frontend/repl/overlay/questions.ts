@@ -1,4 +1,4 @@
-import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
+import type { PlanAnswer, PlanProposal } from "../../../run/mod.ts";
 import type { ChangedFile, CommandHost } from "../../../command/mod.ts";
 import { type ApprovalAnswer, clauses } from "../../../core/mod.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";

@@ -2,7 +2,7 @@ import type { Translate } from "../../translate.ts";
 
 /** What `reasonix run --tasks` says on standard error. */
 export const texts = (t: Translate) => ({
-  goesOn: (finished: number, all: number) => t`${finished} of ${all} tasks were finished before`,
+  continues: (finished: number, all: number) => t`${finished} of ${all} tasks were finished before`,
   /** One task has ended. */
   ended: (place: string, id: string, how: string) => t`${place} ${id}: ${how}`,
   done: t`done`,

@@ -154,13 +154,13 @@ export const SHELLS: Grammars = {
   su: { read: ({ name }) => dynamic(`${name} runs what it is given as input`) },
 };
 
-/** How an interpreter of another language is handed code. */
+/** The ways in which an interpreter of another language is handed code. */
 interface Interpreter {
   /** Words that hand it code or a command. */
   readonly code: RegExp;
   /** Without a file it runs its input; options in front of the file that take no further word are these. */
   readonly input: RegExp | undefined;
-  /** Code that the line itself gives is looked at. */
+  /** Code that the line itself gives is searched for commands and files. */
   readonly shown: boolean;
 }
 
@@ -171,37 +171,35 @@ const PYTHON = /^(?:python|pypy)/;
 /** Modules of Python that run code they are handed. */
 const CODE_MODULES = /^(?:timeit|code|asyncio|pdb|IPython|bpython|ptpython|idlelib)$/;
 
+/** Code of another language may do anything: words, a module, the input or a file give it. */
 export function interpreter(spec: Interpreter): Grammar {
-  return { read: (call) => fromWords(call, spec) ?? fromModule(call) ?? fromFile(call, spec) };
+  return { read: (call) => codeOption(call, spec) ?? module(call) ?? fileOrInput(call, spec) };
 }
 
-/** The words an interpreter takes for itself; what follows its script or module is that one's business. */
-function ownWords({ name, args }: Call): readonly string[] {
-  const python = PYTHON.test(name);
+function codeOption(call: Call, { code, shown }: Interpreter): Found | undefined {
+  const { name, args, sessionScript } = call;
+  const isModule = (word: string) => PYTHON.test(name) && /^-[A-Za-z]*m$/.test(word);
+  // What follows the script or module belongs to that.
   const end = args.findIndex((word, i) =>
-    word === "-" || (python && /^-[A-Za-z]*m$/.test(word)) ||
+    word === "-" || isModule(word) ||
     (SCRIPT.test(word) && !word.startsWith("-") && !args[i - 1]?.startsWith("-"))
   );
-  return args.slice(0, end < 0 ? undefined : end + 1);
-}
-
-function fromWords(call: Call, { code, shown }: Interpreter): Found | undefined {
-  const option = ownWords(call).find((word) => code.test(word) || (!isKnown(word) && !/^[\w./]/.test(word)));
+  const option = args.slice(0, end < 0 ? undefined : end + 1)
+    .find((word) => code.test(word) || (!isKnown(word) && !/^[\w./]/.test(word)));
   if (option === undefined) return undefined;
   const given = isKnown(option) ? option.split("\n", 1)[0]?.slice(0, 20) : "…";
-  const behind = call.args[call.args.indexOf(option) + 1];
   return {
-    ...(shown ? foreignCode(call.args.filter(isKnown).join("\n"), call.sessionScript) : {}),
+    ...(shown ? foreignCode(args.filter(isKnown).join("\n"), sessionScript) : {}),
     ...dynamic(
-      shown && behind !== undefined && !isKnown(behind)
+      shown && !isKnown(args[args.indexOf(option) + 1] ?? "")
         ? "it runs code that only the shell will know"
-        : `${call.name} is handed code or a command (${given})`,
+        : `${name} is handed code or a command (${given})`,
     ),
   };
 }
 
 /** Some of Python's modules run what they are handed, and others a file that may be the input. */
-function fromModule(call: Call): Found | undefined {
+function module(call: Call): Found | undefined {
   const { name, args } = call;
   const at = PYTHON.test(name) ? args.findIndex((word) => /^-[A-Za-z]*m/.test(word)) : -1;
   if (at < 0) return undefined;
@@ -209,48 +207,42 @@ function fromModule(call: Call): Found | undefined {
   const fed = args.slice(at).some((word) => /^\/(?:dev|proc)\/(?!null$)/.test(word));
   if (fed || CODE_MODULES.test(module)) return dynamic(`${name} -m ${module} runs code`);
   const file = `${module.replaceAll(".", "/")}.py`;
-  return call.sessionScript(file) === undefined ? {} : scriptOf(file, call);
+  return call.sessionScript(file) === undefined ? {} : fileCode(file, call);
 }
 
-/** The script of an interpreter, or what it reads from its input for lack of one. */
-function fromFile(call: Call, spec: Interpreter): Found | undefined {
-  const { name, args, input } = call;
-  if (!spec.input) return undefined;
+/** The script of an interpreter, or what it reads from its input if there is none. */
+function fileOrInput(call: Call, { shown, input: flags }: Interpreter): Found | undefined {
+  const { name, args, input, sessionScript } = call;
   const versions = PYTHON.test(name) ? /^(?:-V|--version|--help|-h)$/ : /^(?:-V|-v|--version|--help|-h)$/;
-  if (args.some((word) => versions.test(word))) return undefined;
+  if (!flags || args.some((word) => versions.test(word))) return undefined;
   // `deno run x.ts`
   const first = /^(?:deno|bun)$/.test(name) && args[0] === "run" ? 1 : 0;
   const at = args.findIndex((word, i) => i >= first && !/^-./.test(word));
   const file = args[at];
-  if (file !== undefined && /^\/(?:dev|proc)\/|^-$/.test(file)) return codeFromInput(call, spec);
-  if (input.kind === "inherited") {
-    return file === undefined && args.length === 0 ? codeFromInput(call, spec) : scriptOf(file, call);
-  }
-  // The value of an option may be taken for the script, and then the input is what runs.
   const before = args.slice(0, at < 0 ? undefined : at);
-  const sure = before.every((word) => word.includes("=") || spec.input?.test(word));
-  return file === undefined || !sure ? codeFromInput(call, spec) : scriptOf(file, call);
-}
-
-function codeFromInput(call: Call, { shown, input: flags }: Interpreter): Found {
-  const { name, args, input, sessionScript } = call;
+  // The value of an option may be taken for the script, and then the input is what runs.
+  const sure = file !== undefined && before.every((word) => word.includes("=") || flags.test(word));
+  const readsInput = input.kind === "inherited" ? args.length === 0 : !sure;
+  if (!readsInput && !/^\/(?:dev|proc)\/|^-$/.test(file ?? "")) {
+    return file === undefined ? undefined : fileCode(file, call);
+  }
   const text = inputText(input);
-  const end = args.indexOf("-");
-  const own = end < 0 ? args : args.slice(0, end);
+  const dash = args.indexOf("-");
+  const own = dash < 0 ? args : args.slice(0, dash);
   // Perl and Ruby open what later words name, and `name |` is a command.
   const opened = /^(?:perl|ruby)/.test(name) && args.length > own.length + 1;
-  const seen = text !== undefined && shown && !opened && own.every((word) => flags?.test(word));
+  const seen = text !== undefined && shown && !opened && own.every((word) => flags.test(word));
   return seen ? foreignCode(text, sessionScript) : runsInput(call);
 }
 
-function scriptOf(file: string | undefined, { argv, args, at, sessionScript }: Call): Found | undefined {
-  if (file === undefined || isOpenFile(file)) return undefined;
+function fileCode(file: string, { argv, args, at, sessionScript }: Call): Found | undefined {
+  if (isOpenFile(file)) return undefined;
   const from = argv.indexOf(file);
   // What seems to be the script may be the value of an option, and then the script comes later.
   const end = args.findIndex((word) => SCRIPT.test(word) && !word.startsWith("-"));
-  const own = [file, ...args.slice(0, end + 1)].find((word) => sessionScript(word) !== undefined) ?? file;
-  const content = sessionScript(own);
-  const read = FOREIGN.test(own) ? foreignCode : scriptCode;
+  const script = [file, ...args.slice(0, end + 1)].find((word) => sessionScript(word) !== undefined) ?? file;
+  const content = sessionScript(script);
+  const read = FOREIGN.test(script) ? foreignCode : scriptCode;
   return {
     ...(content === undefined ? {} : read(content, sessionScript)),
     wrapper: false,
@@ -284,47 +276,41 @@ const WRITES = /\bopen\b|[wW]rite|save|dump|copy|rename|move|[lL]ink|touch|mkdir
  */
 function foreignCode(given: string, sessionScript: SessionScript): Found {
   if (!isKnown(given)) return dynamic("it runs code that only the shell will know");
-  const code = withModules(given, sessionScript, 4);
+  const code = withImports(given, sessionScript, 4);
   const nested = [...code.normalize("NFKC").matchAll(STARTS)].map(startedCommand);
-  const reads = wordsIn(code).filter((text) => /^[^\s:%{}]+$/.test(text)).map((path) => ({ path }));
+  const reads = stringsIn(code).filter((text) => /^[^\s:%{}]+$/.test(text)).map((path) => ({ path }));
   const writes = WRITES.test(code) ? [{ path: ANY }, ...reads] : [];
   return { dynamic: "it runs code in another language", code, nested, reads, writes };
 }
 
 function startedCommand([, replaces, list, first, args, more]: RegExpExecArray): Nested {
-  if (list !== undefined) return { argv: wordsIn(list) };
-  const [program = ""] = wordsIn(first ?? "");
+  if (list !== undefined) return { argv: stringsIn(list) };
+  const [program = ""] = stringsIn(first ?? "");
   const rest = args ?? more;
   if (rest === undefined) return { code: program };
   // The words of `exec…` begin with the name of the program again.
-  return { argv: replaces === undefined ? [program, ...wordsIn(rest)] : wordsIn(rest) };
+  return { argv: replaces === undefined ? [program, ...stringsIn(rest)] : stringsIn(rest) };
 }
 
-function wordsIn(text: string): string[] {
+function stringsIn(text: string): string[] {
   return [...text.matchAll(/'([^'\\\n]*)'|"([^"\\\n]*)"/g)].map(([, single, double]) =>
     single ?? double ?? ""
   );
 }
 
-/** Code with the modules that the session wrote itself, `depth` files down. */
-function withModules(code: string, sessionScript: SessionScript, depth: number): string {
-  const contents = depth > 0 ? importedFiles(code).flatMap((path) => sessionScript(path) ?? []) : [];
-  return [code, ...contents.map((content) => withModules(content, sessionScript, depth - 1))].join("\n");
-}
+const IMPORT =
+  /\b(?:import|from|require(?:_relative)?)\b[\s(]*(?:["']([^"'\n]+)["']|([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*))/g;
 
-function importedFiles(code: string): string[] {
-  const modules = code.matchAll(
-    /(?:^|[;\n:])\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w., ]+))/g,
+/** Code with the modules that the session wrote itself, `depth` files down. */
+function withImports(code: string, sessionScript: SessionScript, depth: number): string {
+  if (depth === 0) return code;
+  const names = [...code.matchAll(IMPORT)].flatMap(([, path, modules = ""]) =>
+    path ?? modules.split(/[ \t]*,[ \t]*/).map((name) => name.replaceAll(".", "/"))
   );
-  const paths = code.matchAll(
-    /\b(?:require(?:_relative)?\s*\(?|import\s*\(?|from)\s*["'](\.{0,2}\/?[^"'\n]+)["']/g,
+  const contents = [...new Set(names)].flatMap((name) =>
+    ["", ".py", "/__init__.py", ".js", ".ts", ".rb"].flatMap((ending) => sessionScript(name + ending) ?? [])
   );
-  return [
-    ...[...modules].flatMap(([, from, list = ""]) => from ?? list.split(/\s*,\s*/))
-      .map((name) => (name.trim().split(/\s/, 1)[0] ?? "").replaceAll(".", "/"))
-      .flatMap((path) => [`${path}.py`, `${path}/__init__.py`]),
-    ...[...paths].flatMap(([, path = ""]) => [path, `${path}.js`, `${path}.ts`, `${path}.rb`]),
-  ];
+  return [code, ...contents.map((content) => withImports(content, sessionScript, depth - 1))].join("\n");
 }
 
 /** Code of a script that the session wrote: the shell's, unless its first line says otherwise. */

@@ -1,7 +1,16 @@
 import { isKnown } from "../../../rule/mod.ts";
-import { type Call, type Found, getopt, type Grammars, isLong, operands, type Program } from "../program.ts";
+import {
+  type Call,
+  type Found,
+  getopt,
+  type Grammars,
+  isLong,
+  operands,
+  type Program,
+  wordPattern,
+} from "../program.ts";
 import type { Destruction, FileUse, Nested } from "../types.ts";
-import { isIdleProgram } from "../parse.ts";
+import { isNoProgram } from "../parse.ts";
 
 /** A git command line read apart. */
 interface GitCall {
@@ -190,26 +199,12 @@ function read(call: Call): Found {
   };
 }
 
-/** Settings that cannot make git run a program. */
-const PLAIN_SETTING = new RegExp(
-  "^(?:user\\.(?:name|email|useconfigonly|signingkey)|color\\..*|column\\..*|advice\\..*|" +
-    "core\\.(?:quotepath|autocrlf|eol|safecrlf|longpaths|abbrev|bare|filemode|ignorecase|symlinks|precomposeunicode|" +
-    "logallrefupdates|commentchar|whitespace|preloadindex|untrackedcache)|commit\\.(?:gpgsign|verbose|cleanup)|" +
-    "tag\\.(?:gpgsign|sort)|init\\.defaultbranch|safe\\.directory|protocol\\.version|gc\\.auto|log\\.[\\w]+|" +
-    "format\\.(?:pretty|signoff|numbered)|diff\\.(?:noprefix|mnemonicprefix|renames|renamelimit|algorithm|colormoved|" +
-    "context|interhunkcontext|statgraphwidth)|merge\\.(?:conflictstyle|ff|renames|stat)|" +
-    "push\\.(?:default|autosetupremote|followtags)|pull\\.(?:rebase|ff)|fetch\\.(?:prune|prunetags|parallel)|" +
-    "rebase\\.(?:autostash|autosquash|updaterefs)|submodule\\.(?:recurse|fetchjobs)|" +
-    "http\\.(?:version|postbuffer|lowspeedlimit|lowspeedtime)|index\\.version|pack\\.threads|feature\\.\\w+|" +
-    "rerere\\.enabled|branch\\.(?:sort|autosetuprebase|.*\\.(?:remote|merge|rebase|description))|" +
-    "remote\\..*\\.(?:url|fetch|pushurl|prune)|i18n\\..*|status\\.\\w+|stash\\.\\w+|worktree\\.\\w+)$",
-  "i",
-);
+const PLAIN_SETTING = wordPattern("git settings", "i");
 
 /** Says why a setting given with `-c` may run a program, if so. */
 function settingRuns(setting: string): string | undefined {
   const [key = "", value = ""] = setting.split(/=(.*)/s, 2);
-  if (/^(?:core\.(?:pager|editor)|pager\.\w+|sequence\.editor)$/i.test(key) && isIdleProgram(value)) {
+  if (/^(?:core\.(?:pager|editor)|pager\.\w+|sequence\.editor)$/i.test(key) && isNoProgram(value)) {
     return undefined;
   }
   return isKnown(key) && PLAIN_SETTING.test(key)

@@ -15,10 +15,7 @@ import { findJailProgram } from "../programs.ts";
 import { PROXY_PORT, proxyEnvironment } from "../environment.ts";
 import { runProgram } from "../../../util/process.ts";
 
-/**
- * Root keeps what lets it use files of other owners inside the writable directories; everything else goes.
- * Bubblewrap itself would leave root all capabilities, and with them the way to undo every mount below.
- */
+/** Bubblewrap itself would leave root all capabilities, and with them a way to undo every mount below. */
 const DROP_CAPABILITIES = ["--cap-drop", "ALL"];
 const KEPT_CAPABILITIES = ROOT_CAPABILITIES.flatMap((name) => ["--cap-add", `CAP_${name}`]);
 
@@ -45,10 +42,9 @@ const RUN_DIRECTORIES = [
   "/run/opengl-driver",
 ];
 
-/** Size of the directories that live in memory. */
 const MEMORY = String(512 * 1024 * 1024);
 
-/** Returns what every command gets; with a writable root directory the kernel's settings stay as they are. */
+/** With a writable root directory the kernel's settings stay as they are. */
 const system = (wide: boolean): string[] =>
   [
     ["--die-with-parent", "--new-session"],
@@ -73,8 +69,8 @@ function temporary(plan: JailPlan): string[] {
 }
 
 /**
- * Small shells can only name descriptors of one digit; the others are closed by bash, in the rare case that
- * there are any.
+ * Small shells can only name descriptors of one digit; bash closes others in the rare case that there are
+ * any.
  */
 const BASHES = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
 const CLOSER = 'for fd in /proc/self/fd/??*; do fd=${fd##*/}; exec {fd}>&-; done; exec "$@"';
@@ -118,10 +114,10 @@ function wrap(command: JailedCommand): SpawnPlan {
 }
 
 /**
- * The shell that starts bubblewrap. It gives it the filter on an open descriptor, as bubblewrap wants it;
- * closes descriptors that we inherited, which could lead outside; and keeps core dumps, which are handled
- * outside, from being made. Afterwards it removes what must not appear: by then every process of the jail is
- * gone. It runs outside, so it looks for no program in the user's PATH, where commands may have put theirs.
+ * The shell that starts bubblewrap. It passes the filter on an open descriptor, closes inherited descriptors,
+ * which could lead outside, and prevents core dumps, which are handled outside. Afterwards it removes what
+ * must not appear, once all processes of the jail have ended. It runs outside, so it does not search the
+ * user's PATH, where commands may have put programs.
  */
 const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
 files=$1; shift
@@ -171,7 +167,6 @@ async function filterFile(
   return { path: `${cacheDir}/jail-${hash}.bpf`, bytes };
 }
 
-/** Adds the filter where the kernel takes it. */
 async function withFilter(result: ProbeResult, cacheDir: string | undefined): Promise<ProbeResult> {
   const file = await filterFile(cacheDir);
   if (file === undefined || result.program === undefined) return result;
@@ -214,9 +209,8 @@ export const bubblewrap: Backend = {
 };
 
 /**
- * System calls that a jailed command has no business with, as a classic BPF program for bubblewrap.
- * Namespaces do not cover all of the kernel: key rings, virtual machine sockets and the terminal's input are
- * shared with the host.
+ * A filter of system calls, as a classic BPF program. Namespaces do not cover key rings, virtual machine
+ * sockets and the terminal's input.
  */
 
 interface Architecture {
@@ -271,12 +265,11 @@ const ARCHITECTURES: { readonly [arch: string]: Architecture } = {
   aarch64: { audit: 0xc00000b7, column: 1 },
 };
 
-/** Calls that depend on an argument. */
 const CONDITIONAL: readonly string[] = ["clone", "ioctl", "socket"];
 
 /**
- * Local, internet and netlink sockets; all other families reach beyond the network namespace or are rarely
- * used kernel code.
+ * Local, internet and netlink sockets; other families reach beyond the network namespace or are rarely used
+ * kernel code.
  */
 const SOCKET_FAMILIES = [1, 2, 10, 16];
 /** TIOCSTI types into the terminal, TIOCLINUX pastes into a console. */
@@ -296,7 +289,6 @@ type Instruction = readonly [code: number, yes: number, no: number, value: numbe
 
 const load = (offset: number): Instruction => [LOAD, 0, 0, offset];
 const give = (value: number): Instruction => [RETURN, 0, 0, value];
-/** Returns `result` when the comparison holds, else continues. */
 const when = (
   test: number,
   value: number,
@@ -337,7 +329,7 @@ function instructions({ audit, column }: Architecture): Instruction[] {
   ];
 }
 
-/** The filter as an array of `struct sock_filter`, or undefined for a processor there is no table for. */
+/** An array of `struct sock_filter`, or undefined for a processor without a table. */
 export function seccompFilter(arch: string = Deno.build.arch): Uint8Array<ArrayBuffer> | undefined {
   const architecture = ARCHITECTURES[arch];
   if (architecture === undefined) return undefined;

@@ -61,8 +61,8 @@ $1\t"*) ;; *) found=none ;; esac
 }`;
 
 /**
- * Looks whether each mount in `$1` is there and shows that part of the outer one which has its name. A job
- * that runs at the same time may have put a link in its place, which leads anywhere on the machine.
+ * Checks that each mount in `$1` exists and shows its part of the outer one. A job that runs at the same time
+ * may have replaced it by a link to anywhere on the machine.
  */
 const CHECK_MOUNTS = `${READ_MOUNTS}
 set -f; IFS='
@@ -115,8 +115,7 @@ const RETIRE = `from=$image
     [ "$state" ] && "$program" rm -f "$name" >/dev/null`;
 
 /**
- * Makes sure that the kept container runs with the mounts of this moment. A container with other mounts is
- * replaced by one that begins with its files.
+ * Starts the kept container with the present mounts. One with other mounts is replaced by one with its files.
  */
 const ENSURE = `ensure() (
   eval "set -- $create"
@@ -148,7 +147,6 @@ ensure || { echo "reasonix: $program did not start the container" >&2; exit 125;
   end: '"$program" exec "$name" /bin/sh -c "$sweep" sweep "$id" KILL',
 };
 
-/** Shell text that starts a program in its own session or group. */
 const SESSION = `session() {
   if [ -x /usr/bin/setsid ]; then exec /usr/bin/setsid "$@"; fi
   if [ -x /usr/bin/perl ]; then exec /usr/bin/perl -e 'setpgrp(0, 0); exec @ARGV' "$@"; fi
@@ -164,10 +162,10 @@ ${CLEANER.replaceAll("'", `'\\''`)}
 exit "\${code:-137}"'`;
 
 /**
- * The shell that starts a container program. The end of its process group does not end a container, so both
- * that program and a second shell run in their own sessions. The second shell waits at a pipe for the exit
- * code: where the pipe ends without one, it ends the command in its container. The guard of commands does not
- * end that shell, since it lacks the mark. It also removes what must not appear.
+ * The shell that starts a container program. A container outlives its process group, so that program and a
+ * second shell run in their own sessions. The second shell reads the exit code from a pipe, and ends the
+ * command where the pipe ends without one. It also removes what must not appear. It lacks the mark, so the
+ * guard of commands does not end it.
  */
 const starter = ({ before, start, ask, end }: typeof FRESH) =>
   `unset REASONIX_GUARD
@@ -187,7 +185,6 @@ exec 7<&0 8>&1
   echo $code >&9
 } 9>&1 >&8 | session /bin/sh -c "$watch" 7<&- 8>&-`;
 
-/** A field of an option whose fields are parted by commas. */
 function field(name: string, value: string): string {
   const text = `${name}=${value}`;
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -198,7 +195,7 @@ function mount({ path, from, writable }: BindMount): string {
   return `--mount=${[...fields, ...(writable ? [] : ["readonly"])].join(",")}`;
 }
 
-/** The mounts of the plan, one for each place: what is hidden wins over what is read-only. */
+/** One mount per path: hidden wins over read-only. */
 function mounts(plan: JailPlan, probe: ProbeResult): BindMount[] {
   const shown = bindMounts(plan);
   const hidden = plan.hidden.filter(({ path }) => shown.some((one) => contains(one.path, path)))
@@ -240,8 +237,8 @@ function isInside(path: string, one: BindMount): boolean {
 }
 
 /**
- * Names of the variables that the container gets. Its image has its own programs and directories, so that
- * a variable which names others would mislead.
+ * Variables that the container gets: the image has its own programs and directories, so those that name
+ * others are left out.
  */
 function passed(env: Readonly<Record<string, string>>, entries: readonly BindMount[]): string[] {
   const isThere = (path: string) => entries.some((one) => isInside(path, one));
@@ -266,7 +263,6 @@ function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** The name of the container that a project keeps. */
 function keptName(project: string): string {
   return `reasonix-${digest(`${project}\0${Deno.uid()}`)}`;
 }
@@ -277,7 +273,6 @@ interface Proxied {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The command behind the forwarder to the proxy, where there is one. */
 function proxied(
   { network, proxy, privateTmp }: JailPlan,
   argv: readonly string[],
@@ -382,7 +377,6 @@ async function output(
 
 const NO_DAEMON = /cannot connect to the docker daemon|failed to connect to the docker|docker\.sock/i;
 
-/** One line that names the problem and its remedy. */
 function problem({ program, image }: ContainerSettings, error: string): string {
   return program === "docker" && NO_DAEMON.test(error)
     ? "the Docker daemon does not answer; start it (systemctl start docker) and join the group docker"

@@ -17,7 +17,7 @@ const [PROGRAM] = JAIL_PROGRAMS.seatbelt;
 /** Devices that programs write to without meaning any. */
 const DEVICES = ["/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper", "/dev/random", "/dev/urandom"];
 
-/** Where macOS keeps temporary files: for everyone, and for each user. */
+/** Temporary files of macOS: for everyone, and for each user. */
 const TEMPORARY = ['(subpath "/private/tmp")', '(regex #"^/private/var/folders/[^/]+/[^/]+/T(/|$)")'];
 
 function quoted(path: string): string {
@@ -40,7 +40,7 @@ function networkRules(plan: JailPlan): string[] {
   return [];
 }
 
-/** Returns what stays writable in a directory that is only shown, such as caches in a home directory. */
+/** Writable parts of read-only directories, such as caches in a home directory. */
 function writableWithin({ writable, readable }: JailPlan): MountPath[] {
   const outer = readable.map((mount) => mount.path);
   return writable.filter(({ path }) =>
@@ -49,9 +49,8 @@ function writableWithin({ writable, readable }: JailPlan): MountPath[] {
 }
 
 /**
- * The profile in the language of sandbox-exec. Later rules win, so the order is: writable, readable,
- * protected, hidden. Everything that is not a file write or the network stays allowed, except the ways to
- * have another process act for this one.
+ * The profile for sandbox-exec. Later rules win, so the order is: writable, readable, protected, hidden. All
+ * else is allowed except writes, the network and the ways to have another process act for this one.
  */
 function seatbeltProfile(plan: JailPlan): string {
   return [

@@ -106,14 +106,12 @@ function notFound(text: string, { style, lines }: PatchedFile, hunk: Hunk | unde
   return `does not fit: ${closestMatch(text, { oldString, newString }, { style, lines, names })}`;
 }
 
-/** Why a hunk has no location, or more than one. */
 interface Misfit {
   readonly hunk: number;
   /** Continues "hunk 2 of 3 "; absent when its lines are not in the file. */
   readonly problem?: string;
 }
 
-/** The most places of all hunks that are compared with each other. */
 const MAX_PLACES = 500_000;
 
 /**
@@ -145,7 +143,6 @@ function apart(before: Placement, after: Placement): boolean {
   return after.line >= before.line + oldLines(before.hunk).length;
 }
 
-/** Reports whether the trailing context of one hunk may overlap the leading context of the next. */
 function sharingContext(before: Placement, after: Placement): boolean {
   const end = before.line + oldLines(before.hunk).length - trailingContext(before.hunk);
   return after.line >= before.line && after.line + leadingContext(after.hunk) >= end;
@@ -156,62 +153,32 @@ function unique(
   candidates: readonly (readonly Placement[])[],
   inOrder: Order,
 ): readonly Placement[] | Misfit | undefined {
-  // Lines appended at the end of the file belong there whatever comes after them in the patch.
-  const moving = candidates.map((places) => places.length === 1 && isAppended(places[0]) ? [] : places);
-  const options: Placement[][] = moving.map(() => []);
-  let later: { readonly place: Placement; readonly ways: number }[] | undefined;
-  let ways = 1;
-  for (let index = moving.length - 1; index >= 0; index--) {
-    const places = moving[index] ?? [];
-    if (places.length === 0) continue;
-    const next = later;
-    const here = places.map((place) => ({
-      place,
-      ways: next === undefined ? 1 : countWays(next, place, inOrder),
-    })).filter((option) => option.ways > 0);
-    ways = here.reduce((sum, option) => Math.min(2, sum + option.ways), 0);
-    if (ways === 0) return undefined;
-    later = here;
-    options[index] = here.map((option) => option.place);
+  // For each hunk the places that leave room for those after it: room for the lowest is enough.
+  const options: (readonly Placement[])[] = [];
+  let after: Placement | undefined;
+  for (const places of candidates.toReversed()) {
+    const open = isAppended(places) ? places : places.filter((one) => !after || inOrder(one, after));
+    if (open.length === 0) return undefined;
+    options.unshift(open);
+    if (!isAppended(places)) after = open.at(-1);
   }
-  let before: Placement | undefined;
   const chosen: Placement[] = [];
-  for (const [index, places] of candidates.entries()) {
-    const [appended] = places;
-    if ((moving[index] ?? []).length === 0) {
-      if (appended) chosen.push(appended);
-      continue;
-    }
-    const open = (options[index] ?? []).filter((place) => before === undefined || inOrder(before, place));
-    const [only] = open;
-    if (!only || open.length > 1) return { hunk: index, problem: several("fits in", open) };
-    chosen.push(only);
-    before = only;
+  let before: Placement | undefined;
+  for (const [hunk, places] of options.entries()) {
+    const open = isAppended(places) ? places : places.filter((one) => !before || inOrder(before, one));
+    if (open.length > 1) return { hunk, problem: several("fits in", open) };
+    chosen.push(...open);
+    if (!isAppended(places)) before = open[0];
   }
   return chosen;
 }
 
-function countWays(
-  next: readonly { readonly place: Placement; readonly ways: number }[],
-  place: Placement,
-  inOrder: Order,
-): number {
-  let ways = 0;
-  // Places are in order, so the last ones follow first.
-  for (let at = next.length - 1; at >= 0 && ways < 2; at--) {
-    const option = next[at];
-    if (!option || !inOrder(place, option.place)) break;
-    ways += option.ways;
-  }
-  return Math.min(2, ways);
+/** Lines appended at the end of the file belong there whatever comes after them in the patch. */
+function isAppended([place, ...others]: readonly Placement[]): boolean {
+  return place !== undefined && others.length === 0 && oldLines(place.hunk).length === 0 &&
+    place.hunk.line === undefined && place.hunk.anchors.length === 0;
 }
 
-function isAppended(place: Placement | undefined): boolean {
-  return place !== undefined && oldLines(place.hunk).length === 0 && place.hunk.line === undefined &&
-    place.hunk.anchors.length === 0;
-}
-
-/** Reports a hunk whose location is above that of the hunk before. */
 function outOfOrder(candidates: readonly (readonly Placement[])[]): Misfit {
   let first = 0;
   for (const [index, places] of candidates.entries()) {
@@ -246,11 +213,10 @@ function statedLine(hunk: Hunk): number | undefined {
   return oldLines(hunk).length === 0 ? hunk.line : Math.max(0, hunk.line - 1);
 }
 
-/** Finds the places of single hunks in one file, each by the strictest comparison that finds it at all. */
+/** Finds each hunk's places by the strictest comparison that finds any. */
 class HunkSearch {
   readonly #patched: PatchedFile;
   readonly #file: FileLines;
-  /** Line indexes by the trimmed text of the line. */
   #trimmed: Map<string, number[]> | undefined;
 
   constructor(patched: PatchedFile) {
@@ -258,7 +224,6 @@ class HunkSearch {
     this.#file = new FileLines(patched.lines, patched.isAscii);
   }
 
-  /** Returns locations for a hunk, in order, or why it cannot have any. */
   candidates(hunk: Hunk, drift: number): readonly Placement[] | string {
     const stated = statedLine(hunk);
     const expected = stated === undefined ? undefined : stated + drift;
@@ -385,9 +350,7 @@ class HunkSearch {
 }
 
 interface Anchors {
-  /** Index of the first line below the first place of all anchors. */
   readonly below: number;
-  /** Indexes of every line that the last anchor may be. */
   readonly last: readonly number[];
 }
 
@@ -398,7 +361,6 @@ function isSame(line: Line | undefined, wanted: PatchLine): boolean {
     : line.eol === "" && line.text === wanted.text;
 }
 
-/** Prefers the end of the file where the hunk asks for it, then the stated line. */
 function preferred(
   hunk: Hunk,
   places: readonly Placement[],
@@ -430,7 +392,6 @@ function unescaped(hunk: Hunk): Hunk | undefined {
     : undefined;
 }
 
-/** Describes a hunk that fits in several locations. */
 function several(what: string, places: readonly Placement[]): string {
   const at = places.slice(0, 20).map((place) => place.line + 1).join(", ");
   return `${what} ${places.length} places, at lines ${at}; add context lines to make it unique`;
@@ -483,7 +444,6 @@ function fitHunk(file: PatchedFile, hunk: Hunk, match: LineMatch): WrittenLine[]
   }));
 }
 
-/** Removed and added lines next to each other, and the context line after them. */
 interface ChangeRun {
   readonly removed: readonly Replaced[];
   readonly added: readonly string[];

@@ -107,7 +107,6 @@ interface PlannedFile extends Target {
   /** Undefined: no file. */
   after: Uint8Array | undefined;
   executable: boolean | undefined;
-  /** As it was read or remembered; set once the text was needed. */
   encoding: Encoding | undefined;
   movedFrom: PlannedFile | undefined;
 }
@@ -118,10 +117,8 @@ interface Plan {
 }
 
 /**
- * Works the whole patch out in memory, without touching a file. Later sections see the result of earlier
- * ones.
- *
- * Contract: rejects with a `ReasonixError` when any part does not fit.
+ * Computes the whole patch in memory; later sections see the result of earlier ones. Rejects with a
+ * `ReasonixError` when any part does not fit.
  */
 async function planPatch(context: ToolContext, patches: readonly FilePatch[]): Promise<Plan> {
   const planner = new Planner(context);
@@ -201,7 +198,6 @@ class Planner {
     file.after = undefined;
   }
 
-  /** The bytes of a file after the hunks, in its own encoding. */
   #patched(file: PlannedFile, patch: FilePatch): Uint8Array {
     const bytes = file.after ?? new Uint8Array(0);
     if (patch.hunks.length === 0) return bytes;
@@ -356,7 +352,6 @@ async function changeMode(file: PlannedFile, undo: Undo[]): Promise<void> {
   undo.push(() => Deno.chmod(file.path, mode & 0o7777));
 }
 
-/** Renames a file that is to be deleted, so that it can be restored. */
 async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
   const aside = `${parentOf(file.path)}/.reasonix-${crypto.randomUUID().slice(0, 13)}.tmp`;
   await Deno.rename(file.path, aside);
@@ -364,7 +359,6 @@ async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
   return aside;
 }
 
-/** Makes missing directories; the steps back remove exactly those. */
 async function makeDirectories(directory: string): Promise<Undo[]> {
   const missing: string[] = [];
   for (let at = directory; at !== "/" && !exists(at); at = parentOf(at)) missing.unshift(at);

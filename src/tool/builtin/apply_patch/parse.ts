@@ -10,14 +10,10 @@ export interface PatchLine {
 
 export interface Hunk {
   readonly lines: readonly PatchLine[];
-  /**
-   * Number of the first old line, from 1 (for a pure insertion: of the line before); undefined when not
-   * given.
-   */
+  /** From 1: the first old line, or the line before a pure insertion. */
   readonly line: number | undefined;
   /** Lines that stand somewhere above, from `@@ text`. */
   readonly anchors: readonly string[];
-  /** The old lines are the last ones of the file. */
   readonly atEnd: boolean;
 }
 
@@ -47,7 +43,7 @@ export interface FilePatch {
   readonly unlisted: boolean;
 }
 
-/** The reason why a patch cannot be understood; the text is for the model. */
+/** The text is for the model. */
 export class PatchError extends Error {
   override readonly name = "PatchError";
 }
@@ -74,7 +70,6 @@ export function patchReads(text: string): string[] {
   return pathsOf(text, ({ from }) => [from]);
 }
 
-/** Files a patch writes, moves or removes. */
 export function patchWrites(text: string): string[] {
   return pathsOf(text, ({ from, to, copy }) => [copy ? undefined : from, to]);
 }
@@ -220,7 +215,6 @@ function anchorOf(line: string): string {
   return text.trim() === "..." ? "" : text;
 }
 
-/** The header of one file while it is read. */
 interface Header {
   from: string | undefined;
   to: string | undefined;
@@ -327,7 +321,6 @@ function readGitHeader(lines: readonly string[], at: number): [Header, number] {
   return [header, at];
 }
 
-/** One extended header line of git; false when it is none. */
 function readExtended(header: Header, line: string): boolean {
   const mode = /^(new file|deleted file|old|new) mode (\d+)/.exec(line);
   if (mode) {
@@ -420,9 +413,7 @@ function markNoNewline(out: PatchLine[], line: string): boolean {
   return true;
 }
 
-/**
- * Reports whether the line after a complete hunk still looks like a part of it, so that the counts are wrong.
- */
+/** The counts are wrong where the line after a complete hunk looks like a part of it. */
 function continues(lines: readonly string[], at: number): boolean {
   const line = lines[at];
   // `-- ` is the signature at the end of a mailed patch.
@@ -441,8 +432,6 @@ function isFileHeader(lines: readonly string[], at: number): boolean {
   return (lines[at] ?? "").startsWith("--- ") && (lines[at + 1] ?? "").startsWith("+++ ") &&
     /^(@@|$)/.test(lines[at + 2] ?? "");
 }
-
-/** File names as unified diffs write them. */
 
 /** The name on a `---` or `+++` line, or undefined for /dev/null. A time after a tab is dropped. */
 function headerPath(line: string): string | undefined {

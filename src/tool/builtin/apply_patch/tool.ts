@@ -6,12 +6,8 @@ import { patchReads, patchWrites } from "./parse.ts";
 export const APPLY_PATCH = defineBuiltin({
   name: "apply_patch",
   description,
-  schema: {
-    type: "object",
-    properties: { patch: { type: "string" } },
-    required: ["patch"],
-    additionalProperties: false,
-  },
+  properties: { patch: { type: "string" } },
+  required: ["patch"],
   readOnly: false,
   title: ({ patch }) => message`patch ${patchWrites(String(patch))}`,
   synonyms: { input: "patch", diff: "patch", patchText: "patch", patch_text: "patch" },

@@ -5,33 +5,29 @@ import description from "./description.md" with { type: "text" };
 export const ASK = defineBuiltin({
   name: "ask",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      questions: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          properties: {
-            question: { type: "string" },
-            options: {
-              type: "array",
-              items: {
-                type: "object",
-                properties: { label: { type: "string" }, description: { type: "string" } },
-                required: ["label"],
-              },
+  properties: {
+    questions: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        properties: {
+          question: { type: "string" },
+          options: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: { label: { type: "string" }, description: { type: "string" } },
+              required: ["label"],
             },
-            multiple: { type: "boolean" },
           },
-          required: ["question", "options"],
+          multiple: { type: "boolean" },
         },
+        required: ["question", "options"],
       },
     },
-    required: ["questions"],
-    additionalProperties: false,
   },
+  required: ["questions"],
   readOnly: true,
   title: ({ questions }) => message`ask: ${Array.isArray(questions) ? String(questions[0]?.question) : ""}`,
   load: async () => (await import("./ask.ts")).ask,

@@ -72,26 +72,18 @@ async function runForeground(
   return { ...free, content: `[${escape.note}]\n${free.content}` };
 }
 
-interface Directory {
-  readonly path: string;
-  /** The next command starts where this one ends. */
-  readonly lasting: boolean;
-  readonly note?: string;
-}
-
 class Foreground {
   #side = "";
   /** Output that was written before the command itself started, while nothing shows that it has. */
   #before: string | undefined = "";
   #timedOut = false;
-  /** Why the disk had no room left. */
   #diskFull: string | undefined;
   readonly #command: string;
   readonly #shell: Shell;
-  readonly #directory: Directory;
+  readonly #directory: WorkingDirectory;
   readonly #context: ToolContext;
 
-  constructor(command: string, shell: Shell, directory: Directory, context: ToolContext) {
+  constructor(command: string, shell: Shell, directory: WorkingDirectory, context: ToolContext) {
     this.#command = command;
     this.#shell = shell;
     this.#directory = directory;
@@ -99,7 +91,7 @@ class Foreground {
   }
 
   get argv(): readonly string[] {
-    return this.#shell.argv(this.#command, this.#reporting);
+    return this.#shell.argv(this.#command, this.#shell.reports);
   }
 
   get cwd(): string {
@@ -108,10 +100,6 @@ class Foreground {
 
   again(): Foreground {
     return new Foreground(this.#command, this.#shell, this.#directory, this.#context);
-  }
-
-  get #reporting(): boolean {
-    return this.#shell.kind === "posix";
   }
 
   async run(plan: SpawnPlan, wanted: Wanted): Promise<ToolResult> {
@@ -131,7 +119,7 @@ class Foreground {
       cwd: this.cwd,
       guard,
       onOutput: (chunk) => output(chunk),
-      ...(this.#reporting
+      ...(this.#shell.reports
         ? { onErrorOutput: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
         : {}),
     });
@@ -146,7 +134,9 @@ class Foreground {
       const end = await child.ended;
       const notes = plan.ended?.() ?? [];
       signal.throwIfAborted();
-      const next = end.code !== 0 && this.#reporting && this.#before ? plan.again?.(this.#before) : undefined;
+      const next = end.code !== 0 && this.#shell.reports && this.#before
+        ? plan.again?.(this.#before)
+        : undefined;
       if (next) return await this.again().run(next, wanted);
       return await this.#result(end, store.finish(capsOf(wanted)), { limit, notes });
     } finally {
@@ -168,9 +158,7 @@ class Foreground {
     );
   }
 
-  /**
-   * Returns what comes before the mark was written by the jail or by the shell itself: output like any other.
-   */
+  /** Text before the mark comes from the jail or the shell, and is output like any other. */
   #onSide(
     text: string,
     chunk: Uint8Array<ArrayBuffer>,
@@ -216,7 +204,7 @@ class Foreground {
     };
   }
 
-  /** Names the only way for a command that needs longer than a call may take. */
+  /** Points to background jobs, the only way for a command that needs longer. */
   #stopped(limit: number): string {
     const atCap = limit === this.#context.settings.bashTimeoutSeconds * 1000;
     return `[stopped after ${limit / 1000} s${
@@ -281,7 +269,6 @@ interface WorkingDirectory {
   readonly path: string;
   /** The next command starts where this one ends. */
   readonly lasting: boolean;
-  /** For the model. */
   readonly note?: string;
 }
 
@@ -310,8 +297,7 @@ async function workingDirectory(context: ToolContext, wanted: unknown): Promise<
 }
 
 /**
- * Remembers where a command left off, as long as that is inside the workspace; returns what the model should
- * know.
+ * Remembers the directory in which a command ended, if it is in the workspace; returns a note for the model.
  */
 async function leftOff(context: ToolContext, directory: string): Promise<string | undefined> {
   const memory = context.services?.shell;
@@ -337,12 +323,8 @@ async function isInside(context: ToolContext, directory: string): Promise<boolea
 }
 
 interface Shell {
-  readonly kind: "posix" | "powershell";
-  readonly path: string;
-  /**
-   * The argument vector that runs a command; `reporting` also reports where it left off (see {@linkcode
-   * DIRECTORY_MARK}).
-   */
+  /** It reports where a command left off (see {@linkcode DIRECTORY_MARK}). */
+  readonly reports: boolean;
   argv(command: string, reporting: boolean): string[];
 }
 
@@ -365,62 +347,45 @@ const UTF8 =
   "[Console]::OutputEncoding = [Text.UTF8Encoding]::new($false); $OutputEncoding = [Console]::OutputEncoding; ";
 const EXIT = "\nif ($null -ne $LASTEXITCODE) { exit $LASTEXITCODE } elseif (-not $?) { exit 1 }";
 
+const WINDOWS = Deno.build.os === "windows";
 const known = new Map<string, Shell>();
 
 /** Returns the shell of the settings: a given path, else the preferred one, else the system's. */
-function findShell(settings: ToolSettings["shell"], searchPath: string): Shell {
-  const key = `${settings.prefer}\0${settings.path ?? ""}\0${searchPath}`;
-  const found = known.get(key) ?? look(settings, searchPath);
+function findShell({ prefer, path }: ToolSettings["shell"], searchPath: string): Shell {
+  const key = `${prefer}\0${path ?? ""}\0${searchPath}`;
+  const found = known.get(key) ?? shellAt(path || installedShell(prefer, searchPath));
   known.set(key, found);
   return found;
 }
 
-function look(settings: ToolSettings["shell"], searchPath: string): Shell {
-  const windows = Deno.build.os === "windows";
-  const names = candidates(settings.prefer, windows);
-  if (settings.path) return shellAt(settings.path);
-  for (const name of names) {
-    const path = inSearchPath(name, searchPath, windows);
-    if (path !== undefined) return shellAt(path);
-  }
+function installedShell(prefer: ToolSettings["shell"]["prefer"], searchPath: string): string {
+  const names = prefer === "bash" || (prefer === "auto" && !WINDOWS)
+    ? ["bash", "sh"]
+    : ["pwsh", "powershell"];
+  if (prefer === "powershell") names.reverse();
+  const usual = WINDOWS ? [] : ["/bin", "/usr/bin", "/usr/local/bin"];
+  // A relative directory would let the workspace choose the shell.
+  const directories = [...usual, ...searchPath.split(WINDOWS ? ";" : ":")]
+    .filter((directory) => /^(?:\/|[A-Za-z]:)/.test(directory));
+  const paths = names.flatMap((name) =>
+    directories.map((directory) => WINDOWS ? `${directory}\\${name}.exe` : `${directory}/${name}`)
+  );
+  const path = paths.find(isFile);
+  if (path !== undefined) return path;
   throw new ReasonixError(`Cannot find a shell (looked for ${names.join(", ")})`, {
     remedy: "set [tools.shell] path in the configuration",
   });
 }
 
-function candidates(prefer: ToolSettings["shell"]["prefer"], windows: boolean): string[] {
-  if (prefer === "bash") return ["bash", "sh"];
-  if (prefer === "pwsh") return ["pwsh", "powershell"];
-  if (prefer === "powershell") return ["powershell", "pwsh"];
-  return windows ? ["pwsh", "powershell"] : ["bash", "sh"];
-}
-
-function inSearchPath(name: string, searchPath: string, windows: boolean): string | undefined {
-  const usual = windows ? [] : ["/bin", "/usr/bin", "/usr/local/bin"];
-  for (const directory of [...usual, ...searchPath.split(windows ? ";" : ":")]) {
-    // A relative directory would let the workspace choose the shell.
-    if (!/^(?:\/|[A-Za-z]:)/.test(directory)) continue;
-    const path = windows ? `${directory}\\${name}.exe` : `${directory}/${name}`;
-    if (isFile(path)) return path;
-  }
-  return undefined;
-}
-
 function shellAt(path: string): Shell {
   const name = path.replace(/^.*[\\/]/, "").toLowerCase();
   if (/^(?:pwsh|powershell)/.test(name)) {
-    return {
-      kind: "powershell",
-      path,
-      argv: (
-        command,
-      ) => [path, "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", UTF8 + command + EXIT],
-    };
+    const options = ["-NoLogo", "-NoProfile", "-NonInteractive", "-Command"];
+    return { reports: false, argv: (command) => [path, ...options, UTF8 + command + EXIT] };
   }
   const shell = /^bash/.test(name) ? [path, "--noprofile", "--norc"] : [path];
   return {
-    kind: "posix",
-    path,
+    reports: true,
     argv: (command, reporting) => [...shell, "-c", reporting ? REPORTING : PLAIN, "bash", command],
   };
 }

@@ -5,17 +5,13 @@ import description from "./description.md" with { type: "text" };
 export const BASH = defineBuiltin({
   name: "bash",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      command: { type: "string" },
-      workdir: { type: "string", description: "Folder for this call only" },
-      timeout_ms: { type: "integer", minimum: 1, description: "Less than the usual limit" },
-      run_in_background: { type: "boolean", description: "Returns a job id at once" },
-    },
-    required: ["command"],
-    additionalProperties: false,
+  properties: {
+    command: { type: "string" },
+    workdir: { type: "string", description: "Folder for this call only" },
+    timeout_ms: { type: "integer", minimum: 1, description: "Less than the usual limit" },
+    run_in_background: { type: "boolean", description: "Returns a job id at once" },
   },
+  required: ["command"],
   readOnly: false,
   title: ({ command }) => `$ ${command}`,
   synonyms: {

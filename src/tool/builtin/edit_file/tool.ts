@@ -8,17 +8,13 @@ import { texts } from "../../tool.ts";
 export const EDIT_FILE = defineBuiltin({
   name: "edit_file",
   description: editFileText,
-  schema: {
-    type: "object",
-    properties: {
-      path: { type: "string" },
-      old_string: { type: "string", description: "Exact text, without line numbers" },
-      new_string: { type: "string" },
-      replace_all: { type: "boolean" },
-    },
-    required: ["path", "old_string", "new_string"],
-    additionalProperties: false,
+  properties: {
+    path: { type: "string" },
+    old_string: { type: "string", description: "Exact text, without line numbers" },
+    new_string: { type: "string" },
+    replace_all: { type: "boolean" },
   },
+  required: ["path", "old_string", "new_string"],
   readOnly: false,
   title: ({ path }) => message`edit ${String(path)}`,
   synonyms: {
@@ -38,28 +34,24 @@ export const EDIT_FILE = defineBuiltin({
 export const MULTI_EDIT = defineBuiltin({
   name: "multi_edit",
   description: multiEditText,
-  schema: {
-    type: "object",
-    properties: {
-      path: { type: "string" },
-      edits: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          properties: {
-            old_string: { type: "string" },
-            new_string: { type: "string" },
-            replace_all: { type: "boolean" },
-          },
-          required: ["old_string", "new_string"],
-          additionalProperties: false,
+  properties: {
+    path: { type: "string" },
+    edits: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        properties: {
+          old_string: { type: "string" },
+          new_string: { type: "string" },
+          replace_all: { type: "boolean" },
         },
+        required: ["old_string", "new_string"],
+        additionalProperties: false,
       },
     },
-    required: ["path", "edits"],
-    additionalProperties: false,
   },
+  required: ["path", "edits"],
   readOnly: false,
   title: ({ path }) => message`edit ${String(path)}`,
   synonyms: { file_path: "path", filePath: "path" },

@@ -126,10 +126,7 @@ function modifiedAt(path: string): number {
   }
 }
 
-/**
- * A test of a name alone that all matches pass, and few other files: the plain text a pattern ends with.
- * Undefined when some pattern says nothing of the end.
- */
+/** Tests a name by the plain text that a pattern ends with. Undefined when a pattern ends otherwise. */
 function nameTest(patterns: readonly string[]): ((name: string) => boolean) | undefined {
   const found = patterns.map((pattern) => /[^/*?()[\]{}!+@\\|"]*$/.exec(pattern)?.[0] ?? "");
   if (!found.every((end) => /[^.]/.test(end))) return undefined;
@@ -138,7 +135,6 @@ function nameTest(patterns: readonly string[]): ((name: string) => boolean) | un
   return (name) => name.endsWith(only) || others.some((end) => name.endsWith(end));
 }
 
-/** The deepest existing directory that all patterns share in plain text. */
 function startDirectory(patterns: readonly string[], root: string): string {
   const heads = patterns.map((pattern) => {
     const parts = pattern.split("/");
@@ -159,7 +155,6 @@ function startDirectory(patterns: readonly string[], root: string): string {
   return root || "/";
 }
 
-/** Returns how many names the longest match can have. */
 function deepestLevel(patterns: readonly string[]): number {
   const levels = patterns.map((pattern) =>
     pattern.includes("**") || pattern.includes("(") ? Infinity : pattern.split("/").length

@@ -7,16 +7,12 @@ import description from "./description.md" with { type: "text" };
 export const GLOB = defineBuiltin({
   name: "glob",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      pattern: { type: "string" },
-      path: { type: "string", description: "Folder to start in" },
-      limit: { type: "integer", minimum: 1, description: "200 if absent" },
-    },
-    required: ["pattern"],
-    additionalProperties: false,
+  properties: {
+    pattern: { type: "string" },
+    path: { type: "string", description: "Folder to start in" },
+    limit: { type: "integer", minimum: 1, description: "200 if absent" },
   },
+  required: ["pattern"],
   readOnly: true,
   title: ({ pattern, path }) =>
     typeof path === "string" ? message`find ${String(pattern)} in ${path}` : message`find ${String(pattern)}`,

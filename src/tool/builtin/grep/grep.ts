@@ -49,7 +49,6 @@ function texts(value: unknown): string[] {
   return typeof value === "string" ? [value] : [];
 }
 
-/** Which of the matches are shown, and how. */
 interface View {
   readonly mode: Mode;
   readonly limit: number;

@@ -6,20 +6,16 @@ import description from "./description.md" with { type: "text" };
 export const HISTORY = defineBuiltin({
   name: "history",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      operation: { type: "string", enum: ["search", "around"] },
-      query: { type: "string", description: "search: a few rare words" },
-      scope: { type: "string", enum: ["project", "global"] },
-      session: { type: "string", description: "around: of a hit" },
-      seq: { type: "integer", minimum: 0, description: "around: of a hit" },
-      before: { type: "integer", minimum: 0, maximum: 50 },
-      after: { type: "integer", minimum: 0, maximum: 50 },
-    },
-    required: ["operation"],
-    additionalProperties: false,
+  properties: {
+    operation: { type: "string", enum: ["search", "around"] },
+    query: { type: "string", description: "search: a few rare words" },
+    scope: { type: "string", enum: ["project", "global"] },
+    session: { type: "string", description: "around: of a hit" },
+    seq: { type: "integer", minimum: 0, description: "around: of a hit" },
+    before: { type: "integer", minimum: 0, maximum: 50 },
+    after: { type: "integer", minimum: 0, maximum: 50 },
   },
+  required: ["operation"],
   unoffered: { limit: { type: "integer", minimum: 1, maximum: 50 } },
   readOnly: true,
   title: ({ query, session }) =>

@@ -65,7 +65,6 @@ interface TreeOptions {
 
 interface TreeEntry {
   readonly name: string;
-  /** 1 for the entries of the root. */
   readonly level: number;
   /** `/` for directories, ` -> target` for links, ` (unreadable)` and the like. */
   readonly mark: string;
@@ -74,7 +73,6 @@ interface TreeEntry {
 interface Tree {
   readonly entries: readonly TreeEntry[];
   readonly ignored: number;
-  /** There were more than are kept. */
   readonly more: boolean;
 }
 

@@ -6,16 +6,12 @@ import description from "./description.md" with { type: "text" };
 export const LS = defineBuiltin({
   name: "ls",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      path: { type: "string" },
-      depth: { type: "integer", minimum: 1, maximum: 10, description: "Levels, 1 if absent" },
-      offset: { type: "integer", minimum: 1, description: "First entry, from 1" },
-      limit: { type: "integer", minimum: 1, description: "500 if absent" },
-      all: { type: "boolean" },
-    },
-    additionalProperties: false,
+  properties: {
+    path: { type: "string" },
+    depth: { type: "integer", minimum: 1, maximum: 10, description: "Levels, 1 if absent" },
+    offset: { type: "integer", minimum: 1, description: "First entry, from 1" },
+    limit: { type: "integer", minimum: 1, description: "500 if absent" },
+    all: { type: "boolean" },
   },
   readOnly: true,
   title: ({ path }) => message`list ${searchRoot(path)}`,

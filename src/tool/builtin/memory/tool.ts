@@ -9,21 +9,17 @@ import { type Arguments, failure, texts, type ToolContext, type ToolResult } fro
 export const MEMORY = defineBuiltin({
   name: "memory",
   description: memoryText,
-  schema: {
-    type: "object",
-    properties: {
-      operation: { type: "string", enum: ["search", "list", "read"] },
-      query: { type: "string", description: "search" },
-      name: { type: "string", description: "read" },
-      scope: {
-        type: "string",
-        enum: ["project", "global"],
-        description: "read: where the name is not unique",
-      },
+  properties: {
+    operation: { type: "string", enum: ["search", "list", "read"] },
+    query: { type: "string", description: "search" },
+    name: { type: "string", description: "read" },
+    scope: {
+      type: "string",
+      enum: ["project", "global"],
+      description: "read: where the name is not unique",
     },
-    required: ["operation"],
-    additionalProperties: false,
   },
+  required: ["operation"],
   unoffered: { limit: { type: "integer", minimum: 1, maximum: 50 } },
   readOnly: true,
   title: ({ name, query }) =>
@@ -41,19 +37,15 @@ export const MEMORY = defineBuiltin({
 export const REMEMBER = defineBuiltin({
   name: "remember",
   description: rememberText,
-  schema: {
-    type: "object",
-    properties: {
-      name: { type: "string", description: "short-name-with-hyphens; an existing one is changed" },
-      description: { type: "string", description: "One line that tells when it matters" },
-      text: { type: "string" },
-      kind: { type: "string", enum: ["user", "project", "reference", "feedback"] },
-      scope: { type: "string", enum: ["project", "global"] },
-      pinned: { type: "boolean", description: "Named at the start of every session" },
-    },
-    required: ["name", "description", "text"],
-    additionalProperties: false,
+  properties: {
+    name: { type: "string", description: "short-name-with-hyphens; an existing one is changed" },
+    description: { type: "string", description: "One line that tells when it matters" },
+    text: { type: "string" },
+    kind: { type: "string", enum: ["user", "project", "reference", "feedback"] },
+    scope: { type: "string", enum: ["project", "global"] },
+    pinned: { type: "boolean", description: "Named at the start of every session" },
   },
+  required: ["name", "description", "text"],
   readOnly: false,
   title: ({ name }) => message`remember ${String(name)}`,
   optional: true,
@@ -102,15 +94,11 @@ function isKind(value: unknown): value is MemoryKind {
 export const FORGET = defineBuiltin({
   name: "forget",
   description: forgetText,
-  schema: {
-    type: "object",
-    properties: {
-      name: { type: "string" },
-      scope: { type: "string", enum: ["project", "global"] },
-    },
-    required: ["name"],
-    additionalProperties: false,
+  properties: {
+    name: { type: "string" },
+    scope: { type: "string", enum: ["project", "global"] },
   },
+  required: ["name"],
   readOnly: false,
   title: ({ name }) => message`forget ${String(name)}`,
   optional: true,

@@ -32,8 +32,8 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
 }
 
 /**
- * The real path of the entry itself: a link is moved as a link. Its directory goes through the path policy;
- * so does what the link points to, since a link to a forbidden place is not to be handled either.
+ * The real path of the entry: a link is moved as a link. The path policy checks its directory and also its
+ * target.
  */
 async function entryAt(context: ToolContext, path: string): Promise<Target> {
   const resolved = await resolveWrite(context, path);
@@ -77,10 +77,9 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
   }
 }
 
-/** Carries what the model has seen over to the new location, also in a moved directory. */
 function moveStamps({ seen }: ToolContext, from: string, to: string): void {
   const own = seen.get(from);
-  const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path !== from && contains(from, stamp.path));
+  const below = [...seen.all()].filter((stamp) => stamp.path !== from && contains(from, stamp.path));
   for (const stamp of own ? [own, ...below] : below) {
     seen.delete(stamp.path);
     seen.set({ ...stamp, path: to + stamp.path.slice(from.length) });

@@ -6,15 +6,11 @@ import description from "./description.md" with { type: "text" };
 export const MOVE_FILE = defineBuiltin({
   name: "move_file",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      source_path: { type: "string" },
-      destination_path: { type: "string" },
-    },
-    required: ["source_path", "destination_path"],
-    additionalProperties: false,
+  properties: {
+    source_path: { type: "string" },
+    destination_path: { type: "string" },
   },
+  required: ["source_path", "destination_path"],
   readOnly: false,
   title: ({ source_path, destination_path }) =>
     message`move ${String(source_path)} → ${String(destination_path)}`,

@@ -41,7 +41,6 @@ export async function readFile(args: Record<string, unknown>, context: ToolConte
   });
 }
 
-/** Returns the page that begins `count` lines before the end. */
 function lastPage(text: string, count: number, { limit }: Page): Page {
   const total = windowOf(text, { offset: Infinity, limit: 1 }).total;
   return { offset: Math.max(1, total - count + 1), limit: limit ?? count };
@@ -54,22 +53,10 @@ function pageOf(args: Record<string, unknown>): Page {
   };
 }
 
-/** The lines of a page, out of a whole text in memory. Only the lines of the page are cut out. */
+/** The lines of a page of a whole text, whose lines are all counted. */
 function windowOf(text: string, page: Page): LineWindow {
-  const style = eolStyle(text);
-  const mark = style.dominant === "\r" ? "\r" : "\n";
-  const window = new LineWindow(page, style);
-  let start = 0;
-  while (start < text.length) {
-    const found = text.indexOf(mark, start);
-    const end = found < 0 ? text.length : found;
-    if (window.wantsMore) {
-      const crlf = mark === "\n" && found > start && text.charCodeAt(found - 1) === 13;
-      window.push(window.inPage ? text.slice(start, crlf ? end - 1 : end) : "");
-    } else window.skip();
-    start = end + 1;
-  }
-  window.finish(text.length > 0 && !text.endsWith(mark));
+  const window = new LineWindow(page, eolStyle(text), true);
+  window.end(text);
   return window;
 }
 
@@ -77,41 +64,69 @@ const DEFAULT_LINES = 2000;
 const MAX_BYTES = 32 * 1024;
 const MAX_LINE_BYTES = 2000;
 
-/** The request of the model: first line from 1, and how many lines. */
 interface Page {
   readonly offset: number;
   readonly limit: number | undefined;
 }
 
-/** Takes lines one by one and keeps those of the page, numbered and within the byte cap. */
+/** A line longer than this is not collected any further; only its beginning can be shown. */
+const LINE_CHARS = 64 * 1024;
+
+/** Cuts text into lines and keeps those of the page, numbered and within the byte cap. */
 class LineWindow {
   readonly rows: string[] = [];
-  /** Lines so far; all of them after {@linkcode finish} unless the reader stopped early. */
   total = 0;
   bytes = 0;
   cutLines = 0;
   full = false;
   noFinalNewline = false;
-  readonly #page: Page;
+  /** The text was taken to its end, so that all its lines are counted. */
+  complete = false;
   readonly style: EolStyle;
+  readonly #page: Page;
+  readonly #countsAll: boolean;
+  #rest = "";
 
-  constructor(page: Page, style: EolStyle) {
+  constructor(page: Page, style: EolStyle, countsAll = false) {
     this.#page = page;
     this.style = style;
+    this.#countsAll = countsAll;
   }
 
   get wantsMore(): boolean {
     return !this.full && this.rows.length < (this.#page.limit ?? DEFAULT_LINES);
   }
 
-  get inPage(): boolean {
-    return this.total + 1 >= this.#page.offset;
+  feed(text: string): void {
+    const mark = this.style.dominant === "\r" ? "\r" : "\n";
+    let start = 0;
+    for (let end = text.indexOf(mark); end >= 0; end = text.indexOf(mark, start)) {
+      if (this.wantsMore) {
+        const isShown = this.total + 1 >= this.#page.offset;
+        const line = isShown ? this.#rest + text.slice(start, end) : "";
+        this.#push(line.endsWith("\r") ? line.slice(0, -1) : line);
+      } else if (this.#countsAll) this.total++;
+      else return;
+      this.#rest = "";
+      start = end + 1;
+    }
+    if (this.#rest.length < LINE_CHARS) this.#rest += text.slice(start);
   }
 
-  push(line: string): void {
+  end(text: string): void {
+    this.feed(text);
+    if (!this.wantsMore && !this.#countsAll) return;
+    this.complete = true;
+    this.noFinalNewline = this.#rest !== "";
+    if (this.#rest === "") return;
+    if (this.wantsMore) this.#push(this.#rest);
+    else this.total++;
+  }
+
+  #push(line: string): void {
     this.total++;
     if (this.total < this.#page.offset) return;
-    const shown = cutLine(line.isWellFormed() ? line : line.toWellFormed(), MAX_LINE_BYTES);
+    const shown = cutLine(line.toWellFormed(), MAX_LINE_BYTES);
     const row = `${String(this.total).padStart(4)}→${shown}`;
     const size = byteLength(row) + 1;
     if (this.bytes + size > MAX_BYTES && this.rows.length > 0) {
@@ -121,14 +136,6 @@ class LineWindow {
     if (shown !== line && shown.endsWith("bytes in all]")) this.cutLines++;
     this.bytes += size;
     this.rows.push(row);
-  }
-
-  skip(): void {
-    this.total++;
-  }
-
-  finish(noFinalNewline: boolean): void {
-    this.noFinalNewline = noFinalNewline;
   }
 }
 
@@ -168,7 +175,7 @@ function lines(count: number): Text {
   return count === 1 ? message`1 line` : message`${count} lines`;
 }
 
-/** Returns what a reader must know to edit the file: anything but plain UTF-8 with LF. */
+/** Anything but plain UTF-8 with LF, which edits have to keep. */
 function fileNotes(window: LineWindow, file: PageFile): string[] {
   const notes: string[] = [];
   if (file.encoding !== "utf-8" || file.bom) notes.push(`encoding ${encodingName(file.encoding, file.bom)}`);
@@ -199,8 +206,6 @@ function truncationOf(
 }
 
 const CHUNK_BYTES = 256 * 1024;
-/** A line longer than this is not collected any further; only its beginning can be shown. */
-const LINE_CHARS = 64 * 1024;
 
 /** Reads one page of a file of any size in bounded memory, and not past the page. */
 async function readLarge(context: ToolContext, file: ExistingFile, page: Page): Promise<ToolResult> {
@@ -218,23 +223,22 @@ async function readLarge(context: ToolContext, file: ExistingFile, page: Page): 
   const decoder = new TextDecoder(labelOf(found.encoding), { ignoreBOM: false });
   const head = decoder.decode(first, { stream: true });
   const window = new LineWindow(page, eolStyle(head));
-  const feeder = new LineFeeder(window);
-  feeder.feed(head);
+  window.feed(head);
   while (window.wantsMore) {
     context.signal.throwIfAborted();
     const count = await handle.read(chunk);
     if (count === null) {
-      feeder.end(decoder.decode());
+      window.end(decoder.decode());
       break;
     }
-    feeder.feed(decoder.decode(chunk.subarray(0, count), { stream: true }));
+    window.feed(decoder.decode(chunk.subarray(0, count), { stream: true }));
   }
   context.seen.set(stampOf(file.path, file.info));
   return showPage(window, page, {
     ...found,
     shown: file.shown,
     totalBytes: file.info.size,
-    open: !feeder.ended,
+    open: !window.complete,
   });
 }
 
@@ -250,40 +254,7 @@ function labelOf(encoding: Encoding): string {
   return encoding === "utf-8-escaped" ? "utf-8" : encoding;
 }
 
-/** Cuts a stream of text into lines for a window. */
-class LineFeeder {
-  ended = false;
-  #rest = "";
-  readonly #window: LineWindow;
-  readonly #mark: string;
-
-  constructor(window: LineWindow) {
-    this.#window = window;
-    this.#mark = window.style.dominant === "\r" ? "\r" : "\n";
-  }
-
-  feed(text: string): void {
-    let start = 0;
-    for (let end = text.indexOf(this.#mark); end >= 0; end = text.indexOf(this.#mark, start)) {
-      if (!this.#window.wantsMore) return;
-      const line = this.#rest + text.slice(start, end);
-      this.#rest = "";
-      this.#window.push(line.endsWith("\r") ? line.slice(0, -1) : line);
-      start = end + 1;
-    }
-    if (this.#rest.length < LINE_CHARS) this.#rest += text.slice(start);
-  }
-
-  end(text: string): void {
-    this.feed(text);
-    if (!this.#window.wantsMore) return;
-    this.ended = true;
-    if (this.#rest !== "") this.#window.push(this.#rest);
-    this.#window.finish(this.#rest !== "");
-  }
-}
-
-/** The image itself for a model that sees, else what can be said about it. Without bytes it is too large. */
+/** The image for a model that sees, else a description. Without bytes it is too large. */
 function describeImage(
   context: ToolContext,
   file: ExistingFile,
@@ -333,7 +304,6 @@ const MAGIC: readonly (readonly [string, readonly number[]])[] = [
   ["WOFF font", [0x77, 0x4f, 0x46]],
 ];
 
-/** Returns what kind of binary file this is, in words. */
 function binaryKind(bytes: Uint8Array): string {
   if (ascii(bytes, 257, 5) === "ustar") return "tar archive";
   if (ascii(bytes, 4, 4) === "ftyp") return "MP4 or HEIF media";

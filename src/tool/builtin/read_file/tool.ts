@@ -6,16 +6,12 @@ import description from "./description.md" with { type: "text" };
 export const READ_FILE = defineBuiltin({
   name: "read_file",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      path: { type: "string" },
-      offset: { type: "integer", minimum: 1, description: "First line, from 1" },
-      limit: { type: "integer", minimum: 1, description: "Number of lines, 2000 if absent" },
-    },
-    required: ["path"],
-    additionalProperties: false,
+  properties: {
+    path: { type: "string" },
+    offset: { type: "integer", minimum: 1, description: "First line, from 1" },
+    limit: { type: "integer", minimum: 1, description: "Number of lines, 2000 if absent" },
   },
+  required: ["path"],
   readOnly: true,
   title: ({ path, offset }) =>
     offset === undefined

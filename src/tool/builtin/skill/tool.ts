@@ -6,15 +6,11 @@ import description from "./description.md" with { type: "text" };
 export const SKILL = defineBuiltin({
   name: "skill",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      name: { type: "string" },
-      arguments: { type: "string" },
-    },
-    required: ["name"],
-    additionalProperties: false,
+  properties: {
+    name: { type: "string" },
+    arguments: { type: "string" },
   },
+  required: ["name"],
   readOnly: true,
   title: ({ name }) => message`skill ${String(name)}`,
   optional: true,

@@ -8,24 +8,20 @@ import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 export const TODO_WRITE = defineBuiltin({
   name: "todo_write",
   description: todoWriteText,
-  schema: {
-    type: "object",
-    properties: {
-      todos: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: {
-            content: { type: "string" },
-            status: { type: "string", enum: ["pending", "in_progress", "completed"] },
-          },
-          required: ["content", "status"],
+  properties: {
+    todos: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          content: { type: "string" },
+          status: { type: "string", enum: ["pending", "in_progress", "completed"] },
         },
+        required: ["content", "status"],
       },
     },
-    required: ["todos"],
-    additionalProperties: false,
   },
+  required: ["todos"],
   readOnly: true,
   title: () => message`todo list`,
   synonyms: { items: "todos", list: "todos" },
@@ -59,7 +55,7 @@ function write(given: readonly TodoItem[], context: ToolContext): ToolResult {
 export const TODO_READ = defineBuiltin({
   name: "todo_read",
   description: todoReadText,
-  schema: { type: "object", properties: {}, additionalProperties: false },
+  properties: {},
   readOnly: true,
   title: () => message`read the todo list`,
   load: () => Promise.resolve(todoRead),

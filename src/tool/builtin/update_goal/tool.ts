@@ -8,16 +8,12 @@ export const UPDATE_GOAL = defineBuiltin({
   name: "update_goal",
   description,
   late: true,
-  schema: {
-    type: "object",
-    properties: {
-      status: { type: "string", enum: ["progress", "blocked", "complete"] },
-      note: { type: "string" },
-      entry: { type: "string", enum: ["hypothesis", "experiment", "result", "decision"] },
-    },
-    required: ["status", "note"],
-    additionalProperties: false,
+  properties: {
+    status: { type: "string", enum: ["progress", "blocked", "complete"] },
+    note: { type: "string" },
+    entry: { type: "string", enum: ["hypothesis", "experiment", "result", "decision"] },
   },
+  required: ["status", "note"],
   readOnly: true,
   title: ({ status, note }) => message`goal ${String(status)}: ${String(note)}`,
   subjects: () => [],

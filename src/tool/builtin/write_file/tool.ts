@@ -6,15 +6,11 @@ import description from "./description.md" with { type: "text" };
 export const WRITE_FILE = defineBuiltin({
   name: "write_file",
   description,
-  schema: {
-    type: "object",
-    properties: {
-      path: { type: "string" },
-      content: { type: "string" },
-    },
-    required: ["path", "content"],
-    additionalProperties: false,
+  properties: {
+    path: { type: "string" },
+    content: { type: "string" },
   },
+  required: ["path", "content"],
   readOnly: false,
   title: ({ path }) => message`write ${String(path)}`,
   synonyms: { file_path: "path", filePath: "path", filename: "path", contents: "content", text: "content" },

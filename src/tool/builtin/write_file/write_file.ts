@@ -25,10 +25,7 @@ export async function writeFile(args: Record<string, unknown>, context: ToolCont
   return await commitText(context, replacement(target, before, content));
 }
 
-/**
- * The new content in the encoding and with the line ends of the old, or in UTF-8 where that has not all its
- * characters.
- */
+/** Keeps the old encoding and line ends, or changes to UTF-8 where the encoding lacks a character. */
 function replacement(target: Target, before: TextFile, content: string): TextChange {
   const { text, bom } = withoutMark(content);
   const after = withEolsOf(before.text, text);

@@ -2,6 +2,7 @@ import type { EventBodies } from "../../../core/event_schema.ts";
 import { CappedFile } from "../capped_file.ts";
 import { DiskWatch, type FreeSpace } from "../disk_watch.ts";
 import { type ProcessGuard, ShellProcess, type SpawnPlan } from "../process.ts";
+import { unlessAborted } from "../../../util/timer.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -13,7 +14,6 @@ export interface JobView {
   readonly status: "running" | "exited" | "killed";
   readonly exitCode?: number;
   readonly signal?: string;
-  /** Why the program ended it. */
   readonly reason?: string;
   readonly startedAt: number;
   readonly endedAt?: number;
@@ -23,7 +23,6 @@ export interface JobView {
 export interface JobUpdate {
   readonly view: JobView;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Bytes that were skipped because there were too many. */
   readonly skipped: number;
   /** Bytes since the last look that were lost because the disk is full. */
   readonly dropped: number;
@@ -31,7 +30,6 @@ export interface JobUpdate {
 
 export interface JobSpec {
   readonly command: string;
-  /** The spawned program, as the jail made it. */
   readonly plan: SpawnPlan;
   readonly cwd: string;
   readonly dir: string;
@@ -53,10 +51,8 @@ export interface Jobs {
 
 const encoder = new TextEncoder();
 
-/** At most this much is returned at once; the rest is in the file. */
 const MAX_OUTPUT = 256 * 1024;
 
-/** More running jobs at a time are refused. */
 const MAX_RUNNING = 128;
 
 interface Job {
@@ -64,21 +60,18 @@ interface Job {
   readonly process: ShellProcess;
   readonly file: CappedFile;
   read: number;
-  /** Bytes since the last look that the disk had no room for. */
   dropped: number;
   killed: boolean;
-  readonly waiting: Set<() => void>;
+  readonly ended: Promise<void>;
 }
 
 export interface JobTableOptions {
   readonly guard?: ProcessGuard;
   readonly onChange?: (change: JobChange) => void;
   readonly freeSpace?: FreeSpace | undefined;
-  /** Bytes that the output file of a job may take. */
   readonly maxFile?: number;
 }
 
-/** Background commands of one session, each with its output in a file. */
 export class JobTable implements Jobs {
   readonly #jobs = new Map<string, Job>();
   readonly #options: JobTableOptions;
@@ -95,7 +88,22 @@ export class JobTable implements Jobs {
     Deno.mkdirSync(spec.dir, { recursive: true, mode: 0o700 });
     const outputFile = `${spec.dir}/${id}.txt`;
     const file = new CappedFile(outputFile, this.#options.maxFile);
-    const process = this.#spawn(spec, file, (chunk) => this.#output(id, chunk));
+    const { guard, freeSpace: free } = this.#options;
+    const onOutput = (chunk: Bytes) => {
+      job.dropped += chunk.length - file.write(chunk);
+    };
+    let process: ShellProcess;
+    try {
+      process = new ShellProcess(spec.plan, { cwd: spec.cwd, guard, lasting: true, onOutput });
+    } catch (error) {
+      file[Symbol.dispose]();
+      throw error;
+    }
+    const { minFreeDiskMb: floorMb, cwd, dir } = spec;
+    const watch = new DiskWatch({ directories: [cwd, dir], floorMb, free }, (reason) => {
+      job.view = { ...job.view, reason };
+      void this.kill(id, 100);
+    });
     const job: Job = {
       view: { id, command: spec.command, status: "running", startedAt: Date.now(), outputFile },
       process,
@@ -103,16 +111,14 @@ export class JobTable implements Jobs {
       read: 0,
       dropped: 0,
       killed: false,
-      waiting: new Set(),
+      ended: process.ended.then((end) => {
+        watch[Symbol.dispose]();
+        for (const note of spec.plan.ended?.() ?? []) onOutput(encoder.encode(`[${note}]\n`));
+        this.#ended(job, end);
+      }),
     };
     this.#jobs.set(id, job);
     this.#options.onChange?.({ job: id, command: spec.command, status: "started" });
-    const watch = this.#watchDisk(job, spec);
-    void process.ended.then((end) => {
-      watch[Symbol.dispose]();
-      for (const note of spec.plan.ended?.() ?? []) this.#output(id, encoder.encode(`[${note}]\n`));
-      this.#ended(job, end);
-    });
     return job.view;
   }
 
@@ -139,17 +145,10 @@ export class JobTable implements Jobs {
 
   async ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
     const job = this.#find(id);
-    if (!job || job.view.status !== "running") return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const wake = () => resolve();
-    const timer = setTimeout(wake, milliseconds);
-    job.waiting.add(wake);
-    signal.addEventListener("abort", wake, { once: true });
-    await promise;
-    clearTimeout(timer);
-    job.waiting.delete(wake);
-    signal.removeEventListener("abort", wake);
-    signal.throwIfAborted();
+    if (job?.view.status !== "running") return;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    await unlessAborted(Promise.race([job.ended, late]), signal).finally(() => clearTimeout(timer));
   }
 
   async kill(id: string, graceMs = 1000): Promise<JobView | undefined> {
@@ -158,7 +157,7 @@ export class JobTable implements Jobs {
     if (job.view.status === "running") {
       job.killed = true;
       await job.process.kill(graceMs);
-      await job.process.ended;
+      await job.ended;
     }
     return job.view;
   }
@@ -172,30 +171,6 @@ export class JobTable implements Jobs {
     return this.#jobs.get(id) ?? this.#jobs.get(`job-${id}`);
   }
 
-  #spawn(spec: JobSpec, file: CappedFile, onOutput: (chunk: Bytes) => void): ShellProcess {
-    try {
-      const { guard } = this.#options;
-      return new ShellProcess(spec.plan, { cwd: spec.cwd, guard, lasting: true, onOutput });
-    } catch (error) {
-      file[Symbol.dispose]();
-      throw error;
-    }
-  }
-
-  #watchDisk(job: Job, spec: JobSpec): DiskWatch {
-    const { minFreeDiskMb: floorMb, cwd, dir } = spec;
-    return new DiskWatch({ directories: [cwd, dir], floorMb, free: this.#options.freeSpace }, (reason) => {
-      job.view = { ...job.view, reason };
-      void this.kill(job.view.id, 100);
-    });
-  }
-
-  #output(id: string, chunk: Bytes): void {
-    const job = this.#jobs.get(id);
-    if (!job) return;
-    job.dropped += chunk.length - job.file.write(chunk);
-  }
-
   #ended(job: Job, end: { readonly code: number; readonly signal?: string }): void {
     job.file[Symbol.dispose]();
     const status = job.killed ? "killed" : "exited";
@@ -206,7 +181,6 @@ export class JobTable implements Jobs {
       ...(end.signal === undefined ? {} : { signal: end.signal }),
       endedAt: Date.now(),
     };
-    for (const wake of job.waiting) wake();
     this.#options.onChange?.({ job: job.view.id, command: job.view.command, status });
   }
 }

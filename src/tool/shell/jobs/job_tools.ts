@@ -63,7 +63,6 @@ function state(job: JobView): string {
   return job.signal === undefined ? `exited with code ${job.exitCode ?? "?"}` : `ended by ${job.signal}`;
 }
 
-/** New output as the model reads it. */
 export function jobText(update: JobUpdate): Cut {
   const { bytes, view, skipped, dropped } = update;
   const after = dropped > 0 ? `\n[${dropped} newer bytes were not kept: the disk is full]` : "";

@@ -1,9 +1,5 @@
-import {
-  assemble,
-  type Assembly,
-  type GoalRequest,
-  loadTrustedConfig,
-} from "../../../../src/assembly/mod.ts";
+import { assemble } from "../../../../src/features/mod.ts";
+import { type Assembly, type GoalRequest, loadTrustedConfig } from "../../../../src/run/mod.ts";
 import type { Event, Message } from "../../../../src/core/mod.ts";
 import type { TurnOutcome } from "../../../../src/agent/mod.ts";
 import type { ConfigInput } from "../../../../src/config/mod.ts";

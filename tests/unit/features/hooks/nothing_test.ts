@@ -5,7 +5,7 @@ import { assertEquals } from "../../../support/assert.ts";
 Deno.test("without a hook nothing of hooks is loaded with the start of a run", () => {
   const { sources } = thisProject();
   const found = new Set<string>();
-  const pending = ["cli/main.ts", "cli/commands/run/run.ts", "src/assembly/assemble.ts", "src/agent/loop.ts"];
+  const pending = ["cli/main.ts", "cli/commands/run/run.ts", "src/run/assembly.ts", "src/agent/loop.ts"];
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     if (found.has(path)) continue;
     found.add(path);

@@ -5,7 +5,7 @@ import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
-import { assemble } from "./assemble.ts";
+import { assemble } from "./features.ts";
 import {
   type Assembly,
   type InternalRequest,

@@ -1,0 +1,161 @@
+import type { AgentMode } from "./agent_mode.ts";
+import { answerSchemaOf, loadNonInteractiveConfig, runOptions } from "./config.ts";
+import type { RunFlags } from "../../run_flags.ts";
+import { inLanguage, Speech } from "../../terminal/language.ts";
+import { type CliContext, runPaths } from "../../terminal/process.ts";
+import { type InputReporter, readTask } from "../../terminal/stdin.ts";
+import { assemble } from "../../../src/features/mod.ts";
+import { type Assembly, redactorOf } from "../../../src/run/mod.ts";
+import { requireProvider } from "../../../src/config/mod.ts";
+import {
+  commandNames,
+  executeLine,
+  failedResult,
+  Metrics,
+  Output,
+  type Printer,
+  redacted,
+  reportResult,
+  resultOf,
+  type RunResult,
+  type TurnFacts,
+  unsavedLine,
+} from "../../../src/frontend/mod.ts";
+import { lazy } from "../../../src/util/lazy.ts";
+import { createRedactor } from "../../../src/util/redact.ts";
+import { defined } from "../../../src/util/json.ts";
+import { openGoal } from "../../../src/session/mod.ts";
+
+const loadFiles = lazy(() => import("./attached_files.ts"));
+const loadGoal = lazy(() => import("./goal.ts"));
+
+/** Does one task. Errors are results too. */
+export async function taskResult(context: CliContext, flags: RunFlags, deps: RunDeps): Promise<RunResult> {
+  try {
+    return await runTask(context, flags, deps);
+  } catch (error) {
+    return await resultOfError(error, flags, deps);
+  }
+}
+
+export async function resultOfError(
+  error: unknown,
+  { sessionId: session }: RunFlags,
+  { secrets, speech }: Pick<RunDeps, "secrets" | "speech">,
+): Promise<RunResult> {
+  const failed = failedResult(await inLanguage(error, speech.locale));
+  return redacted({ ...failed, ...defined({ session }) }, secrets);
+}
+
+/** Secrets are known once the configuration is. */
+export function noSecrets(): RunDeps["secrets"] {
+  return { redact: createRedactor([]) };
+}
+
+export interface RunDeps {
+  readonly words: readonly string[];
+  readonly printer: Printer;
+  readonly err: Output;
+  readonly signal: AbortSignal;
+  readonly speech: Speech;
+  /** Takes secrets out of the error of a run. */
+  readonly secrets: { redact: (text: string) => string };
+  readonly readTask: typeof readTask;
+}
+
+async function runTask(
+  context: CliContext,
+  flags: RunFlags,
+  { words, printer, err, signal, secrets, speech, readTask }: RunDeps,
+): Promise<RunResult> {
+  const notify = (text: string | undefined) => {
+    if (text !== undefined && !flags.quiet) context.process.stderr.write(`· ${text}\n`);
+  };
+  const reporter: InputReporter = {
+    get texts() {
+      return speech.run.input;
+    },
+    report: notify,
+  };
+  const { goal, check, maxGoalTurns, research, simple, continue: latest, resume } = flags;
+  // Without a task the run continues the goal of its session, where that has one.
+  const mayContinue = goal === undefined && words.length === 0 && (latest || resume !== undefined);
+  const hasGoal = mayContinue ||
+    [goal, check, maxGoalTurns, research, simple].some((flag) => flag !== undefined);
+  if (hasGoal) (await loadGoal()).requireGoalFlags(flags);
+  const read = (optional: boolean) => readTask(words, reporter, { optional });
+  const given = mayContinue ? undefined : await read(goal !== undefined);
+  const metrics = new Metrics(flags.metrics);
+  const paths = runPaths(context, flags.dir);
+  const loaded = await loadNonInteractiveConfig(paths, flags);
+  secrets.redact = redactorOf(loaded);
+  notify(await speech.configure(loaded));
+  notify(await requireProvider(loaded, speech.locale));
+  const schema = await answerSchemaOf(flags);
+  const plans = flags.planThenRun || loaded.config.agent.auto_plan
+    ? await (await import("./plan_options.ts")).planOptions(flags, speech, signal)
+    : {};
+  const steps = flags.steps ?? loaded.config.agent_mode.default_steps;
+  const mode = steps > 1 || flags.raw
+    ? new (await import("./agent_mode.ts")).AgentMode(flags, loaded.config)
+    : undefined;
+  const options = { ...runOptions(flags), steps, ...mode?.options, ...plans };
+  const assembly = await assemble({ ...options, waitForAgents: true, answerForm: schema, paths, loaded });
+  assembly.controller.subscribe((event) => metrics.event(event));
+  mode?.follow(assembly, err);
+  assembly.controller.subscribe((event) => printer.event(event));
+  try {
+    const parts = {
+      assembly,
+      printer,
+      metrics,
+      schema,
+      signal,
+      speech,
+      mode,
+      flags,
+      notify,
+      hasGoal,
+    };
+    const { text: task, piped } = given ?? await read(openGoal(assembly.session.state) !== undefined);
+    const text = flags.file ? (await loadFiles()).withFiles(task, flags.file, paths.cwd) : task;
+    const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
+    metrics.write(result);
+    return result;
+  } finally {
+    await assembly.close();
+    context.process.stderr.write(unsavedLine(assembly));
+  }
+}
+
+interface TaskDeps extends Pick<RunDeps, "printer" | "signal" | "speech">, TurnFacts {
+  readonly assembly: Assembly;
+  /** Absent: one turn. */
+  readonly mode: AgentMode | undefined;
+  /** The flags name a goal, or the session may have one. */
+  readonly hasGoal: boolean;
+  readonly flags: RunFlags;
+  readonly notify: (text: string | undefined) => void;
+}
+
+async function resultOfTask(
+  task: { readonly text: string; readonly piped: string | undefined },
+  parts: TaskDeps,
+): Promise<RunResult> {
+  const { assembly, printer, signal, mode, flags } = parts;
+  const { text, piped } = task;
+  const goal = parts.hasGoal ? await (await loadGoal()).goalInput(flags, task, assembly) : undefined;
+  const line = goal
+    ? { input: goal }
+    : await executeLine(text, assembly, { signal, locale: parts.speech.locale });
+  if ("notice" in line) parts.notify(line.notice);
+  if (!line.input) return reportResult(line.report, assembly);
+  await printer.begin?.({
+    ...await assembly.open(),
+    commands: () => commandNames(assembly),
+    output: mode ? mode.output : flags.output,
+  });
+  const references = piped === undefined || piped === line.input.text ? [] : [`<stdin>\n${piped}\n</stdin>`];
+  const outcome = await assembly.run({ ...line.input, references }, signal);
+  return await resultOf(await mode?.outcome(outcome) ?? outcome, assembly, parts);
+}
