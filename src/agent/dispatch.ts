@@ -13,42 +13,29 @@ import {
   writtenFields,
 } from "../core/mod.ts";
 import type { Decision, HookWord } from "../permission/mod.ts";
-import { failure, type Tool, type ToolContext, type ToolRegistry, type ToolResult } from "../tool/mod.ts";
-import { type AgentDeps, stopped, type Toolbox, type TurnOutcome } from "./ports.ts";
+import { failure, type ToolResult } from "../tool/mod.ts";
+import { type AgentDeps, stopped, type TurnOutcome } from "./ports.ts";
 
 const WARN_AT = 3;
 const STOP_AT = 6;
 
-interface RepeatDecision {
-  /** Added to what the model reads. */
-  readonly reminder?: string;
-  /** The turn ends: the model does not react. */
-  readonly stop?: boolean;
-}
+/** Failures of each call since another one succeeded, by name and arguments. */
+export type RepeatedFailures = Map<string, number>;
 
-/**
- * Notices a model that repeats one failing call. A call counts as repeated when name and arguments are the
- * same and it failed again without any other call having succeeded in between.
- */
-export class RepeatGuard {
-  readonly #failures = new Map<string, number>();
-
-  observe(call: ToolCall, failed: boolean): RepeatDecision {
-    if (!failed) {
-      this.#failures.clear();
-      return {};
-    }
-    const key = `${call.name}\n${call.arguments}`;
-    const count = (this.#failures.get(key) ?? 0) + 1;
-    this.#failures.set(key, count);
-    if (count < WARN_AT) return {};
-    const reminder =
-      `[This exact call has now failed ${count} times. Repeating it will fail again: read the error, ` +
-      `then change the arguments or take another way${
-        count === STOP_AT - 1 ? ". One more repetition ends the turn" : ""
-      }.]`;
-    return { reminder, stop: count >= STOP_AT };
-  }
+/** Counts a call that failed; returns the text for a model that repeats it, and whether the turn ends. */
+function repeated(
+  failures: RepeatedFailures,
+  call: ToolCall,
+): { readonly reminder: string; readonly stop: boolean } | undefined {
+  const key = `${call.name}\n${call.arguments}`;
+  const count = (failures.get(key) ?? 0) + 1;
+  failures.set(key, count);
+  if (count < WARN_AT) return undefined;
+  const last = count === STOP_AT - 1 ? ". One more repetition ends the turn" : "";
+  const reminder =
+    `[This exact call has now failed ${count} times. Repeating it will fail again: read the error, ` +
+    `then change the arguments or take another way${last}.]`;
+  return { reminder, stop: count >= STOP_AT };
 }
 
 const MAX_PARALLEL = 8;
@@ -70,7 +57,7 @@ type Entry = readonly [call: ToolCall, prepared: PreparedCall | string];
 
 interface Batch {
   readonly deps: AgentDeps;
-  readonly guard: RepeatGuard;
+  readonly failures: RepeatedFailures;
   readonly signal: AbortSignal;
   readonly outcome: BatchOutcome;
 }
@@ -84,10 +71,10 @@ interface Batch {
 export async function dispatch(
   deps: AgentDeps,
   calls: readonly ToolCall[],
-  guard: RepeatGuard,
+  failures: RepeatedFailures,
   signal: AbortSignal,
 ): Promise<BatchOutcome> {
-  const batch: Batch = { deps, guard, signal, outcome: {} };
+  const batch: Batch = { deps, failures, signal, outcome: {} };
   let at = 0;
   while (at < calls.length) {
     const group = await nextGroup(batch, calls, at);
@@ -128,16 +115,17 @@ function tooMany(limit: number): string {
 
 async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void> {
   const failed = end.outcome === "error" || end.outcome === "blocked";
-  const repeat = batch.guard.observe(call, failed);
+  if (!failed) batch.failures.clear();
+  const repeat = failed ? repeated(batch.failures, call) : undefined;
   await batch.deps.conversation.record(
-    repeat.reminder ? { ...end, content: `${end.content}\n${repeat.reminder}` } : end,
+    repeat ? { ...end, content: `${end.content}\n${repeat.reminder}` } : end,
   );
-  if (repeat.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
+  if (repeat?.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
 }
 
 /** Runs one call alone, and records all of it but its end. Never rejects. */
 async function runCall(deps: AgentDeps, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
-  const batch: Batch = { deps, guard: new RepeatGuard(), signal, outcome: {} };
+  const batch: Batch = { deps, failures: new Map(), signal, outcome: {} };
   return await runEntry(batch, [call, await deps.toolbox.prepare(call, signal)]);
 }
 
@@ -317,76 +305,6 @@ function shortened(text: string, max = MAX_LENGTH): string {
   const line = begin.slice(0, 16 * max).replace(/\s+/g, " ").trim();
   return line.length > max || begin.length > 16 * max ? `${line.slice(0, max - 1)}…` : line;
 }
-
-/** The context that every call of a conversation shares. */
-export type SharedContext = Omit<ToolContext, "callId" | "signal" | "progress" | "jail">;
-
-export interface ToolboxOptions {
-  readonly registry: ToolRegistry;
-  readonly context: SharedContext;
-  /** The command jail; asked for when the first call that may start a process comes. */
-  readonly jail: (call: PreparedCall) => ToolContext["jail"] | Promise<ToolContext["jail"]>;
-  /** Runs a call somewhere else (a worker); absent: here. */
-  readonly execute?: (call: PreparedCall, tool: Tool, context: ToolContext) => Promise<ToolResult>;
-}
-
-/** Tools of a registry, run with one shared context. */
-export class RegistryToolbox implements Toolbox {
-  readonly #options: ToolboxOptions;
-
-  constructor(options: ToolboxOptions) {
-    this.#options = options;
-  }
-
-  prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string> {
-    return this.#options.registry.prepare(call);
-  }
-
-  async execute(
-    call: PreparedCall,
-    signal: AbortSignal,
-    progress: (text: string) => void,
-  ): Promise<ToolResult> {
-    const { registry, context, jail, execute } = this.#options;
-    const tool = registry.get(call.tool);
-    if (!tool) {
-      throw new TypeError(`Cannot run ${call.tool}: the registry that prepared the call has no such tool`);
-    }
-    const whole: ToolContext = {
-      ...context,
-      callId: call.call.id,
-      signal,
-      progress,
-      jail: call.writes || call.delegates || call.family === "Mcp" ? NO_PROCESS : await jail(call),
-    };
-    return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
-  }
-
-  /** Returns the failure of a call that cannot begin, as its tool says. */
-  async check(call: PreparedCall, signal: AbortSignal): Promise<ToolResult | undefined> {
-    const { registry, context } = this.#options;
-    const own = { callId: call.call.id, signal, progress: () => {}, jail: NO_PROCESS };
-    return await registry.get(call.tool)?.check?.(call.args, { ...context, ...own });
-  }
-
-  /** Works out what a call of a file tool would change, and writes nothing. */
-  async preview(call: PreparedCall, signal: AbortSignal): Promise<ToolResult> {
-    const { context } = this.#options;
-    const settings = { ...context.settings, writes: "dry-run" } as const;
-    const dry = new RegistryToolbox({ ...this.#options, context: { ...context, settings } });
-    return await dry.execute(call, signal, () => {});
-  }
-}
-
-/**
- * Tools that read, or name the files they write, and those of servers, start no command of the model's
- * choosing: they never wait for the jail's probe.
- */
-const NO_PROCESS: ToolContext["jail"] = {
-  wrap(argv) {
-    throw new TypeError(`Cannot run ${argv[0] ?? "a command"} from a tool that works on files`);
-  },
-};
 
 /** The tool that runs command lines. */
 const SHELL_TOOL = "bash";

@@ -25,7 +25,7 @@ import type { Tool } from "../tool/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
-import { dispatch, RepeatGuard } from "./dispatch.ts";
+import { dispatch, type RepeatedFailures } from "./dispatch.ts";
 import {
   type AgentDeps,
   costStop,
@@ -117,7 +117,7 @@ export async function runTurn(
 
 async function steps(deps: AgentDeps, progress: Progress, signal: AbortSignal): Promise<Stop> {
   const { conversation, limits } = deps;
-  const guard = new RepeatGuard();
+  const failures: RepeatedFailures = new Map();
   const review = new Review(deps);
   let emptyAnswers = 0;
   for (;;) {
@@ -155,7 +155,7 @@ async function steps(deps: AgentDeps, progress: Progress, signal: AbortSignal): 
       emptyAnswers = 0;
       const answer = deps.submit ? submittedAnswer(reply.calls) : undefined;
       if (answer !== undefined) progress.answer = answer;
-      const batch = await dispatch(deps, reply.calls, guard, signal);
+      const batch = await dispatch(deps, reply.calls, failures, signal);
       progress.steps += 1;
       const judged = answer === undefined ? undefined : await review.of(answer, signal);
       if (judged) return judged;

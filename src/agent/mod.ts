@@ -1,6 +1,6 @@
 import { lazy } from "../util/lazy.ts";
 
-export { RegistryToolbox, runShellTurn, type SharedContext, type ToolboxOptions } from "./dispatch.ts";
+export { runShellTurn } from "./dispatch.ts";
 export { runTurn, SUBMIT_TOOL } from "./loop.ts";
 export {
   type AgentDeps,

@@ -6,6 +6,7 @@ export {
   type EventSource,
   type EventStore,
   openConversation,
+  PersonWaits,
   Recorder,
   recordPrefix,
   type TurnState,

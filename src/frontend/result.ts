@@ -10,7 +10,6 @@ import {
   type ExitName,
   formatLocation,
   freshTokens,
-  isMessage,
   NO_USAGE,
   ReasonixError,
   type Spending,
@@ -18,6 +17,7 @@ import {
   type Usage,
   type WrittenMessage,
 } from "../core/mod.ts";
+import { isMessage } from "../session/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
 import { isRecord, mapTexts, parseJson } from "../util/json.ts";
 

@@ -287,3 +287,27 @@ function entryOf(fact: StoredFact): MemoryEntry {
   const { name, description, scope, kind, pinned, updated } = fact;
   return { name, description, scope, kind, pinned, updated };
 }
+
+const MAX_CHARS = 4_000;
+
+/**
+ * The `<memory>` block about saved facts, for the start of a session: the pinned facts by name, and how many
+ * more there are. A message, never part of the prefix. Undefined when nothing is saved.
+ */
+export async function openingMemory(options: FactStoreOptions): Promise<string | undefined> {
+  const entries = await new FactStore(options).list();
+  if (entries.length === 0) return undefined;
+  const lines: string[] = [];
+  let left = MAX_CHARS;
+  for (const entry of entries.filter((one) => one.pinned)) {
+    const line = `- ${entry.name}: ${entry.description}`;
+    if ((left -= line.length) < 0) break;
+    lines.push(line);
+  }
+  const more = entries.length - lines.length;
+  const head = lines.length > 0 ? ["Facts saved earlier; the memory tool reads them whole:", ...lines] : [];
+  const tail = more > 0
+    ? [`${more} ${lines.length > 0 ? "more " : ""}saved; search them with the memory tool.`]
+    : [];
+  return `<memory>\n${[...head, ...tail].join("\n")}\n</memory>`;
+}

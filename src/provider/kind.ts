@@ -77,6 +77,6 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 export const systemDeps: ProviderDeps = {
   fetch: programFetch,
-  clock: { now: () => Date.now(), after, sleep },
+  clock: { now: Date.now, after, sleep },
   random: Math.random,
 };

@@ -23,13 +23,13 @@ import { lazy } from "../util/lazy.ts";
 import type { Warning } from "./access/access_scope.ts";
 import type { Modes } from "./access/gate.ts";
 import { type ContextManager, manageContext } from "./context/context_management.ts";
-import { mentioned, resolveInput } from "./context/turn_input.ts";
+import { mentioned, resolveInput } from "./turn.ts";
 import { modelWarnings, providerOf } from "./provider.ts";
 import { openGuardedTools, openRunBase, type RunContext, runWarnings } from "./run_context.ts";
 import type { BaseFeatures } from "./run_features.ts";
 import type { AssemblyOptions, Features, InternalRequest, InternalResult, TurnInput } from "./run_options.ts";
 import { createCheckpointer, opener, type RunSession } from "./session/session.ts";
-import type { TurnExtensions } from "./turn_extensions.ts";
+import type { TurnExtensions } from "./turn.ts";
 
 interface TurnRunDeps extends RunContext {
   readonly controller: Controller;

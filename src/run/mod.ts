@@ -54,12 +54,12 @@ export type {
   RemotePlugins,
   RunPlugins,
   ScopedDeps,
+  TurnExtension,
 } from "./run_features.ts";
 export { openForRewind } from "./session/session.ts";
-export { buildRegistry } from "./tools/offered_tools.ts";
+export { buildRegistry } from "./tools/toolbox.ts";
 export type { UserCommandResult, UserCommandRunner } from "./tools/user_command.ts";
 export { runWorker } from "./tools/worker.ts";
-export type { TurnExtension } from "./turn_extensions.ts";
 
 /** Agents by their names, and the tools that name them. */
 export const loadKnownAgents = lazy(() => import("./agents.ts"));

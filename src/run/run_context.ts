@@ -1,15 +1,14 @@
-import { RegistryToolbox, type SharedContext, type Toolbox } from "../agent/mod.ts";
+import type { Toolbox } from "../agent/mod.ts";
 import { type Config, type LoadedConfig, problemText } from "../config/mod.ts";
 import { Recorder, type TurnCheckpoints } from "../control/mod.ts";
 import { message, type PreparedCall, textFields } from "../core/mod.ts";
 import type { CallPreview, Gate, PermissionGate, SandboxAccess } from "../permission/mod.ts";
-import type { ModelInfo, Provider } from "../provider/mod.ts";
+import type { Provider } from "../provider/mod.ts";
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
 import {
   type Asker,
   loadProcessHost,
   LocalToolHost,
-  MemoryFileReadTracker,
   openServices,
   type ProcessGuard,
   type SessionServices,
@@ -27,14 +26,19 @@ import { openAccessScope, type RunScope, type Warning } from "./access/access_sc
 import { buildGate, Modes, SkillRules } from "./access/gate.ts";
 import { SandboxSession } from "./access/sandbox_session.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
-import { takesImages } from "./context/turn_input.ts";
 import { buildModel, type RunModel } from "./provider.ts";
 import type { AdmitImages, BaseFeatures, RemotePlugins, RunPlugins } from "./run_features.ts";
 import type { AdaptedTools, AssemblyOptions, CallHost, RunPaths } from "./run_options.ts";
 import { openSession, type RunSession } from "./session/session.ts";
-import { buildRegistry } from "./tools/offered_tools.ts";
+import {
+  buildRegistry,
+  RegistryToolbox,
+  type SharedContext,
+  takesImages,
+  withAdmission,
+} from "./tools/toolbox.ts";
 import type { UserCommandRunner } from "./tools/user_command.ts";
-import { TurnExtensions } from "./turn_extensions.ts";
+import { TurnExtensions } from "./turn.ts";
 
 /** The base of a run: its model, its scope, its session, the inputs of its prompt and its tools' registry. */
 interface RunBase {
@@ -299,7 +303,7 @@ function buildTools(deps: ToolDeps, features: BaseFeatures): RunTools {
   const context: SharedContext = {
     cwd: paths.cwd,
     paths: workspace,
-    seen: new MemoryFileReadTracker(),
+    seen: new Map(),
     outputDir,
     settings: toolSettings(loaded.config, deps),
     services: { ...services, ...lsp?.services },
@@ -424,25 +428,6 @@ export async function openGuardedTools(deps: RunBase, features: BaseFeatures): P
   const toolbox: RunTools["toolbox"] = (ports) =>
     withAdmission(tools.toolbox(ports), images.admit, deps.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
-}
-
-/** Tools whose images are looked at before the model gets them, which may be another one by then. */
-export function withAdmission(
-  toolbox: Toolbox,
-  admit: AdmitImages,
-  provider: { readonly model: ModelInfo },
-): Toolbox {
-  return {
-    prepare: (call, signal) => toolbox.prepare(call, signal),
-    async execute(call, signal, progress) {
-      const result = await toolbox.execute(call, signal, progress);
-      if (!result.images?.length) return result;
-      const { images, notes } = await admit(result.images, provider.model, signal);
-      const { images: _given, ...rest } = result;
-      const content = [result.content, ...notes].filter((text) => text !== "").join("\n");
-      return { ...rest, content, ...(images.length > 0 ? { images } : {}) };
-    },
-  };
 }
 
 /** A run as features see it: everything below the turns. */

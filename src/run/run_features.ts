@@ -1,6 +1,7 @@
-import type { Toolbox } from "../agent/mod.ts";
+import type { AgentDeps, Limits, StopReason, Toolbox, TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
-import type { Recorder } from "../control/mod.ts";
+import type { CompactionHooks } from "../context/mod.ts";
+import type { EventSource, Recorder } from "../control/mod.ts";
 import type { ImagePart } from "../core/mod.ts";
 import type { AttachedContent, ContentIntake, McpServers } from "../mcp/mod.ts";
 import type { Gate, GateOptions, PermissionGate } from "../permission/mod.ts";
@@ -8,8 +9,35 @@ import type { ModelInfo, Provider, RemoteServers } from "../provider/mod.ts";
 import type { Jail } from "../sandbox/mod.ts";
 import type { Asker, ProcessGuard, Tool, ToolRegistry, ToolServices } from "../tool/mod.ts";
 import type { RunScope, Warning } from "./access/access_scope.ts";
-import type { AssemblyOptions, RunPaths } from "./run_options.ts";
-import type { TurnExtension } from "./turn_extensions.ts";
+import type { AssemblyOptions, RunPaths, TurnInput } from "./run_options.ts";
+
+/**
+ * A feature that takes part in the turns of a run, such as a goal, a planner or hooks. Every function is
+ * called in the order of the extensions.
+ *
+ * Contract: rejects only when the signal aborts, or with a `ReasonixError` that keeps the turn from
+ * beginning.
+ */
+export interface TurnExtension extends Pick<AgentDeps, "reviewAnswer" | "beforeCall" | "afterCall"> {
+  /** The session is open: its first events are written. */
+  readonly opened?: () => void;
+  /** Returns the input as the turn shall have it. */
+  readonly before?: (input: TurnInput, signal: AbortSignal) => Promise<TurnInput>;
+  /** The turn has ended: the input of one that follows automatically, from the first that has one. */
+  readonly after?: (outcome: TurnOutcome, signal: AbortSignal) => Promise<TurnInput | undefined>;
+  /** Bounds of the turn, in addition to those of the configuration. */
+  readonly limits?: () => Limits;
+  /** The turns ended without an outcome, such as for an input that is too long. */
+  readonly failed?: (error: unknown) => Promise<void>;
+  /** An event was recorded and shown; the event that follows from it. */
+  readonly onEvent?: EventSource;
+  /** The user interrupts, perhaps between two turns. */
+  readonly interrupted?: (reason: StopReason) => void;
+  /** Takes part in compactions. */
+  readonly compaction?: CompactionHooks;
+  /** The run is about to close. */
+  readonly close?: () => Promise<void>;
+}
 
 /** Makes images fit the model that will read them, and describes or leaves out the others. */
 export type AdmitImages = (

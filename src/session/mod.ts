@@ -21,6 +21,7 @@ export {
   apply,
   descriptionKey,
   emptyState,
+  isMessage,
   type MessageKind,
   type MessageSource,
   openGoal,

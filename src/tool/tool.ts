@@ -66,9 +66,9 @@ export interface FileVersion {
 /** Files seen in this session, by real path. Survives a restart of the tool worker. */
 export interface FileReadTracker {
   get(path: string): FileVersion | undefined;
-  set(stamp: FileVersion): void;
-  delete(path: string): void;
-  all(): Iterable<FileVersion>;
+  set(path: string, version: FileVersion): unknown;
+  delete(path: string): unknown;
+  values(): Iterable<FileVersion>;
 }
 
 /** Tool settings from the configuration, plain data so that they can cross to the worker. */
@@ -236,24 +236,4 @@ export function writesHint(writes: WritePolicy, output: string): string | undefi
     return undefined;
   }
   return `[commands cannot change the workspace in this run; ${insteadOfWriting(writes)}]`;
-}
-
-export class MemoryFileReadTracker implements FileReadTracker {
-  readonly #stamps = new Map<string, FileVersion>();
-
-  get(path: string): FileVersion | undefined {
-    return this.#stamps.get(path);
-  }
-
-  set(stamp: FileVersion): void {
-    this.#stamps.set(stamp.path, stamp);
-  }
-
-  all(): Iterable<FileVersion> {
-    return this.#stamps.values();
-  }
-
-  delete(path: string): void {
-    this.#stamps.delete(path);
-  }
 }

@@ -1,6 +1,6 @@
 import type { ImagePart } from "../core/mod.ts";
 import { MAX_IMAGE_FILE_BYTES } from "../path/reference_text.ts";
-import { findProgram } from "./process.ts";
+import { findProgram, runProgram } from "./process.ts";
 
 export interface ClipboardEnvironment {
   readonly env: (name: string) => string | undefined;
@@ -67,26 +67,14 @@ export async function clipboardImage(environment: ClipboardEnvironment): Promise
   const programs = installed(READERS, environment);
   if (programs.length === 0) return "noTool";
   for (const { path, args } of programs) {
-    const bytes = pngOf(await outputOf(path, args));
+    const signal = AbortSignal.timeout(LIMIT_MS);
+    const output = await runProgram([path, ...args], { signal }).catch(() => undefined);
+    const bytes = output && pngOf(output.stdout);
     if (bytes) {
       return bytes.length > MAX_IMAGE_FILE_BYTES ? "tooBig" : { mime: "image/png", data: bytes.toBase64() };
     }
   }
   return "noImage";
-}
-
-async function outputOf(program: string, args: readonly string[]): Promise<Uint8Array> {
-  try {
-    const { stdout } = await new Deno.Command(program, {
-      args: [...args],
-      stdin: "null",
-      stderr: "null",
-      signal: AbortSignal.timeout(LIMIT_MS),
-    }).output();
-    return stdout;
-  } catch {
-    return new Uint8Array();
-  }
 }
 
 /** Reads the image that a program printed, as bytes or in the way AppleScript writes data. */

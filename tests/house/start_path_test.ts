@@ -16,11 +16,11 @@ interface Task {
 }
 
 const TASKS: readonly Task[] = [
-  { name: "hi", replies: [{ text: "Hi." }], most: 120 },
+  { name: "hi", replies: [{ text: "Hi." }], most: 110 },
   {
     name: "echo",
     replies: [{ calls: [{ name: "bash", args: { command: "echo hello" } }] }, { text: "done" }],
-    most: 156,
+    most: 147,
   },
 ];
 

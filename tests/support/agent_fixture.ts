@@ -1,5 +1,6 @@
 /** An agent made of a scripted provider, small real tools and a session in memory. */
-import { type AgentDeps, RegistryToolbox, runTurn, type TurnOutcome } from "../../src/agent/mod.ts";
+import { type AgentDeps, runTurn, type TurnOutcome } from "../../src/agent/mod.ts";
+import { RegistryToolbox } from "../../src/run/tools/toolbox.ts";
 import { type ControlledDeps, openConversation, Recorder } from "../../src/control/mod.ts";
 import { MemoryStore } from "../../src/control/memory_store.ts";
 import type { Chunk, Event, Message, ToolCall } from "../../src/core/mod.ts";

@@ -3,12 +3,7 @@
  * directory.
  */
 import { ReasonixError } from "../../src/core/mod.ts";
-import {
-  MemoryFileReadTracker,
-  type ToolContext,
-  type ToolSettings,
-  type WorkspacePolicy,
-} from "../../src/tool/mod.ts";
+import { type ToolContext, type ToolSettings, type WorkspacePolicy } from "../../src/tool/mod.ts";
 
 export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">> {
   readonly settings?: Partial<ToolSettings>;
@@ -24,7 +19,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
     cwd: dir,
     paths: folderPolicy(dir),
     jail: { wrap: spawn },
-    seen: new MemoryFileReadTracker(),
+    seen: new Map(),
     outputDir: `${dir}-output`,
     signal: new AbortController().signal,
     progress: () => {},

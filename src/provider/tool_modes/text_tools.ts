@@ -11,7 +11,7 @@ import type {
 } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { type ModelInfo, type ModelRequest, type Provider, wrapProvider } from "../provider.ts";
-import { ConversationStates } from "../wire/conversation_states.ts";
+import { ConversationStates } from "../wire/request_buffer.ts";
 import { digestOf } from "../wire/fingerprint.ts";
 import { partsFor, TEXT_CALLS } from "../wire/message_parts.ts";
 import { CallScanner } from "./call_scanner.ts";

@@ -26,7 +26,7 @@ import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
 import { namedModel, providerOf } from "../provider.ts";
 import type { RunContext } from "../run_context.ts";
-import { buildRegistry } from "../tools/offered_tools.ts";
+import { buildRegistry } from "../tools/toolbox.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 
 /**

@@ -15,15 +15,17 @@ import {
   systemPrompt,
 } from "../../context/mod.ts";
 import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
-import { memoryPort, openingMemory } from "../../memory/mod.ts";
+import { loadMemory } from "../../memory/mod.ts";
+import { isDirectory } from "../../path/probe.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { deniedSubjects } from "../../rule/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
 import { type TrustItem, TrustStore } from "../../trust/mod.ts";
+import { lazy } from "../../util/lazy.ts";
 import { PLATFORM, type RunPaths } from "../run_options.ts";
-import { toolList } from "../tools/offered_tools.ts";
+import { toolList } from "../tools/toolbox.ts";
 
 /** A text of the user for the models of a level. */
 interface ModelPrompt {
@@ -151,7 +153,10 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
       skillSet.skills,
     )
     : undefined;
-  const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
+  const isSaved = [paths.home, project].some((directory) => isDirectory(`${directory}/memory`));
+  const memory = isSaved && !withoutTools
+    ? await (await loadMemory()).openingMemory({ home: paths.home, project })
+    : undefined;
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
   const nonInteractive = (sources.steps ?? 1) > 1
     ? (await import("./non_interactive.ts")).agentModePrompt(loaded.config.tools.writes)
@@ -167,7 +172,9 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     opening: () => heads.opening(),
     surroundings: () => heads.surroundings(),
     ports: {
-      memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
+      memory: lazy(async () =>
+        new (await loadMemory()).FactStore({ home: paths.home, project, ...(redact ? { redact } : {}) })
+      ),
       history: historyPort(paths),
       ...(skills ? { skills } : {}),
     },

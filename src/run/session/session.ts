@@ -33,8 +33,8 @@ import type { Modes } from "../access/gate.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import type { RunPlugins } from "../run_features.ts";
 import type { AssemblyOptions, ParentRun, RunOptions, RunPaths } from "../run_options.ts";
-import { offerLateTools } from "../tools/offered_tools.ts";
-import type { TurnExtensions } from "../turn_extensions.ts";
+import { offerLateTools } from "../tools/toolbox.ts";
+import type { TurnExtensions } from "../turn.ts";
 
 /** The store of the events of a run: a session file, or memory. */
 export interface RunSession extends EventStore {

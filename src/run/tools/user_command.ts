@@ -1,9 +1,9 @@
-import type { SharedContext } from "../../agent/mod.ts";
 import { isAbort, type PreparedCall, textOf } from "../../core/mod.ts";
 import { BUILTINS, type BuiltinTool, preparedCall } from "../../tool/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Modes } from "../access/gate.ts";
 import type { SandboxSession } from "../access/sandbox_session.ts";
+import type { SharedContext } from "./toolbox.ts";
 
 /**
  * A command line that runs for the user outside of the conversation, such as a check of a goal: in the

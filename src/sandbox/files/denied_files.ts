@@ -3,8 +3,7 @@ import { type GlobTest, literalHead, unescapeGlob } from "../../path/glob.ts";
 import { protectedForms } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
 import { literalPath, namedBy } from "../../rule/mod.ts";
-import type { MountPath } from "../jail/backend.ts";
-import type { JailScope } from "../jail/plan.ts";
+import type { JailScope, MountPath } from "../jail/backend.ts";
 import { type DeniedGlobs, deniedGlobs, foldName } from "./workspace.ts";
 
 /** Further directories and files are left to the rules alone. */

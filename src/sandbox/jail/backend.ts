@@ -1,3 +1,4 @@
+import { isFile } from "../../path/probe.ts";
 import { contains } from "../../path/lexical.ts";
 
 /** A command line ready to be spawned; `env` is the whole environment of the child. */
@@ -15,6 +16,40 @@ export interface MountPath {
   readonly directory: boolean;
   /** It is found again under any other path, so that the directories above it may move. */
   readonly loose?: true;
+}
+
+/** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
+export interface JailScope {
+  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
+  readonly roots: readonly string[];
+  /** "read": nothing in the roots may change. */
+  readonly rootAccess?: "read";
+  /** Further directories that are shown read-only where they exist, although their parents may not be. */
+  readonly shown?: readonly string[];
+  readonly forbidRead?: readonly string[];
+  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
+  readonly denyRead?: readonly string[];
+  /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
+  readonly denyWrite?: readonly string[];
+  /** The Reasonix home: nothing in it is writable, its key files are invisible. */
+  readonly home: string;
+  readonly userHome?: string;
+  /** The directory shown as `/tmp`, kept between commands. */
+  readonly privateTmp?: string;
+  readonly network: NetworkMode;
+  readonly proxy?: ProxyAddress;
+}
+
+export interface HostEnvironment {
+  /** The cache of the runtime, where the environment names it. */
+  readonly runtime?: string;
+  /** The directory of the replacements that commands get instead of the user's directories. */
+  readonly standIns?: string;
+  readonly searchPath?: readonly string[];
+  readonly executable?: string;
+  /** Commands have the programs of an image, so they need none of the machine. */
+  readonly container?: true;
+  readonly sockets?: readonly string[];
 }
 
 /** A directory shown instead of another. */
@@ -193,4 +228,23 @@ const MAX_LIST = 40_000;
 export function joinPaths(paths: readonly string[]): string {
   const text = paths.filter((path) => !path.includes("\n")).join("\n");
   return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));
+}
+
+/** Paths of the program of each jail. Not from PATH: a repository may have put a directory there. */
+export const JAIL_PROGRAMS = {
+  bubblewrap: ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
+  seatbelt: ["/usr/bin/sandbox-exec"],
+  podman: containerProgram("podman"),
+  docker: containerProgram("docker"),
+} as const;
+
+function containerProgram(name: string): string[] {
+  return ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"]
+    .map((directory) => `${directory}/${name}`);
+}
+
+/** The program of a jail, or undefined where it is not installed. Cheaper than loading the jail to ask it. */
+export function findJailProgram(name: keyof typeof JAIL_PROGRAMS): string | undefined {
+  const paths: readonly string[] = JAIL_PROGRAMS[name];
+  return paths.find(isFile);
 }

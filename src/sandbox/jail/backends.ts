@@ -2,7 +2,7 @@ import type { Backend, ContainerSettings } from "./backend.ts";
 
 /** Every way to confine a command; one line per entry. */
 export const BACKENDS = {
-  none: async (): Promise<Backend> => (await import("./backends/none.ts")).none,
+  none: (): Promise<Backend> => Promise.resolve(NONE),
   bubblewrap: async (): Promise<Backend> => (await import("./backends/bubblewrap.ts")).bubblewrap,
   seatbelt: async (): Promise<Backend> => (await import("./backends/seatbelt.ts")).seatbelt,
   podman: (settings?: ContainerSettings) =>
@@ -10,6 +10,13 @@ export const BACKENDS = {
   docker: (settings?: ContainerSettings) =>
     container({ program: "docker", image: "", kept: false, ...settings }),
 } as const;
+
+/** Runs commands as they are; only the environment is cleaned. */
+const NONE: Backend = {
+  fingerprint: () => Promise.resolve("none"),
+  probe: () => Promise.resolve({ works: true }),
+  wrap: ({ argv: [command = "", ...args], env }) => ({ command, args, env }),
+};
 
 async function container(settings: ContainerSettings): Promise<Backend> {
   return (await import("./backends/container.ts")).containerBackend(settings);

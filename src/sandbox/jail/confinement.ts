@@ -7,7 +7,7 @@ import {
   type Text,
 } from "../../core/mod.ts";
 import { realPath } from "../../path/real_path.ts";
-import type { JailScope } from "./plan.ts";
+import type { JailScope } from "./backend.ts";
 import { HOME_SECRETS } from "../files/workspace.ts";
 
 /** The confinement of commands: what is and is not restricted. */

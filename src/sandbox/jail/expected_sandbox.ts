@@ -1,7 +1,7 @@
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import type { Backend, ContainerSettings, NetworkMode, ProbeResult } from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
-import { findJailProgram } from "./programs.ts";
+import { findJailProgram } from "./backend.ts";
 
 export interface RejectedBackend {
   readonly backend: BackendName;

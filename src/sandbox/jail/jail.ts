@@ -1,15 +1,16 @@
 import type { LocalizedMessage } from "../../core/mod.ts";
-import type { Backend, ContainerSettings, NetworkMode, ProbeResult, SpawnPlan } from "./backend.ts";
+import type {
+  Backend,
+  ContainerSettings,
+  HostEnvironment,
+  JailScope,
+  NetworkMode,
+  ProbeResult,
+  SpawnPlan,
+} from "./backend.ts";
 import { type BackendName, BACKENDS, candidates } from "./backends.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
-import {
-  currentPlan,
-  type FixedPlan,
-  fixPlan,
-  type HostEnvironment,
-  type JailScope,
-  lookingPlan,
-} from "./plan.ts";
+import { currentPlan, type FixedPlan, fixPlan, lookingPlan } from "./plan.ts";
 import { DeniedFiles, type MadeFiles, MadeFilesWatch } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/workspace.ts";
 import { type Confinement, describeConfinement, jailConfinement, noConfinement } from "./confinement.ts";

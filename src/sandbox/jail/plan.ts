@@ -2,7 +2,7 @@ import { contains } from "../../path/lexical.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
-import type { JailPlan, MountPath, NetworkMode, ProxyAddress, Replacement } from "./backend.ts";
+import type { HostEnvironment, JailPlan, JailScope, MountPath, Replacement } from "./backend.ts";
 import { gitPaths } from "../mounts/git.ts";
 import { HOME_SECRETS } from "../files/workspace.ts";
 import {
@@ -10,30 +10,8 @@ import {
   existingMounts,
   neededBelowTemporary,
   planCaches,
-  unlistedSockets,
+  visibleSockets,
 } from "../mounts/mounts.ts";
-
-/** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
-export interface JailScope {
-  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
-  readonly roots: readonly string[];
-  /** "read": nothing in the roots may change. */
-  readonly rootAccess?: "read";
-  /** Further directories that are shown read-only where they exist, although their parents may not be. */
-  readonly shown?: readonly string[];
-  readonly forbidRead?: readonly string[];
-  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
-  readonly denyRead?: readonly string[];
-  /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
-  readonly denyWrite?: readonly string[];
-  /** The Reasonix home: nothing in it is writable, its key files are invisible. */
-  readonly home: string;
-  readonly userHome?: string;
-  /** The directory shown as `/tmp`, kept between commands. */
-  readonly privateTmp?: string;
-  readonly network: NetworkMode;
-  readonly proxy?: ProxyAddress;
-}
 
 /** Cookies and sockets that let a command have other programs act for it, relative to the user's home. */
 const AGENT_FILES = [
@@ -55,18 +33,6 @@ const IN_HOME: readonly ProtectedScope[] = [...IN_ROOT, "home"];
 
 function inHome(scope: JailScope, names: readonly string[]): string[] {
   return scope.userHome === undefined ? [] : names.map((name) => `${scope.userHome}/${name}`);
-}
-
-export interface HostEnvironment {
-  /** The cache of the runtime, where the environment names it. */
-  readonly runtime?: string;
-  /** The directory of the replacements that commands get instead of the user's directories. */
-  readonly standIns?: string;
-  readonly searchPath?: readonly string[];
-  readonly executable?: string;
-  /** Commands have the programs of an image, so they need none of the machine. */
-  readonly container?: true;
-  readonly sockets?: readonly string[];
 }
 
 function homeWithin({ roots, userHome }: JailScope): string[] {
@@ -97,27 +63,19 @@ function toHide(scope: JailScope): string[] {
 }
 
 export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
-  const { roots, userHome } = scope;
-  const { searchPath = [], executable } = host;
-  const needed = host.container ? [] : neededBelowTemporary({ userHome, searchPath, executable });
+  const { roots } = scope;
+  const needed = neededBelowTemporary(scope, host);
+  const caches = planCaches(scope, host);
   const sockets = existingMounts(host.sockets ?? []).map((mount) => mount.path);
-  const caches = planCaches({
-    userHome,
-    roots,
-    runtime: host.runtime,
-    standIns: host.standIns,
-    executable,
-    online: scope.network === "open",
-  });
   return {
     scope,
     roots: existingMounts(roots),
     writable: caches.writable,
     hidden: existingMounts([
       ...toHide(scope),
-      ...unlistedSockets(sockets, { roots, userHome, shown: needed.map((mount) => mount.path) }),
+      ...visibleSockets(sockets, scope, needed.map((mount) => mount.path)),
     ]),
-    programs: [...caches.protectedPaths, ...programs(scope, searchPath)],
+    programs: [...caches.protectedPaths, ...programs(scope, host.searchPath ?? [])],
     needed,
     redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((mount) => mount.path),
     replaced: caches.replaced,

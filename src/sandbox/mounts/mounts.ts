@@ -1,7 +1,7 @@
 import { contains } from "../../path/lexical.ts";
 import { isSystemDirectory } from "../../path/protected.ts";
 import { realPath } from "../../path/real_path.ts";
-import type { MountPath, Replacement } from "../jail/backend.ts";
+import type { HostEnvironment, JailScope, MountPath, Replacement } from "../jail/backend.ts";
 import { runProgram } from "../../util/process.ts";
 
 /** The existing ones, as real paths: nothing can be mounted on a path that does not exist. */
@@ -23,19 +23,16 @@ export function existingMounts(paths: Iterable<string>): MountPath[] {
 /** Commands get their own empty directories instead. */
 const TEMPORARY = ["/tmp", "/var/tmp"] as const;
 
-/** Directories that commands use implicitly. Absolute paths, which may not exist. */
-interface CommandNeeds {
-  readonly userHome?: string | undefined;
-  readonly searchPath: readonly string[];
-  readonly executable?: string | undefined;
-}
-
 /**
  * Paths that an empty temporary directory would hide: homes, toolchains and the runtime of a container or
  * build machine are often there.
  */
-export function neededBelowTemporary({ userHome, searchPath, executable }: CommandNeeds): MountPath[] {
-  const absolute = [userHome ?? "", ...searchPath, executable ?? ""].filter((path) => path.startsWith("/"));
+export function neededBelowTemporary(
+  { userHome = "" }: Pick<JailScope, "userHome">,
+  { container, searchPath = [], executable = "" }: HostEnvironment,
+): MountPath[] {
+  if (container) return [];
+  const absolute = [userHome, ...searchPath, executable].filter((path) => path.startsWith("/"));
   const below = existingMounts(absolute).filter(({ path }) =>
     TEMPORARY.some((directory) => path !== directory && contains(directory, path))
   );
@@ -119,17 +116,6 @@ const RUNTIME = [".cache/deno", "Library/Caches/deno"] as const;
 /** Parts of it that commands may read: what a project without network depends on. */
 const RUNTIME_PACKAGES = ["npm", "remote"] as const;
 
-interface CacheSources {
-  readonly userHome?: string | undefined;
-  readonly roots: readonly string[];
-  readonly runtime?: string | undefined;
-  /** The directory of the replacements that commands get; absent: nothing is replaced. */
-  readonly standIns?: string | undefined;
-  readonly executable?: string | undefined;
-  /** Commands have network and can fetch what they need. */
-  readonly online: boolean;
-}
-
 interface CachePlan {
   readonly writable: readonly MountPath[];
   /** Read-only although in a writable directory. */
@@ -137,8 +123,11 @@ interface CachePlan {
   readonly replaced: readonly Replacement[];
 }
 
-export function planCaches(sources: CacheSources): CachePlan {
-  const { userHome, runtime, standIns, roots, online, executable = "" } = sources;
+export function planCaches(
+  { userHome, roots, network }: JailScope,
+  { runtime, standIns, executable = "" }: HostEnvironment,
+): CachePlan {
+  const online = network === "open";
   const inHome = (names: readonly string[]) =>
     userHome === undefined ? [] : names.map((name) => `${userHome}/${name}`);
   const shared = COMMON.flatMap((directory) => SHARED.map((name) => `${directory}/${name}`));
@@ -267,19 +256,15 @@ export function agentSockets(userHome: string | undefined): string[] {
   });
 }
 
-interface Visible {
-  readonly roots: readonly string[];
-  readonly userHome?: string | undefined;
-  /** Directories that are shown although they are in one that the jail replaces. */
-  readonly shown?: readonly string[];
-}
-
 /**
  * The sockets that a jail would show. A socket in a project belongs to it, but not in a root such as the home
  * directory.
  */
-export function unlistedSockets(sockets: readonly string[], visible: Visible): string[] {
-  const { roots, userHome, shown = [] } = visible;
+export function visibleSockets(
+  sockets: readonly string[],
+  { roots, userHome }: Pick<JailScope, "roots" | "userHome">,
+  shown: readonly string[] = [],
+): string[] {
   const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
   const covered = REPLACED.filter((directory) => !roots.some((root) => contains(root, directory)));
   const within = (directories: readonly string[], path: string) =>

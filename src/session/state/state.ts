@@ -5,7 +5,6 @@ import {
   type Cost,
   type Event,
   type EventOf,
-  isMessage,
   type Message,
   type NewEvent,
   NO_USAGE,
@@ -925,4 +924,9 @@ function lastText(state: SessionState, from: number): string {
 export function titleOf(prompt: string): string {
   const line = prompt.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+/** A reply that says and does nothing is recorded for what it cost: it is no message. */
+export function isMessage({ content, calls, interrupted }: EventBodies["message.end"]): boolean {
+  return content !== "" || (!interrupted && (calls ?? []).length > 0);
 }

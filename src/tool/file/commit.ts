@@ -65,7 +65,7 @@ export function markSeen(
   path: string,
   content: { readonly bytes: Uint8Array; readonly encoding: Encoding },
 ): void {
-  context.seen.set(stampOf(path, Deno.statSync(path), content));
+  context.seen.set(path, stampOf(path, Deno.statSync(path), content));
 }
 
 /** Bytes of the new text; refuses a character that the file's encoding does not have. */

@@ -4,6 +4,7 @@ import type { Surroundings } from "./suggest_paths.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
 import type { FileVersion, ToolContext } from "../tool.ts";
 import { joinBytes } from "../../util/bytes.ts";
+import { unlessAborted } from "../../util/timer.ts";
 
 /** A path of a call after the path policy: what to open, and what to call it in messages. */
 export interface Target {
@@ -266,17 +267,11 @@ async function readAll(handle: Deno.FsFile, size: number, signal: AbortSignal): 
 }
 
 async function readUnsized(file: ExistingFile, signal: AbortSignal): Promise<Uint8Array> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stuck = () => reject(new ReasonixError(`Cannot read ${file.shown}: it gives no data and no end`));
-  const timer = setTimeout(stuck, EMPTY_DEADLINE_MS);
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop);
-  try {
-    return await Promise.race([collect(file), promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  }
+  const late = AbortSignal.timeout(EMPTY_DEADLINE_MS);
+  return await unlessAborted(collect(file), AbortSignal.any([signal, late])).catch((error) => {
+    if (!late.aborted) throw error;
+    throw new ReasonixError(`Cannot read ${file.shown}: it gives no data and no end`);
+  });
 }
 
 async function collect(file: ExistingFile): Promise<Uint8Array> {

@@ -31,7 +31,6 @@ interface Pending {
   readonly args: Record<string, unknown>;
   readonly context: ToolContext;
   readonly settle: PromiseWithResolvers<ToolResult>;
-  runs: number;
 }
 
 const CALL_TIMEOUT_MS = 120_000;
@@ -44,8 +43,8 @@ const MAX_FAILED_STARTS = 2;
 
 /**
  * Runs file tools in a process that is killed when a call does not end: an abort or a deadline takes effect
- * even in a busy loop, and the session continues with a new process. Other calls that were in flight run
- * again if they only read. A process that has had nothing to do for a minute ends as well.
+ * even in a busy loop, and the session continues with a new process. A process that has had nothing to do for
+ * a minute ends as well.
  */
 export class ProcessToolHost implements ToolHost {
   readonly #options: ProcessHostOptions;
@@ -81,7 +80,7 @@ export class ProcessToolHost implements ToolHost {
     if (!this.#process) return await this.#local.execute(tool, args, context);
     this.#cancelIdleEnd?.();
     const id = ++this.#calls;
-    const call: Pending = { tool, args, context, settle: Promise.withResolvers(), runs: 0 };
+    const call: Pending = { tool, args, context, settle: Promise.withResolvers() };
     this.#pending.set(id, call);
     this.#send(id, call);
     return await this.#wait(id, call);
@@ -143,7 +142,6 @@ export class ProcessToolHost implements ToolHost {
   }
 
   #send(id: number, call: Pending): void {
-    call.runs++;
     const { callId, cwd, settings, outputDir, seen } = call.context;
     this.#process?.send({
       type: "call",
@@ -196,7 +194,7 @@ export class ProcessToolHost implements ToolHost {
   }
 
   #unknownOf(seen: FileReadTracker): SeenChanges {
-    const now = new Map([...seen.all()].map((stamp) => [stamp.path, stamp]));
+    const now = new Map([...seen.values()].map((stamp) => [stamp.path, stamp]));
     const before = this.#known;
     this.#known = now;
     return {
@@ -207,7 +205,7 @@ export class ProcessToolHost implements ToolHost {
 
   #apply(seen: FileReadTracker, changes: SeenChanges): void {
     for (const stamp of changes.set) {
-      seen.set(stamp);
+      seen.set(stamp.path, stamp);
       this.#known.set(stamp.path, stamp);
     }
     for (const path of changes.delete) {
@@ -220,7 +218,7 @@ export class ProcessToolHost implements ToolHost {
     if (!this.#pending.delete(id)) return;
     settle();
     this.#end(this.#process);
-    this.#runAgain();
+    this.#endOthers();
   }
 
   #crashed(process: LineProcess<HostMessage, ToolMessage>, errorOutput: string): void {
@@ -228,23 +226,14 @@ export class ProcessToolHost implements ToolHost {
     this.#process = undefined;
     const reason = lastError(errorOutput);
     if (++this.#failedStarts >= MAX_FAILED_STARTS) this.#options.onProblem?.(reason);
-    this.#runAgain(this.#ready ? undefined : reason);
+    this.#endOthers(this.#ready ? undefined : reason);
   }
 
-  /** Repeats calls that only read; `notStarted` is why no call can have begun. */
-  #runAgain(notStarted?: string): void {
-    for (const [id, call] of this.#pending) {
-      if (call.context.signal.aborted) {
-        call.settle.reject(call.context.signal.reason);
-        continue;
-      }
-      if (!call.tool.readOnly || call.runs >= 2) {
-        this.#finish(id, unfinished(call.tool, notStarted));
-        continue;
-      }
-      this.#ensureStarted();
-      if (this.#process) this.#send(id, call);
-      else call.settle.resolve(this.#local.execute(call.tool, call.args, call.context));
+  /** Reports the other calls, which may have taken effect; not where the process has not started. */
+  #endOthers(notStarted?: string): void {
+    for (const [id, { tool, context, settle }] of this.#pending) {
+      if (context.signal.aborted) settle.reject(context.signal.reason);
+      else this.#finish(id, unfinished(tool, notStarted));
     }
   }
 
@@ -260,15 +249,16 @@ function unreferenced(ms: number, task: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-function unfinished({ name, readOnly }: Tool, notStarted?: string): ToolResult {
-  if (notStarted === undefined) {
-    const remedy = readOnly ? "try again" : "read the file to see whether it took effect";
-    return failure(`${name} did not finish: its worker process ended`, remedy);
-  }
-  return failure(
-    `${name} could not run, its worker process did not start (${notStarted})`,
-    "nothing was changed; tell the user",
-  );
+function unfinished({ name }: Tool, notStarted?: string): ToolResult {
+  return notStarted === undefined
+    ? failure(
+      `${name} did not finish: its worker process ended`,
+      "read the file to see whether it took effect",
+    )
+    : failure(
+      `${name} could not run, its worker process did not start (${notStarted})`,
+      "nothing was changed; tell the user",
+    );
 }
 
 /** Returns the last error that a process wrote; a stack may follow it. */

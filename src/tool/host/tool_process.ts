@@ -5,7 +5,6 @@ import {
   failure,
   type FileReadTracker,
   type FileVersion,
-  MemoryFileReadTracker,
   type Tool,
   type ToolResult,
   type WorkspacePolicy,
@@ -30,7 +29,7 @@ class ToolServer {
   readonly #parts: ToolProcessDeps;
   readonly #port: LinePort;
   readonly #tools: ReadonlyMap<string, Tool>;
-  readonly #seen = new MemoryFileReadTracker();
+  readonly #seen = new Map<string, FileVersion>();
   readonly #running = new Map<number, AbortController>();
   #paths: WorkspacePolicy | undefined;
 
@@ -61,7 +60,7 @@ class ToolServer {
   async #run(call: Call): Promise<void> {
     const controller = new AbortController();
     this.#running.set(call.id, controller);
-    for (const stamp of call.seen.set) this.#seen.set(stamp);
+    for (const stamp of call.seen.set) this.#seen.set(stamp.path, stamp);
     for (const path of call.seen.delete) this.#seen.delete(path);
     const seen = recorded(this.#seen);
     try {
@@ -108,10 +107,10 @@ function recorded(base: FileReadTracker): FileReadTracker & { changes(): SeenCha
   const changed = new Map<string, FileVersion | undefined>();
   return {
     get: (path) => base.get(path),
-    all: () => base.all(),
-    set(stamp) {
-      base.set(stamp);
-      changed.set(stamp.path, stamp);
+    values: () => base.values(),
+    set(path, version) {
+      base.set(path, version);
+      changed.set(path, version);
     },
     delete(path) {
       base.delete(path);

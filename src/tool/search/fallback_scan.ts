@@ -120,7 +120,6 @@ function wideEncoding(bytes: Uint8Array): string | undefined {
 function endOfText(bytes: Uint8Array, request: SearchRequest): number {
   const nul = bytes.indexOf(0);
   if (nul < 0) return bytes.length;
-  if (request.mode === "count") return 0;
   if (request.multiline) return nul < RIPGREP_PIECE ? 0 : bytes.length;
   let start = 0;
   while (nul >= start + RIPGREP_PIECE) {

@@ -1,8 +1,9 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { IgnoreScope } from "../../path/ignore_files.ts";
+import { isFile } from "../../path/probe.ts";
 import { readEnv } from "../../path/read_env.ts";
-import { joinBytes } from "../../util/bytes.ts";
+import { linesOf } from "../../util/lines.ts";
 import { findProgram } from "../../util/process.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
 import {
@@ -36,8 +37,7 @@ const WALK_FLAGS: readonly string[] = [
   "--hidden",
   "--no-require-git",
   "--no-messages",
-  "--color=never",
-  "--null",
+  "--json",
   "-g",
   "!.git",
 ];
@@ -48,18 +48,14 @@ function searchArguments(
   target: string,
   sorted: boolean,
 ): string[] {
-  const args = [...WALK_FLAGS, "--with-filename"];
+  const args = [...WALK_FLAGS];
   for (const pattern of filter.exclude) args.push("-g", `!${pattern}`);
   for (const name of typeGlobs(filter)) args.push("--type-add", `wanted:${name}`);
   if (typeGlobs(filter).length > 0) args.push("-t", "wanted");
   if (request.ignoreCase) args.push("--ignore-case");
   if (request.multiline) args.push("--multiline", "--multiline-dotall");
-  if (request.mode === "files") args.push("--files-with-matches");
-  else if (request.mode === "count" && !request.multiline) args.push("--count");
-  else {
-    args.push("--no-heading", "--line-number", "--column");
-    if (request.mode === "content") args.push("-B", String(request.before), "-A", String(request.after));
-  }
+  if (request.mode === "files") args.push("--max-count", "1");
+  if (request.mode === "content") args.push("-B", String(request.before), "-A", String(request.after));
   if (sorted) args.push("--sort", "path");
   return [...args, "-e", request.pattern, "--", target];
 }
@@ -136,7 +132,8 @@ async function run(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  const parser = new RipgrepParser(request);
+  const files = new Map<string, FileMatches>();
+  let total = 0;
   let stopped: Outcome["stopped"];
   const kill = () => {
     try {
@@ -152,24 +149,29 @@ async function run(
   place.signal.addEventListener("abort", kill, { once: true });
   const errors = new Response(child.stderr).text();
   try {
-    for await (const piece of child.stdout) {
+    for await (const line of linesOf(child.stdout)) {
       if (stopped) continue;
-      parser.push(piece);
-      if (parser.total > request.maxLines) {
+      const message = JSON.parse(line) as JsonMessage;
+      if (message.type === "match" || message.type === "context") {
+        total += addMatches(files, message, request.mode);
+      }
+      // Of a binary file that was named, ripgrep gives the text parts; it gives none of one that it found.
+      const isBinary = message.type === "end" && (message.data.binary_offset ?? Infinity) < BINARY_CHECK;
+      if (isBinary && isFile(place.root)) return { files: [], total: 0 };
+      if (total > request.maxLines) {
         stopped = "limit";
         kill();
       }
     }
-    if (!stopped) parser.finish();
     const status = await child.status;
     place.signal.throwIfAborted();
-    if (!stopped && status.code > 1 && parser.total === 0) complain(await errors);
+    if (!stopped && status.code > 1 && total === 0) complain(await errors);
   } finally {
     clearTimeout(timer);
     place.signal.removeEventListener("abort", kill);
     await errors.catch(() => "");
   }
-  return { files: parser.files(), total: parser.total, ...(stopped ? { stopped } : {}) };
+  return { files: [...files.values()], total, ...(stopped ? { stopped } : {}) };
 }
 
 function target(place: SearchRoot): string {
@@ -213,119 +215,60 @@ function hiddenTest(place: SearchRoot): PathTest {
   };
 }
 
-interface OpenFile {
+interface FileMatches {
   readonly path: string;
   count: number;
   readonly lines: FoundLine[];
 }
 
+/** A text in ripgrep's JSON; `bytes` is base64 of what is not UTF-8. */
+type JsonText = { readonly text: string } | { readonly bytes: string };
+
+interface JsonLines {
+  readonly type: "match" | "context";
+  readonly data: {
+    readonly path: JsonText;
+    readonly lines: JsonText;
+    readonly line_number: number;
+    readonly submatches: readonly { readonly start: number }[];
+  };
+}
+
+/** The messages of `rg --json`. */
+type JsonMessage =
+  | JsonLines
+  | { readonly type: "begin" | "summary" }
+  | { readonly type: "end"; readonly data: { readonly binary_offset: number | null } };
+
+/** Bytes at the beginning of a file in which a NUL byte marks it as binary. */
+const BINARY_CHECK = 65_536;
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
-/** One character a byte, whatever the bytes are. */
-const BYTES = new TextDecoder("latin1");
-const COLON = 58;
-const DASH = 45;
 
-interface Piece {
-  readonly text: string;
-  readonly bytes: Uint8Array;
-  readonly exact: boolean;
+/** Adds the lines of a message to their file and returns how many of them match. */
+function addMatches(
+  files: Map<string, FileMatches>,
+  { type, data }: JsonLines,
+  mode: SearchRequest["mode"],
+): number {
+  const { path: name, lines, line_number: number, submatches: [match] } = data;
+  const path = textOf(name);
+  const file = files.get(path) ?? { path, count: 0, lines: [] };
+  files.set(path, file);
+  const texts = textOf(lines).replace(/\n$/, "").split("\n");
+  const count = type === "context" ? 0 : mode === "files" ? 1 : texts.length;
+  file.count += count;
+  if (mode !== "content") return count;
+  const column = match && UTF8.decode(bytesOf(lines).subarray(0, match.start)).length;
+  for (const [at, text] of texts.entries()) {
+    file.lines.push({ number: number + at, text, ...(match ? { column: at === 0 ? column : 0 } : {}) });
+  }
+  return count;
 }
 
-/** Reads ripgrep's output (with `--null`) piece by piece. */
-class RipgrepParser {
-  total = 0;
-  readonly #files = new Map<string, OpenFile>();
-  readonly #request: SearchRequest;
-  #rest: Uint8Array<ArrayBuffer> = new Uint8Array();
-  #current: OpenFile | undefined;
-
-  constructor(request: SearchRequest) {
-    this.#request = request;
-  }
-
-  files(): FoundFile[] {
-    return [...this.#files.values()];
-  }
-
-  push(bytes: Uint8Array<ArrayBuffer>): void {
-    const whole = bytes.lastIndexOf(this.#request.mode === "files" ? 0 : 10) + 1;
-    if (whole > 0) {
-      this.#records(joinBytes([this.#rest, bytes.subarray(0, whole)]));
-      this.#rest = bytes.slice(whole);
-    } else this.#rest = joinBytes([this.#rest, bytes]);
-  }
-
-  finish(): void {
-    if (this.#rest.length > 0) this.#records(this.#rest);
-  }
-
-  #records(bytes: Uint8Array): void {
-    const utf8 = UTF8.decode(bytes);
-    const exact = utf8.length === bytes.length;
-    const piece: Piece = { text: exact ? utf8 : BYTES.decode(bytes), bytes, exact };
-    const separator = this.#request.mode === "files" ? "\0" : "\n";
-    for (let start = 0; start < bytes.length;) {
-      const found = piece.text.indexOf(separator, start);
-      const end = found < 0 ? bytes.length : found;
-      this.#record(piece, start, end);
-      start = end + 1;
-    }
-  }
-
-  #record(piece: Piece, start: number, end: number): void {
-    if (this.#request.mode === "files") {
-      this.#open(part(piece, start, end)).count = 1;
-      this.total++;
-      return;
-    }
-    const { text } = piece;
-    const nul = text.indexOf("\0", start);
-    // A separator between groups, or a line about a binary file.
-    if (nul < 0 || nul >= end) return;
-    const [number, at] = digits(text, nul + 1);
-    if (at === nul + 1) return;
-    const file = this.#open(part(piece, start, nul));
-    const mark = text.charCodeAt(at);
-    if (at === end && this.#request.mode === "count") {
-      file.count += number;
-      this.total += number;
-    } else if (mark === COLON) this.#matched(file, number, piece, [at + 1, end]);
-    else if (mark === DASH) file.lines.push({ number, text: part(piece, at + 1, end) });
-  }
-
-  #matched(file: OpenFile, number: number, piece: Piece, [at, end]: [number, number]): void {
-    file.count++;
-    this.total++;
-    if (this.#request.mode !== "content") return;
-    const [column, colon] = digits(piece.text, at);
-    const start = colon + 1;
-    file.lines.push({
-      number,
-      text: part(piece, start, end),
-      column: part(piece, start, Math.min(start + column - 1, end)).length,
-    });
-  }
-
-  #open(path: string): OpenFile {
-    if (this.#current?.path === path) return this.#current;
-    let file = this.#files.get(path);
-    if (!file) {
-      file = { path, count: 0, lines: [] };
-      this.#files.set(path, file);
-    }
-    return this.#current = file;
-  }
+function bytesOf(text: JsonText): Uint8Array {
+  return "text" in text ? new TextEncoder().encode(text.text) : Uint8Array.fromBase64(text.bytes);
 }
 
-function part({ text, bytes, exact }: Piece, start: number, end: number): string {
-  return exact ? text.slice(start, end) : UTF8.decode(bytes.subarray(start, end));
-}
-
-function digits(text: string, from: number): [value: number, next: number] {
-  let at = from;
-  let value = 0;
-  for (let digit = text.charCodeAt(at); digit >= 48 && digit <= 57; digit = text.charCodeAt(++at)) {
-    value = value * 10 + digit - 48;
-  }
-  return [value, at];
+function textOf(text: JsonText): string {
+  return "text" in text ? text.text : UTF8.decode(bytesOf(text));
 }

@@ -1,5 +1,5 @@
 /** What the gate judges of a call is what the tool touches, as seen on the disk. */
-import { memoryPort } from "../../../src/memory/mod.ts";
+import { FactStore } from "../../../src/memory/store.ts";
 import { createGate, type PermissionGate } from "../../../src/permission/mod.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { realPath } from "../../../src/path/real_path.ts";
@@ -129,7 +129,7 @@ const ALL_READ: FileReadTracker = {
   },
   set() {},
   delete() {},
-  all: () => [],
+  values: () => [],
 };
 
 function stat(path: string): Deno.FileInfo | undefined {
@@ -165,9 +165,8 @@ class Bench {
     this.#guarded = [...Object.keys(TREE), "docs/fresh.md"].map((file) => guard(ws, this.#home, file));
     const ignoreCase = false;
     this.#matcher = createPathMatcher({ cwd: ws, home: this.#home, roots: [ws], realPath, ignoreCase });
-    this.#services = openServices({
-      knowledge: { memory: memoryPort({ home: `${base}/memory`, project: `${base}/memory/project` }) },
-    });
+    const facts = new FactStore({ home: `${base}/memory`, project: `${base}/memory/project` });
+    this.#services = openServices({ knowledge: { memory: () => Promise.resolve(facts) } });
   }
 
   fill(args: Record<string, unknown>): string {

@@ -1,4 +1,5 @@
-import { type AgentDeps, RegistryToolbox, runTurn } from "../../../src/agent/mod.ts";
+import { type AgentDeps, runTurn } from "../../../src/agent/mod.ts";
+import { RegistryToolbox } from "../../../src/run/tools/toolbox.ts";
 import { openConversation, Recorder, TurnCheckpoints } from "../../../src/control/mod.ts";
 import type { Event } from "../../../src/core/mod.ts";
 import { SessionLog } from "../../../src/session/mod.ts";

@@ -1,6 +1,5 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { memoryPort, openingMemory } from "../../../src/memory/mod.ts";
-import { FactStore } from "../../../src/memory/store.ts";
+import { FactStore, openingMemory } from "../../../src/memory/store.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
@@ -145,14 +144,4 @@ Deno.test("openingMemory names the pinned facts, counts the rest and is the same
     await at.store.remember(fact(`pin-${n}`, "x", { description: "y".repeat(250), pinned: true }));
   }
   assert((await openingMemory(at.paths) ?? "").length < 5_000);
-});
-
-Deno.test("memoryPort works on the store it opens", async () => {
-  await using at = await scene();
-  const port = await memoryPort(at.paths)();
-  await port.remember(fact("one", "text of one"));
-  assertEquals((await port.read("one")).text, "text of one");
-  assertEquals((await port.search("text")).length + (await port.list()).length, 2);
-  await port.forget("one");
-  assertEquals(await port.list(), []);
 });

@@ -4,7 +4,7 @@ import type { Endpoint, ProviderFailure } from "../../errors.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { ModelInfo, ModelRequest, Provider } from "../../provider.ts";
 import type { RemoteServer } from "../../remote/remote_server.ts";
-import { ConversationStates } from "../../wire/conversation_states.ts";
+import { ConversationStates } from "../../wire/request_buffer.ts";
 import { bearer, endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";

@@ -11,7 +11,7 @@ import {
   ROOT_CAPABILITIES,
   type SpawnPlan,
 } from "../backend.ts";
-import { findJailProgram } from "../programs.ts";
+import { findJailProgram } from "../backend.ts";
 import { PROXY_PORT, proxyEnvironment } from "../environment.ts";
 import { runProgram } from "../../../util/process.ts";
 

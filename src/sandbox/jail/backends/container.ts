@@ -15,7 +15,7 @@ import {
   type SpawnPlan,
 } from "../backend.ts";
 import { PROXY_PORT, proxyEnvironment } from "../environment.ts";
-import { findJailProgram } from "../programs.ts";
+import { findJailProgram } from "../backend.ts";
 import { runProgram } from "../../../util/process.ts";
 
 /** The runtime of this program as commands in a container see it: it runs the forwarder to the proxy. */

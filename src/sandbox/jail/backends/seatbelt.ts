@@ -9,7 +9,7 @@ import {
   type SpawnPlan,
 } from "../backend.ts";
 import { proxyEnvironment } from "../environment.ts";
-import { JAIL_PROGRAMS } from "../programs.ts";
+import { JAIL_PROGRAMS } from "../backend.ts";
 import { runProgram } from "../../../util/process.ts";
 
 const [PROGRAM] = JAIL_PROGRAMS.seatbelt;

@@ -79,9 +79,10 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
 
 function moveStamps({ seen }: ToolContext, from: string, to: string): void {
   const own = seen.get(from);
-  const below = [...seen.all()].filter((stamp) => stamp.path !== from && contains(from, stamp.path));
+  const below = [...seen.values()].filter((stamp) => stamp.path !== from && contains(from, stamp.path));
   for (const stamp of own ? [own, ...below] : below) {
     seen.delete(stamp.path);
-    seen.set({ ...stamp, path: to + stamp.path.slice(from.length) });
+    const path = to + stamp.path.slice(from.length);
+    seen.set(path, { ...stamp, path });
   }
 }

@@ -32,7 +32,7 @@ export async function readFile(args: Record<string, unknown>, context: ToolConte
   if (image) return describeImage(context, file, bytes, image);
   const decoded = decodeRemembering(bytes, context.seen.get(file.path)?.encoding);
   if (!decoded) return describeBinary(file, bytes);
-  context.seen.set(stampOf(file.path, file.info, { bytes, encoding: decoded.encoding }));
+  context.seen.set(file.path, stampOf(file.path, file.info, { bytes, encoding: decoded.encoding }));
   const wanted = typeof args.last === "number" ? lastPage(decoded.text, args.last, page) : page;
   return showPage(windowOf(decoded.text, wanted), wanted, {
     ...decoded,
@@ -233,7 +233,7 @@ async function readLarge(context: ToolContext, file: ExistingFile, page: Page): 
     }
     window.feed(decoder.decode(chunk.subarray(0, count), { stream: true }));
   }
-  context.seen.set(stampOf(file.path, file.info));
+  context.seen.set(file.path, stampOf(file.path, file.info));
   return showPage(window, page, {
     ...found,
     shown: file.shown,

@@ -2,7 +2,8 @@
  * A session in this process, made of the real parts: log, tools, checkpoints and the loop; only the model is
  * scripted.
  */
-import { type AgentDeps, RegistryToolbox, runTurn } from "../../../../src/agent/mod.ts";
+import { type AgentDeps, runTurn } from "../../../../src/agent/mod.ts";
+import { RegistryToolbox } from "../../../../src/run/tools/toolbox.ts";
 import {
   openConversation,
   Recorder,
@@ -14,7 +15,7 @@ import {
 } from "../../../../src/control/mod.ts";
 import type { Chunk } from "../../../../src/core/mod.ts";
 import { loadManage, repair, SessionLog } from "../../../../src/session/mod.ts";
-import { BUILTINS, MemoryFileReadTracker, ToolRegistry } from "../../../../src/tool/mod.ts";
+import { BUILTINS, ToolRegistry } from "../../../../src/tool/mod.ts";
 import { call, say, scriptedProvider } from "../../../support/agent_fixture.ts";
 import { makeToolContext } from "../../../support/tool_context.ts";
 
@@ -78,7 +79,7 @@ export class LiveSession {
       yield { type: "done", reason: "stop" };
     };
     const { callId: _i, signal: _s, progress: _p, jail, ...context } = makeToolContext(this.#root, {
-      seen: new MemoryFileReadTracker(),
+      seen: new Map(),
       outputDir: `${this.log.paths.dir}/outputs`,
     });
     const parts: AgentDeps = {

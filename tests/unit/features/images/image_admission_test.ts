@@ -1,5 +1,5 @@
 import { imageAdmission } from "../../../../src/features/images/image_intake.ts";
-import { withAdmission } from "../../../../src/run/run_context.ts";
+import { withAdmission } from "../../../../src/run/tools/toolbox.ts";
 import { Recorder } from "../../../../src/control/mod.ts";
 import { MemoryStore } from "../../../../src/control/memory_store.ts";
 import type { ImagePart } from "../../../../src/core/mod.ts";

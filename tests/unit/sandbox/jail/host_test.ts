@@ -1,6 +1,6 @@
 /** What a jail has to keep away that belongs to neither the workspace nor the directories it was told of. */
 import { currentPlan, fixPlan } from "../../../../src/sandbox/jail/plan.ts";
-import { unlistedSockets } from "../../../../src/sandbox/mounts/mounts.ts";
+import { visibleSockets } from "../../../../src/sandbox/mounts/mounts.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "./jail_support.ts";
 import { type Ground, ground } from "../support.ts";
@@ -99,15 +99,15 @@ Deno.test({
   },
 });
 
-Deno.test("unlistedSockets are those that a jail would show and that are no project's", () => {
+Deno.test("visibleSockets are those that a jail would show and that are no project's", () => {
   const sockets = ["/run/a", "/tmp/b", "/home/u/c", "/home/u/ws/d", "/var/lib/lxd/unix.socket"];
-  const foreign = (...roots: string[]) => unlistedSockets(sockets, { roots, userHome: "/home/u" });
+  const foreign = (...roots: string[]) => visibleSockets(sockets, { roots, userHome: "/home/u" });
   assertEquals(foreign("/home/u/ws"), ["/home/u/c", "/var/lib/lxd/unix.socket"]);
   assertEquals(foreign("/home/u/ws", "/tmp"), ["/tmp/b", "/home/u/c", "/var/lib/lxd/unix.socket"]);
   assertEquals(foreign("/home/u"), ["/home/u/c", "/home/u/ws/d", "/var/lib/lxd/unix.socket"]);
   assertEquals(foreign("/"), sockets);
-  const shown = { roots: ["/tmp/u/ws"], userHome: "/tmp/u", shown: ["/tmp/u"] };
-  assertEquals(unlistedSockets(["/tmp/a", "/tmp/u/b", "/tmp/u/ws/c"], shown), ["/tmp/u/b"]);
+  const scope = { roots: ["/tmp/u/ws"], userHome: "/tmp/u" };
+  assertEquals(visibleSockets(["/tmp/a", "/tmp/u/b", "/tmp/u/ws/c"], scope, ["/tmp/u"]), ["/tmp/u/b"]);
 });
 
 Deno.test({

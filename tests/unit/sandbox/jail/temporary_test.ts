@@ -17,15 +17,15 @@ Deno.test("neededBelowTemporary takes what is in a temporary directory, not the 
   temporary(async (base) => {
     for (const name of ["home/bin", "tools"]) await Deno.mkdir(`${base}/${name}`, { recursive: true });
     await Deno.writeTextFile(`${base}/deno`, "");
-    const paths = (needs: Parameters<typeof neededBelowTemporary>[0]) =>
-      neededBelowTemporary(needs).map(({ path, directory }) => directory ? `${path}/` : path);
+    const paths = (userHome: string, host: Parameters<typeof neededBelowTemporary>[1]) =>
+      neededBelowTemporary({ userHome }, host).map(({ path, directory }) => directory ? `${path}/` : path);
     const searchPath = ["/tmp", "", ".", "/usr/bin", `${base}/home/bin`, `${base}/tools`, `${base}/missing`];
-    assertEquals(paths({ userHome: `${base}/home`, searchPath, executable: `${base}/deno` }), [
+    assertEquals(paths(`${base}/home`, { searchPath, executable: `${base}/deno` }), [
       `${base}/home/`,
       `${base}/tools/`,
       `${base}/deno`,
     ]);
-    assertEquals(paths({ userHome: "/tmp", searchPath: ["/tmp/"], executable: "/usr/bin/env" }), []);
+    assertEquals(paths("/tmp", { searchPath: ["/tmp/"], executable: "/usr/bin/env" }), []);
   }));
 
 Deno.test({

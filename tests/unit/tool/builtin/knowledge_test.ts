@@ -7,7 +7,7 @@ import {
   ToolRegistry,
   type ToolServices,
 } from "../../../../src/tool/mod.ts";
-import { memoryPort } from "../../../../src/memory/mod.ts";
+import { FactStore } from "../../../../src/memory/store.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 
@@ -63,7 +63,8 @@ Deno.test("remember and forget need a separate answer for each call, with a prev
 
 Deno.test("memory, remember and forget work on the same facts", async () => {
   await using dir = await makeTempDir();
-  const services = { memory: memoryPort({ home: dir.path, project: `${dir.path}/p` }) };
+  const store = new FactStore({ home: dir.path, project: `${dir.path}/p` });
+  const services = { memory: () => Promise.resolve(store) };
   assertStringIncludes(
     (await run("memory", { operation: "list" }, services)).content,
     "Nothing has been saved",

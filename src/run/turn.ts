@@ -1,26 +1,187 @@
+import type { Limits, Stop, StopReason, TurnOutcome } from "../agent/mod.ts";
+import type { Config, LoadedConfig } from "../config/mod.ts";
 import {
+  type CompactionHooks,
   loadReferences,
   loadRoughTokens,
   type ReferenceOptions,
   type References,
   type ResourceText,
-} from "../../context/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
-import { message, type PreparedCall, ReasonixError, textFields, type UserInput } from "../../core/mod.ts";
-import type { LoadedConfig } from "../../config/mod.ts";
-import { detectLocale, loadTexts } from "../../i18n/mod.ts";
-import type { Gate } from "../../permission/mod.ts";
-import type { ModelInfo, Provider } from "../../provider/mod.ts";
-import type { Asker } from "../../tool/mod.ts";
-import { findSession, loadEvents } from "../../session/mod.ts";
-import { userText } from "../../util/user_text.ts";
-import type { RunPaths, TurnInput } from "../run_options.ts";
-import type { AdmitImages } from "../run_features.ts";
-import type { Workspace } from "../../sandbox/mod.ts";
-import { grouped } from "../../view/mod.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
+} from "../context/mod.ts";
+import type { ControlledDeps, Recorder } from "../control/mod.ts";
+import {
+  message,
+  type PreparedCall,
+  ReasonixError,
+  type Spending,
+  textFields,
+  type UserInput,
+} from "../core/mod.ts";
+import { detectLocale, loadTexts } from "../i18n/mod.ts";
+import type { Gate } from "../permission/mod.ts";
+import type { ModelInfo, Provider, ToolMode } from "../provider/mod.ts";
+import type { Workspace } from "../sandbox/mod.ts";
+import { findSession, loadEvents } from "../session/mod.ts";
+import type { Asker } from "../tool/mod.ts";
+import { userText } from "../util/user_text.ts";
+import { grouped } from "../view/mod.ts";
+import { type PromptInputs, turnPrompts } from "./context/prompt_inputs.ts";
+import type { AdmitImages, TurnExtension } from "./run_features.ts";
+import { takesImages } from "./tools/toolbox.ts";
+import type { AssemblyOptions, RunPaths, TurnInput, Verification } from "./run_options.ts";
 
-export interface TurnInputDeps {
+/** The extensions of a run; features may add more while it runs. */
+export class TurnExtensions implements Limits {
+  /** The amount spent when the latest turn began, by currency. */
+  costsBefore: Spending["costs"] = {};
+  /** Absent where another run tests the changes. */
+  verification: (() => Promise<Verification>) | undefined;
+  readonly #recorder: Pick<Recorder, "follow">;
+  readonly #limits: Limits;
+  readonly #list: TurnExtension[] = [];
+  #spent: Spending[] = [];
+  #updates: string[] = [];
+
+  constructor(recorder: Pick<Recorder, "follow">, { agent }: Pick<Config, "agent">) {
+    const { max_steps, time_limit_seconds, max_cost } = agent;
+    this.#recorder = recorder;
+    this.#limits = {
+      ...(max_steps > 0 ? { maxSteps: max_steps } : {}),
+      ...(time_limit_seconds > 0 ? { timeMs: time_limit_seconds * 1000 } : {}),
+      ...(max_cost > 0 ? { cost: max_cost } : {}),
+    };
+  }
+
+  /** Adds an extension after the others. */
+  add(extension: TurnExtension): void {
+    this.#list.push(extension);
+    if (extension.onEvent) this.#recorder.follow((event) => extension.onEvent?.(event));
+  }
+
+  /** Counts the spending of others for the turn that runs, else for the next one. */
+  spend(spent: Spending): void {
+    this.#spent.push(spent);
+  }
+
+  /** Notifies the model with its next request. */
+  notify(text: string): void {
+    this.#updates.push(text);
+  }
+
+  drainUpdates(): readonly string[] {
+    return this.#updates.length === 0 ? [] : this.#updates.splice(0);
+  }
+
+  opened(): void {
+    for (const extension of this.#list) extension.opened?.();
+  }
+
+  async before(input: TurnInput, signal: AbortSignal): Promise<TurnInput> {
+    let given = input;
+    for (const extension of [...this.#list]) given = await extension.before?.(given, signal) ?? given;
+    return given;
+  }
+
+  async after(outcome: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+    for (const extension of [...this.#list]) {
+      const next = await extension.after?.(outcome, signal);
+      if (next) return next;
+    }
+  }
+
+  async failed(error: unknown): Promise<void> {
+    for (const extension of [...this.#list]) await extension.failed?.(error);
+  }
+
+  interrupted(reason: StopReason): void {
+    for (const extension of this.#list) extension.interrupted?.(reason);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#list.map((extension) => extension.close?.()));
+  }
+
+  get compaction(): CompactionHooks | undefined {
+    return this.#list.find(({ compaction }) => compaction)?.compaction;
+  }
+
+  get maxSteps(): number | undefined {
+    return this.#least("maxSteps");
+  }
+
+  get timeMs(): number | undefined {
+    return this.#least("timeMs");
+  }
+
+  get cost(): number | undefined {
+    return this.#least("cost");
+  }
+
+  /** The tightest bound; undefined where there is none. */
+  #least(key: keyof Limits): number | undefined {
+    const all = [this.#limits, ...this.#list.map((extension) => extension.limits?.() ?? {})];
+    const given = all.flatMap((limits) => limits[key] ?? []);
+    return given.length === 0 ? undefined : Math.min(...given);
+  }
+
+  /** The rules of each turn: its limits, how it ends, and what the extensions contribute. */
+  rules(config: Config, { amended, answerForm }: AssemblyOptions, toolMode?: ToolMode): TurnRules {
+    const { max_calls_per_step, send_tool_choice, submit } = config.agent;
+    const calls = this.#list.find(({ beforeCall }) => beforeCall);
+    return {
+      limits: this,
+      // A model without tools cannot call the one that ends the turn.
+      submit: submit && toolMode !== "none",
+      turnPrompt: (turn, model) => turnPrompt(config, turn, model),
+      ...(calls?.beforeCall ? { beforeCall: calls.beforeCall } : {}),
+      ...(calls?.afterCall ? { afterCall: calls.afterCall } : {}),
+      ...(amended ? { amended } : {}),
+      ...(answerForm ? { answerForm } : {}),
+      ...(send_tool_choice ? { toolChoice: "auto" as const } : {}),
+      ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
+      takeSpent: () => this.#spent.length === 0 ? [] : this.#spent.splice(0),
+      reviewAnswer: (answer, signal) => this.#reviewAnswer(answer, signal),
+    };
+  }
+
+  async #reviewAnswer(answer: string, signal: AbortSignal): Promise<string | Stop | undefined> {
+    for (const extension of [...this.#list]) {
+      const found = await extension.reviewAnswer?.(answer, signal);
+      if (found !== undefined) return found;
+    }
+  }
+}
+
+type TurnRules = Pick<
+  ControlledDeps,
+  | "limits"
+  | "maxCallsPerStep"
+  | "toolChoice"
+  | "submit"
+  | "amended"
+  | "beforeCall"
+  | "afterCall"
+  | "answerForm"
+  | "turnPrompt"
+  | "reviewAnswer"
+  | "takeSpent"
+>;
+
+/** The text after the user's message of a turn; a name in double braces becomes its value. */
+function turnPrompt(config: Config, turn: number, model: ModelInfo): string | undefined {
+  const prompts = turnPrompts(config, model);
+  if (prompts.length === 0) return undefined;
+  const values: Readonly<Record<string, () => string>> = {
+    turn: () => String(turn),
+    model: () => `${model.provider}/${model.id}`,
+    date: () => new Date().toISOString().slice(0, 10),
+    time: () => new Date().toISOString().slice(11, 16),
+  };
+  return prompts.map(({ text }) => text).join("\n\n")
+    .replace(/\{\{(turn|model|date|time)\}\}/g, (_, name: string) => values[name]?.() ?? "");
+}
+
+interface TurnInputDeps {
   readonly cwd: string;
   readonly workspace: Workspace;
   readonly provider: Provider;
@@ -76,7 +237,7 @@ export async function resolveInput(input: TurnInput, deps: TurnInputDeps): Promi
 }
 
 /** The sources of `@agent:NAME` and `@session:ID`. */
-export interface MentionDeps {
+interface MentionDeps {
   readonly paths: RunPaths;
   readonly inputs: PromptInputs;
 }
@@ -93,7 +254,7 @@ export function mentioned(
 }
 
 async function agentText(name: string, { inputs }: MentionDeps): Promise<ResourceText> {
-  const { agentNamed } = await import("../agents.ts");
+  const { agentNamed } = await import("./agents.ts");
   const agent = await agentNamed(name, inputs);
   if (typeof agent === "string") throw new ReasonixError(agent);
   const tool = agent.readOnly ? "task or read_only_task" : "task";
@@ -195,9 +356,4 @@ function readOf(path: string): PreparedCall {
     subjects: [],
     runsIn: "main",
   };
-}
-
-/** Reports whether the model reads images, or `vision_model` describes them. */
-export function takesImages({ vision }: ModelInfo, { config }: Pick<LoadedConfig, "config">): boolean {
-  return vision || config.vision_model !== "";
 }
