@@ -1,6 +1,6 @@
 /** Writes the tables of protected paths and of programs into docs/security.md and docs/permissions.md. */
 import { PROTECTED_KINDS, PROTECTED_PATHS, type ProtectedScope } from "../src/path/protected.ts";
-import type { Program } from "../src/permission/command/program.ts";
+import { limitsReading, type Program } from "../src/permission/command/program.ts";
 import { PROGRAMS } from "../src/permission/command/programs.ts";
 
 const PLACES: Readonly<Record<ProtectedScope, string>> = {
@@ -31,10 +31,10 @@ function namesWhere(passes: (row: Program) => boolean): string {
 function readingPrograms(): string {
   return markdownTable([
     ["known to read", "programs"],
-    ["whatever their options", namesWhere(({ readOnly }) => readOnly === true)],
+    ["whatever their options", namesWhere(({ reads }) => reads === true)],
     [
       "with the options and operands that their row lists",
-      namesWhere(({ readOnly }) => readOnly !== undefined && readOnly !== true),
+      namesWhere((row) => !row.reads && limitsReading(row)),
     ],
     ["asked only about their version or help", namesWhere(({ prints }) => prints !== undefined)],
   ]);
@@ -50,8 +50,8 @@ function words(list: string | undefined): string {
 }
 
 function clientsOfServices(): string {
-  const rows = PROGRAMS.flatMap(({ names, remote }) =>
-    remote ? [[words(names), words(remote.words), words(remote.options), remote.text ? "yes" : ""]] : []
+  const rows = PROGRAMS.flatMap(({ names, deletes, deleting, text }) =>
+    deletes ?? deleting ?? text ? [[words(names), words(deletes), words(deleting), text ? "yes" : ""]] : []
   );
   return markdownTable([
     ["clients", "words that delete", "options that delete", "statements are read"],

@@ -44,8 +44,6 @@ export const SOAK: readonly Stage[] = [
     "tests/conformance/provider/project_entry_test.ts",
     "tests/conformance/sandbox/jail_test.ts",
     "tests/conformance/turn/orders_test.ts",
-    "tests/e2e/chat_modes_test.ts",
-    "tests/e2e/chat_test.ts",
     "tests/e2e/install_test.ts",
     "tests/e2e/kill/kill_chains_test.ts",
     "tests/unit/mcp/server_lives_test.ts",

@@ -52,31 +52,37 @@ for (const [columns, rows] of [[80, 24], [40, 15]] as const) {
   );
 }
 
-onTerminal(
-  "# and a space remembers a typed line, and the command it shows takes it back; a pasted heading is sent",
-  async () => {
-    for (const lang of ["en", "zh-CN"]) {
-      await using server = startModelServer([], { fallback: { text: "Noted." }, check: { prefix: false } });
-      await using chat = await openChat(mockConfig(server.url), { rows: 24, env: { REASONIX_LANG: lang } });
-      const { terminal } = chat;
-      await terminal.shows("mock-1");
-      await chat.enter("# we use tabs");
-      await terminal.shows("/memory forget we-use-tabs");
-      assertEquals(server.requests.length, 0);
-      await chat.enter("/memory forget we-use-tabs");
-      await terminal.shows("archive");
-      await terminal.paste("# Release notes");
-      await terminal.shows("> # Release notes");
-      await terminal.press("Enter");
-      await server.received(1);
-      assertStringIncludes(lastText(server), "# Release notes");
-      await chat.enter("#hotfix now");
-      await server.received(2);
-      assertStringIncludes(lastText(server), "#hotfix now");
-      await leave(terminal);
-    }
-  },
-);
+for (const [columns, rows] of [[80, 24], [40, 15]] as const) {
+  for (const lang of ["en", "zh-CN"]) {
+    onTerminal(
+      `"# " remembers a typed line, and a pasted heading is sent, at ${columns} by ${rows} in ${lang}`,
+      async () => {
+        await using server = startModelServer([], { fallback: { text: "Noted." }, check: { prefix: false } });
+        await using chat = await openChat(mockConfig(server.url), {
+          columns,
+          rows,
+          env: { REASONIX_LANG: lang },
+        });
+        const { terminal } = chat;
+        await terminal.shows("mock-1");
+        await chat.enter("# we use tabs");
+        await terminal.shows("we-use-tabs");
+        assertEquals(server.requests.length, 0);
+        await chat.enter("/memory forget we-use-tabs");
+        await terminal.shows("archive");
+        await terminal.paste("# Release notes");
+        await terminal.shows("> # Release notes");
+        await terminal.press("Enter");
+        await server.received(1);
+        assertStringIncludes(lastText(server), "# Release notes");
+        await chat.enter("#hotfix now");
+        await server.received(2);
+        assertStringIncludes(lastText(server), "#hotfix now");
+        await leave(terminal);
+      },
+    );
+  }
+}
 
 Deno.test("@agent and @session are read in a headless run, too; an unknown one is reported", async () => {
   await using server = startModelServer([], {

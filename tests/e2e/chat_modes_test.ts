@@ -3,18 +3,16 @@ import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
-import { soakSize } from "../support/seed.ts";
 import { onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 const EN = { lang: "en", goal: "The goal:", trust: "Trust tools to be read-only", saved: "Saved in" };
 const ZH = { lang: "zh", goal: "目标：", trust: "信任工具为只读", saved: "已保存到" };
-/** The first two in each run; all of them with `deno task soak`. */
 const SIZES = [
   { columns: 80, rows: 24, ...EN },
   { columns: 40, rows: 15, ...ZH },
   { columns: 80, rows: 24, ...ZH },
   { columns: 40, rows: 15, ...EN },
-].slice(0, soakSize(4, 2));
+];
 
 for (const { columns, rows, lang, goal, trust, saved } of SIZES) {
   onTerminal(`/mode begins a goal and /mcp trusts a tool, at ${columns} by ${rows} in ${lang}`, async () => {

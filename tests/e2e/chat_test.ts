@@ -4,7 +4,6 @@ import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
-import { soakSize } from "../support/seed.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 /** The last message of the user. */
@@ -304,13 +303,12 @@ onTerminal(
     assertEquals(exists(`${world.dir}/made`), false);
   },
 );
-/** The first two in each run; all of them with `deno task soak`. */
-const SIZES = ([
+const SIZES = [
   { columns: 80, rows: 24, lang: "en" },
   { columns: 40, rows: 15, lang: "zh-CN" },
   { columns: 80, rows: 24, lang: "zh-CN" },
   { columns: 40, rows: 15, lang: "en" },
-] as const).slice(0, soakSize(4, 2));
+] as const;
 
 onTerminal(
   "what happened is what the screen shows: headed commands, one line for /compact, refusals, resumed rows",

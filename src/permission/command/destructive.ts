@@ -11,7 +11,7 @@ import {
   SHELL_DECIDES,
   TOO_MANY_NAMES,
 } from "./reasons.ts";
-import { type Effects, isDiscardDevice, type Line, program } from "./types.ts";
+import { type Destruction, type Effects, isDiscardDevice, type Line, program } from "./types.ts";
 import type { CommandEnvironment, DestructiveFinding, DestructiveTarget } from "../types.ts";
 import {
   ANY,
@@ -83,10 +83,10 @@ export function findDestructive(
   if (line.forkBomb) {
     findings.push(finding(command, ["forkBomb"]));
   }
-  const judge = createTargetJudge(context.pathContext, context.privateDirectories);
+  const findTargets = hitFinder(context.pathContext, context.privateDirectories);
   let rest = command;
   for (const each of line.commands) {
-    findings.push(...inspectCommand(each, judge, context));
+    findings.push(...inspectCommand(each, findTargets, context));
     if (each.dynamic === undefined && !each.wrapper && each.runs.length > 0) {
       rest = rest.replaceAll(each.command.text, "");
     }
@@ -137,7 +137,7 @@ function piped({ commands }: Line, find: FindMention): string | undefined {
 
 function inspectCommand(
   effects: Effects,
-  judge: TargetJudge,
+  findTargets: FindHits,
   context: DestructiveContext,
 ): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
@@ -147,11 +147,8 @@ function inspectCommand(
   for (const { action, paths, among, elsewhere } of effects.destructive) {
     if (elsewhere && !context.network) continue;
     if (!paths) note(action);
-    const hits = (paths ?? []).flatMap((path) =>
-      among === "vital" ? judge.vital(path, cwds) : judge.hits(path, cwds)
-    )
-      .filter((hit) => among !== "notRoot" || hit.at !== "workspace");
-    for (const hit of hits) note(action, hit);
+    const hits = (paths ?? []).flatMap((path) => findTargets(path, cwds));
+    for (const hit of hits) if (counts(hit, among)) note(action, hit);
   }
   const named = context.dangerous.find((rule) => concerns(rule, effects) !== "no");
   if (named) note(["configured", named.text]);
@@ -217,22 +214,16 @@ interface Hit {
   readonly target: DestructiveTarget;
 }
 
-/** Judges the targets of one destructive command. Paths may have unknown parts (see pattern.ts). */
-interface TargetJudge {
-  /**
-   * Returns what is outside of the roots, or is a root, the home directory or the root directory, or holds
-   * one.
-   */
-  hits(path: string, cwds: readonly string[] | undefined): Hit[];
-  /** Only the root directory, the home directory and the roots themselves, or what holds them. */
-  vital(path: string, cwds: readonly string[] | undefined): Hit[];
-}
+/**
+ * Finds what a path, which may have unknown parts, hits outside of the roots: also a root, the home directory
+ * or the root directory, and what holds one. In `privateDirectories` nothing of the user's is lost.
+ */
+type FindHits = (path: string, cwds: readonly string[] | undefined) => Hit[];
 
-/** In `privateDirectories`, which are the commands' own, nothing of the user's is lost. */
-function createTargetJudge(pathContext: PathContext, privateDirectories: readonly string[]): TargetJudge {
+function hitFinder(pathContext: PathContext, privateDirectories: readonly string[]): FindHits {
   const roots = [...new Set(pathContext.roots.map((root) => pathContext.realPath(root)))];
   const home = pathContext.realPath(pathContext.home);
-  const judge = (path: string): KnownLocation | undefined => {
+  const locate = (path: string): KnownLocation | undefined => {
     if (path === "/") return "root";
     if (path === home) return "home";
     if (roots[0] === path) return "workspace";
@@ -241,18 +232,19 @@ function createTargetJudge(pathContext: PathContext, privateDirectories: readonl
     const own = contains(home, path) ? roots : [...roots, ...privateDirectories];
     return own.some((root) => contains(root, path)) ? undefined : "outside";
   };
-  const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
-    if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];
-    const bases = /^[/~]/.test(path) ? [pathContext.cwd] : cwds ?? [];
-    return bases.flatMap((cwd) =>
-      findHits(absolutePath(path, { cwd, home: pathContext.home }), pathContext, judge)
+  return (path, cwds) => {
+    const isAbsolute = /^[/~]/.test(path);
+    if (path === ANY || path === "" || (!isAbsolute && !cwds)) return [unknownHit(path)];
+    return (isAbsolute ? [pathContext.cwd] : cwds ?? []).flatMap((cwd) =>
+      findHits(absolutePath(path, { cwd, home: pathContext.home }), pathContext, locate)
     );
   };
-  return {
-    hits: find,
-    vital: (path, cwds) =>
-      find(path, cwds).filter(({ at, location }) => at !== "outside" && location !== SHELL_DECIDES),
-  };
+}
+
+/** Hits that count: only root, home and workspace (`vital`), or all but the workspace's root. */
+function counts({ at, location }: Hit, among: Destruction["among"]): boolean {
+  if (among === "vital") return at !== "outside" && location !== SHELL_DECIDES;
+  return among === undefined || at !== "workspace";
 }
 
 type LocateTarget = (path: string) => KnownLocation | undefined;

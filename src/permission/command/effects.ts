@@ -10,15 +10,7 @@ import {
   setsCode,
   Unparsable,
 } from "./parse.ts";
-import {
-  type Call,
-  type Found,
-  getopt,
-  isLong,
-  operands,
-  type Program,
-  type RemoteDeletion,
-} from "./program.ts";
+import { type Call, type Found, getopt, isLong, limitsReading, operands, type Program } from "./program.ts";
 import { programNamed } from "./programs.ts";
 import { inputText, scriptCode } from "./programs/code.ts";
 import { unpackDirectories } from "./programs/tools.ts";
@@ -246,7 +238,7 @@ function apply(found: Found, draft: Draft): void {
 function addDestruction(draft: Draft, run: Invocation, row: Program | undefined): void {
   const call = callOf(run, draft);
   if (row?.destroys) draft.destructive.push(...row.destroys(call));
-  if (row?.remote) draft.destructive.push(...remoteDeletion(call, row.remote));
+  if (row) draft.destructive.push(...remoteDeletion(call, row));
 }
 
 /** Returns the name a path really leads to, when it is another one. */
@@ -265,9 +257,10 @@ function mentioned(argv: readonly string[], { mentions }: Program): number[] {
 
 function optionCode({ name, args }: Call, row: Program): Found | undefined {
   const long = row.codeLong?.split(" ") ?? [];
+  const code = row.interprets === undefined ? row.code : undefined;
   const end = args.indexOf("--");
   const word = (end < 0 ? args : args.slice(0, end)).find((each) =>
-    isLong(each, long) || row.code?.test(each) || (row.code && !isKnown(each) && !/^[\w./]/.test(each))
+    isLong(each, long) || code?.test(each) || (code && !isKnown(each) && !/^[\w./]/.test(each))
   );
   if (word === undefined) return undefined;
   const shown = isKnown(word) ? word.split("\n", 1)[0]?.slice(0, 20) : "…";
@@ -277,8 +270,8 @@ function optionCode({ name, args }: Call, row: Program): Found | undefined {
 /** Reports whether the program's table proves that with these words it only reads and prints. */
 function onlyReads({ args }: Call, row: Program): boolean {
   if (args.length === 1 && row.prints?.split(" ").includes(args[0] ?? "")) return true;
-  if (row.readOnly === undefined || row.readOnly === true) return row.readOnly === true;
-  const { options, needs, most = Infinity, operands: allowed, words, first } = row.readOnly;
+  if (row.reads || !limitsReading(row)) return row.reads === true;
+  const { options, needs, most = Infinity, operands: allowed, words, first } = row;
   const [word = ""] = args;
   if (first && !(isKnown(word) && first.test(word))) return false;
   if (words) return args.every((each) => isKnown(each) && words.test(each));
@@ -311,9 +304,9 @@ function unwrap(
   row: Program | undefined,
 ): Unwrapped | undefined {
   const two = programNamed(`${name} ${argv[1] ?? ""}`);
-  const wraps = row?.wraps ?? two?.wraps;
+  const wrapper = row?.wraps === undefined ? two : row;
   const unknown: Unwrapped = { kind: "dynamic", reason: `${name} is used in a way that is not known here` };
-  if (!wraps) {
+  if (wrapper?.wraps === undefined) {
     const behind = argv[1]?.startsWith("-") === true &&
       argv.slice(2).some((word) => programNamed(`${name} ${word}`)?.wraps !== undefined);
     if (behind || two?.runs) return unknown;
@@ -322,41 +315,41 @@ function unwrap(
       ? { kind: "dynamic", reason: `${name} runs what its arguments say` }
       : undefined;
   }
-  const start = row?.wraps ? 1 : 2;
-  const spec = wraps.options ?? "";
+  const { wraps: spec, skip = 0, writes: named = "", bare, guarded } = wrapper;
+  const start = wrapper === row ? 1 : 2;
   let parsed = getopt(argv.slice(start), spec, true);
   let at = start + parsed.end;
-  if (wraps.dash && argv[at] === "-") {
+  if (wrapper.dash && argv[at] === "-") {
     parsed = getopt(argv.slice(at + 1), spec, true);
     at += 1 + parsed.end;
   }
   if (parsed.unknown !== undefined) return unknown;
-  if (parsed.options.some((each) => wraps.queries?.includes(each.name))) {
+  if (parsed.options.some((each) => wrapper.queries?.includes(each.name))) {
     return { kind: "none", prints: true };
   }
   const assigns: VariableAssignment[] = [];
-  for (; wraps.assigns && argv[at]?.includes("="); at++) {
+  for (; wrapper.assigns && argv[at]?.includes("="); at++) {
     const [variable = "", value = ""] = (argv[at] ?? "").split(/=(.*)/s, 2);
     if (!isKnown(variable)) return unknown;
     assigns.push({ name: variable, value });
   }
-  const named = wraps.writes?.split(" ") ?? [];
-  const writes = parsed.options.flatMap((each) => named.includes(each.name) ? [each.value ?? ""] : []);
-  if (named.includes("operand")) writes.push(...argv.slice(at, at + 1));
-  at += wraps.operands ?? 0;
-  if (wraps.operands) {
+  const outputs = named.split(" ");
+  const writes = parsed.options.flatMap((each) => outputs.includes(each.name) ? [each.value ?? ""] : []);
+  if (outputs.includes("operand")) writes.push(...argv.slice(at, at + 1));
+  at += skip;
+  if (skip > 0) {
     if (argv[at] === "--") at++;
     else if (/^-/.test(argv[at] ?? "")) return unknown;
   }
   if (at >= argv.length) {
-    return wraps.bare === "shell" ? unknown : { kind: "none", prints: wraps.bare === "prints" };
+    return bare === "shell" ? unknown : { kind: "none", prints: bare === "prints" };
   }
   return {
     kind: "inner",
     at,
     assigns,
     writes: writes.map((path) => isKnown(path) ? path : ANY),
-    guarded: wraps.guarded,
+    guarded,
   };
 }
 
@@ -437,7 +430,7 @@ function copies(
 const HARMLESS = /^--(?:help|version|dry-run(?:=(?!none$|false$).*)?)$/;
 
 /** Returns what a client of a service deletes there, by its table. It takes an open network to happen. */
-function remoteDeletion({ name, args, input }: Call, row: RemoteDeletion): Destruction[] {
+function remoteDeletion({ name, args, input }: Call, row: Program): Destruction[] {
   if (args[0] === "help" || args.some((word) => HARMLESS.test(word))) return [];
   const found = deletingWord(args, row) ?? deletingOption(args, row) ??
     (row.text ? [args.join(" "), inputText(input) ?? ""].map((text) => row.text?.exec(text)?.[0]) : [])
@@ -446,22 +439,19 @@ function remoteDeletion({ name, args, input }: Call, row: RemoteDeletion): Destr
 }
 
 /** A subcommand among the first plain words, whether or not the options in front of it take a word each. */
-function deletingWord(
-  args: readonly string[],
-  { words = "", depth = 1 }: RemoteDeletion,
-): string | undefined {
+function deletingWord(args: readonly string[], { deletes = "", depth = 1 }: Program): string | undefined {
   const plain = args.filter((word) => !word.startsWith("-"));
   const valued = args.filter((word, i) => !word.startsWith("-") && !/^-[^=]*$/.test(args[i - 1] ?? ""));
   const [first] = valued;
-  if (words !== "" && first !== undefined && !isKnown(first)) return "…";
-  const wanted = words.split(" ").map(toExpression);
+  if (deletes !== "" && first !== undefined && !isKnown(first)) return "…";
+  const wanted = deletes.split(" ").map(toExpression);
   return [...valued.slice(0, depth), ...plain.slice(0, depth)].find((word) =>
     wanted.some((each) => each.test(word))
   );
 }
 
-function deletingOption(args: readonly string[], { options = "" }: RemoteDeletion): string | undefined {
-  const wanted = options.split(" ").map(toExpression);
+function deletingOption(args: readonly string[], { deleting = "" }: Program): string | undefined {
+  const wanted = deleting.split(" ").map(toExpression);
   const joined = args.flatMap((word, i) => {
     const short = /^-[A-Za-z]([A-Za-z].*)$/.exec(word)?.[1];
     return [word, `${word}=${args[i + 1] ?? ""}`, ...(short ? [`${word.slice(0, 2)}=${short}`] : [])];
@@ -565,25 +555,8 @@ function distinct(commands: readonly Effects[]): readonly Effects[] {
 
 function keyOf({ command, runs, via, reads, writes, cwds, dynamic, guarded, risk }: Effects): string {
   const { text, input, supply } = command;
-  const from = input.kind === "pipe"
-    ? input.from.map((each) => each.text)
-    : input.kind === "text"
-    ? input.text
-    : "";
-  return JSON.stringify([
-    text,
-    runs,
-    via,
-    reads,
-    writes,
-    cwds,
-    input.kind,
-    from,
-    supply,
-    dynamic,
-    guarded,
-    risk,
-  ]);
+  const from = input.kind === "pipe" ? input.from.map((each) => each.text) : input;
+  return JSON.stringify([text, runs, via, reads, writes, cwds, from, supply, dynamic, guarded, risk]);
 }
 
 /**
@@ -594,26 +567,22 @@ const IN_PLACE = /^(?:sed|gsed|patch|truncate)$/;
 /** These bring nothing into a file that is there. */
 const CONTENTLESS = /^(?:touch|mkdir|rm|rmdir|chmod|chown|chgrp|flock)$/;
 
-const REASON = "it runs a file that it writes itself";
-
 /** Says why a line that writes a file may run what it wrote, if so. */
 function runsOwnFile(
   commands: readonly Effects[],
-  environment: Environment,
+  { home, env }: Environment,
   affectsLookup: boolean,
 ): string | undefined {
-  const { home, env } = environment;
   const absolutePaths = (path: string, cwds: readonly string[] | undefined) =>
     isKnown(path) && cwds ? cwds.map((cwd) => normalize(absolutePath(path, { cwd, home }))) : [ANY + path];
   const written = new Set<string>();
+  /** Files that may have new content, with the commands that write them. */
   const created = new Map<string, Set<Effects>>();
   const unpacked: string[] = [];
   for (const each of commands) {
     const argv = program(each);
     const name = baseName(argv[0] ?? "");
-    unpacked.push(
-      ...unpackDirectories(argv, name).flatMap((directory) => absolutePaths(directory, each.cwds)),
-    );
+    unpacked.push(...unpackDirectories(argv, name).flatMap((path) => absolutePaths(path, each.cwds)));
     for (const { path, redirect } of each.writes) {
       if (path.startsWith("/dev/") || (!redirect && (path === ANY || CONTENTLESS.test(name)))) continue;
       for (const file of absolutePaths(path, each.cwds)) {
@@ -625,47 +594,30 @@ function runsOwnFile(
   }
   const anything = commands.some(({ code, writes }) => code !== undefined && writes.length > 0);
   if (!anything && written.size + unpacked.length === 0) return undefined;
-  const own = commands.some(({ scripts, cwds }) =>
-    scripts.some((script) =>
-      anything ||
-      absolutePaths(script, cwds).some((path) =>
-        written.has(path) || path.startsWith(ANY) || unpacked.some((directory) => contains(directory, path))
-      )
-    )
+  const isOwn = (path: string) =>
+    written.has(path) || path.startsWith(ANY) || unpacked.some((directory) => contains(directory, path));
+  const runsScript = commands.some(({ scripts, cwds }) =>
+    scripts.some((script) => anything || absolutePaths(script, cwds).some(isOwn))
   );
   const directories = new Set((env.PATH ?? "").split(":").map((directory) => normalize(directory)));
   const lookup = affectsLookup ||
     commands.some(({ runs }) =>
       runs[0]?.argv.some((word) => affectsProgramLookup(word.split("=", 1)[0] ?? ""))
     );
-  const named = (path: string) =>
+  const isFound = (path: string) =>
     lookup || path.startsWith(ANY) || directories.has(path.slice(0, path.lastIndexOf("/")) || "/");
-  return own || namedLike(commands, [...created.keys()].filter(named)) || builds(commands, created)
-    ? REASON
+  const programs = new Set([...created.keys()].filter(isFound).map(baseName));
+  const runsProgram = commands.some(({ runs }) => runs.some(({ argv }) => programs.has(argv[0] ?? "")));
+  return runsScript || runsProgram || commands.some((each) => runsFileOfOthers(each, created))
+    ? "it runs a file that it writes itself"
     : undefined;
 }
 
-/** Names of the programs that a command starts, wrappers included. */
-function startedNames({ runs }: Effects): string[] {
-  return runs.map(({ argv }) => argv[0] ?? "");
-}
-
-/** Reports whether one of these files has the name of a command. */
-function namedLike(commands: readonly Effects[], written: readonly string[]): boolean {
-  const names = new Set(commands.flatMap(startedNames));
-  return written.some((path) => names.has(baseName(path)));
-}
-
-/**
- * Reports whether a program that runs files of a project may run one that another command of the line
- * writes.
- */
-function builds(commands: readonly Effects[], written: ReadonlyMap<string, ReadonlySet<Effects>>): boolean {
-  return commands.some((each) =>
-    startedNames(each).some((name) => {
-      const files = programNamed(baseName(name))?.autoexec;
-      return files !== undefined &&
-        [...written].some(([path, writers]) => files.test(path) && (writers.size > 1 || !writers.has(each)));
-    })
-  );
+/** Reports whether a program that runs files of a project may run one that another command writes. */
+function runsFileOfOthers(effects: Effects, written: ReadonlyMap<string, ReadonlySet<Effects>>): boolean {
+  return effects.runs.some(({ argv }) => {
+    const files = programNamed(baseName(argv[0] ?? ""))?.autoexec;
+    return files !== undefined &&
+      [...written].some(([path, writers]) => files.test(path) && (writers.size > 1 || !writers.has(effects)));
+  });
 }

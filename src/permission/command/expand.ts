@@ -6,6 +6,7 @@ import {
   type Word,
   type WordPart,
 } from "unbash";
+import { expandBraces } from "../../path/glob.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { affectsProgramLookup, type Script, Unparsable } from "./parse.ts";
 import {
@@ -280,11 +281,7 @@ class Expander {
     );
     const argv = [...expandWord(node.name, variables), ...args];
     this.#add(text, { ...files, argv, assigns, input }, scope);
-    changeDirectory(argv, scope, {
-      environment: this.#environment,
-      variables,
-      cdPath: this.#script.writes.has("CDPATH"),
-    });
+    changeDirectory(argv, scope, this.#environment, variables, this.#script.writes.has("CDPATH"));
   }
 
   #variables({ cwds, inFunction }: Scope): Variables {
@@ -335,18 +332,16 @@ function join(a: Scope["cwds"], b: Scope["cwds"]): Scope["cwds"] {
   return all && all.length <= MAX_CWDS ? all : undefined;
 }
 
-interface Surroundings {
-  readonly environment: Environment;
-  readonly variables: Variables;
-  /** The script sets `CDPATH`. */
-  readonly cdPath: boolean;
-}
-
 /**
  * Follows `cd`. When the directory does not exist yet, the move may fail and both directories are possible.
  */
-function changeDirectory(argv: readonly string[], scope: Scope, around: Surroundings): void {
-  const { env, home, isDirectory } = around.environment;
+function changeDirectory(
+  argv: readonly string[],
+  scope: Scope,
+  { env, home, isDirectory }: Environment,
+  variables: Variables,
+  setsCdPath: boolean,
+): void {
   const words = /^(?:builtin|command)$/.test(argv[0] ?? "") ? argv.slice(1) : argv;
   const name = words[0];
   const evaluated = name === "eval" &&
@@ -354,9 +349,9 @@ function changeDirectory(argv: readonly string[], scope: Scope, around: Surround
   if (name === "popd" || name === "pushd" || evaluated) scope.cwds = undefined;
   if (name !== "cd" || !scope.cwds) return;
   const target = words.slice(1).find((word) => !/^-[LPe@]+$/.test(word) && word !== "--") ??
-    around.variables.get("HOME");
+    variables.get("HOME");
   const temporary = target?.endsWith(`/${MKTEMP_NAME}`);
-  const searched = around.cdPath || "CDPATH" in env;
+  const searched = setsCdPath || "CDPATH" in env;
   if (
     target === undefined || target === "-" || (!temporary && !isKnown(target)) ||
     (searched && !/^[./~]/.test(target))
@@ -430,8 +425,6 @@ interface Chunk {
 const MAX_FIELDS = 256;
 /** Characters that a word may become before it counts as unknown: `a=$a$a` doubles a value. */
 const MAX_EXPANDED = 64 * 1024;
-/** Braces within braces that are followed. */
-const MAX_BRACES_DEEP = 16;
 
 /** How the name of what `mktemp` makes ends; no one else can have meant that file or directory. */
 export const MKTEMP_NAME = `tmp.${ONE.repeat(10)}`;
@@ -490,9 +483,7 @@ function chunksOf(part: WordPart, variables: Variables, first: boolean): Chunk[]
     case "ExtendedGlob":
       return [[{ text: part.pattern.includes("/") ? ANY : STAR }]];
     case "BraceExpansion":
-      return (part.parts ? [] : expandBraces(part.text)).map((text) => [{ text }]).concat(
-        part.parts ? [[{ text: ANY }]] : [],
-      );
+      return (part.parts ? [ANY] : bracesOf(part.text)).map((text) => [{ text }]);
     case "ProcessSubstitution":
       return [[{ text: PROCESS_FILE }]];
     default: {
@@ -570,15 +561,15 @@ function toFields(chunks: readonly Chunk[]): string[] {
 }
 
 /** Brace expansion of a word part without quotes or expansions inside. What is odd becomes unknown. */
-function expandBraces(text: string, depth = 0): string[] {
-  if (depth > MAX_BRACES_DEEP || /["'\\$`]/.test(text)) return [ANY];
-  const inner = text.slice(1, -1);
-  const sequence = /^(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?$/.exec(inner);
+function bracesOf(text: string): string[] {
+  const sequence = /^\{(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.(-?\d+))?\}$/.exec(text);
   if (sequence) return expandSequence(sequence[1] ?? "", sequence[2] ?? "", sequence[3]);
-  const items = splitBraceList(inner);
-  if (items.length < 2) return [ANY];
-  const expanded = items.flatMap((item) => expandBraceItem(item, depth));
-  return expanded.length > MAX_FIELDS ? [ANY] : expanded;
+  // Braces around a sequence, or without a comma, are no alternatives.
+  let rest = text;
+  const list = /\{[^{}]*,[^{}]*\}/g;
+  while (list.test(rest)) rest = rest.replace(list, "");
+  const items = /["'\\$`[\]]/.test(text) || rest !== "" ? undefined : expandBraces(text, MAX_FIELDS);
+  return items?.map((item) => item.replaceAll("*", STAR).replaceAll("?", ONE)) ?? [ANY];
 }
 
 function expandSequence(from: string, to: string, step: string | undefined): string[] {
@@ -593,29 +584,4 @@ function expandSequence(from: string, to: string, step: string | undefined): str
     const value = start + i * stride * (end < start ? -1 : 1);
     return numeric ? String(value) : String.fromCharCode(value);
   });
-}
-
-function splitBraceList(inner: string): string[] {
-  const items: string[] = [];
-  let depth = 0;
-  let item = "";
-  for (const char of inner) {
-    if (char === "{") depth++;
-    if (char === "}") depth--;
-    if (char === "," && depth === 0) {
-      items.push(item);
-      item = "";
-    } else item += char;
-  }
-  return [...items, item];
-}
-
-function expandBraceItem(item: string, depth: number): string[] {
-  const nested = /^([^{}]*)(\{.*\})([^{}]*)$/.exec(item);
-  if (!nested) return /[{}]/.test(item) ? [ANY] : [item.replaceAll("*", STAR).replaceAll("?", ONE)];
-  const [, head = "", braces = "", tail = ""] = nested;
-  // Two groups side by side would need another round; such items are rare enough to stay unknown.
-  return /\}[^{}]*\{/.test(braces)
-    ? [ANY]
-    : expandBraces(braces, depth + 1).map((each) => head + each + tail);
 }

@@ -22,61 +22,86 @@ export function wordPattern(name: string, flags?: string): RegExp {
 }
 
 /**
- * A row of `programs.txt`. Options are written as getopt takes them, then the long ones:
- * `vo: verbose output= color=?` (`:` and `=` take a value, `::` and `=?` only an attached one).
+ * A row of `programs.txt`, its fields by their names. Options are written as getopt takes them, then the long
+ * ones: `vo: verbose output= color=?` (`:` and `=` take a value, `::` and `=?` only an attached one).
  */
 export interface Program extends Grammar {
-  /** Names, separated by spaces. `python#` also means names that end in a version. */
+  /** Separated by spaces. `python#` also means names that end in a version. */
   readonly names: string;
   /** Subcommands that the row is about; absent: the program as a whole. */
-  readonly sub?: string | undefined;
-  /** It only reads: whatever its words are (`reads`), or with these. */
-  readonly readOnly?: true | ReadingForm | undefined;
+  readonly sub?: string;
+  /** It only reads, whatever its words are. */
+  readonly reads?: true;
+  /** With these options it only reads; with one that is not listed, it may write. */
+  readonly options?: string;
+  /** One of these options has to be there. */
+  readonly needs?: RegExp;
+  readonly operands?: RegExp;
+  /** The most operands. */
+  readonly most?: number;
+  /** In place of options and operands: each word. */
+  readonly words?: RegExp;
+  /** The first word; of git, the first operand of a subcommand. */
+  readonly first?: RegExp;
   /** Words that alone make it print something about itself. */
-  readonly prints?: string | undefined;
+  readonly prints?: string;
   /**
    * Its plain words, for rules that refuse: files that it `reads`, `writes`, `copies` or `moves`; `searches`
    * and `writes rest` leave out the first word.
    */
-  readonly files?: string | undefined;
-  /** What it does to a directory it does to everything below. */
-  readonly deep?: true | undefined;
+  readonly files?: string;
+  /** It does to everything below a directory what it does to the directory. */
+  readonly deep?: true;
   /** Options whose value is a file it writes. */
-  readonly outputs?: string | undefined;
-  /** It runs the command that follows its own words. */
-  readonly wraps?: Wrapper | undefined;
+  readonly outputs?: string;
+  /** It runs the command that follows these options. */
+  readonly wraps?: string;
+  /** Words between the options of a wrapper and the command, such as the duration of `timeout`. */
+  readonly skip?: number;
+  /** Words with `=` before the command of a wrapper. */
+  readonly assigns?: true;
+  /** A lone dash may be an option of a wrapper (`env -`). */
+  readonly dash?: true;
+  /** Options of a wrapper that only ask about the command. */
+  readonly queries?: string;
+  /** Options of a wrapper whose value is a file it writes; `operand` when the first operand is one. */
+  readonly writes?: string;
+  /** Why a rule for the command of a wrapper does not cover the wrapper. */
+  readonly guarded?: string;
+  /** Without a command a wrapper only `prints`, or it runs a `shell`. */
+  readonly bare?: string;
   /** It runs other programs in ways that are not read here. */
-  readonly runs?: true | undefined;
+  readonly runs?: true;
   /** Plain words from the `first` or `afterFirst` on may name a program: refusals look at them. */
-  readonly mentions?: string | undefined;
+  readonly mentions?: string;
   /** Options that hand it code or a command: as a pattern, and long ones that may be shortened. */
-  readonly code?: RegExp | undefined;
-  readonly codeLong?: string | undefined;
+  readonly code?: RegExp;
+  readonly codeLong?: string;
+  /** It runs code of another language; `shown`: what the line gives is searched for commands and files. */
+  readonly interprets?: string;
+  /** Options of an interpreter that may precede its file, or its input. */
+  readonly input?: RegExp;
   /** Files of a project that it runs automatically. */
-  readonly autoexec?: RegExp | undefined;
+  readonly autoexec?: RegExp;
   /** It talks to other machines: always, or with one of these words. */
-  readonly network?: true | RegExp | undefined;
-  /** Package registries that it contacts, by the names of `REGISTRIES`, and hosts of its service. */
-  readonly registries?: string | undefined;
-  readonly hosts?: string | undefined;
+  readonly network?: true | RegExp;
+  /** Package registries that it contacts, and hosts of its service. */
+  readonly registries?: string;
+  readonly hosts?: string;
   /** Prefix rules that may be offered: subcommands (`+` takes one more word), or `.`, the name alone. */
-  readonly offers?: string | undefined;
-  /** How it deletes on another machine: a question while the network is open. */
-  readonly remote?: RemoteDeletion | undefined;
+  readonly offers?: string;
+  /** Subcommands that delete on another machine, among the first `depth` words. `*` is any text. */
+  readonly deletes?: string;
+  readonly depth?: number;
+  /** Options that delete there; one whose value matters is written with `=`. */
+  readonly deleting?: string;
+  /** Statements in its words or its input that delete there. */
+  readonly text?: RegExp;
 }
 
-/** The words with which a program only reads. An option that is not listed: it may write. */
-export interface ReadingForm {
-  readonly options?: string | undefined;
-  /** One of these options has to be there. */
-  readonly needs?: RegExp | undefined;
-  readonly operands?: RegExp | undefined;
-  /** The most operands. */
-  readonly most?: number | undefined;
-  /** In place of options and operands: each word. */
-  readonly words?: RegExp | undefined;
-  /** The first word; of git, the first operand of a subcommand. */
-  readonly first?: RegExp | undefined;
+/** Reports whether a row says with which words its program only reads. */
+export function limitsReading({ options, words, first }: Program): boolean {
+  return (options ?? words ?? first) !== undefined;
 }
 
 /** Reads the words of a program that has its own grammar. */
@@ -86,36 +111,6 @@ export interface Grammar {
 }
 
 export type Grammars = Readonly<Record<string, Grammar>>;
-
-/** Words by which the client of a service deletes there. `*` is any text; case makes no difference. */
-export interface RemoteDeletion {
-  /** Subcommands (`deletes`), among the first `depth` plain words. */
-  readonly words?: string | undefined;
-  readonly depth?: number | undefined;
-  /** Options (`deleting`); one whose value matters is written with `=`. */
-  readonly options?: string | undefined;
-  /** Statements in its words or its input. */
-  readonly text?: RegExp | undefined;
-}
-
-/** How a program that runs the command after its own arguments (`wraps`) reads its options. */
-export interface Wrapper {
-  readonly options?: string | undefined;
-  /** Words before the command (`skip`), such as the duration of `timeout`. */
-  readonly operands?: number | undefined;
-  /** Words with `=` before the command, whatever precedes it. */
-  readonly assigns?: true | undefined;
-  /** A lone dash may be an option (`env -`). */
-  readonly dash?: true | undefined;
-  /** Options that only ask about the command. */
-  readonly queries?: string | undefined;
-  /** Options whose value is a file it writes; `operand` when the first operand is one. */
-  readonly writes?: string | undefined;
-  /** Why a rule for the inner command does not cover this. */
-  readonly guarded?: string | undefined;
-  /** Without a command it only `prints`, or it runs a `shell`. */
-  readonly bare?: string | undefined;
-}
 
 /** What a program's own grammar says. */
 export type Found =

@@ -2,7 +2,7 @@ import type { ActionCode } from "./reasons.ts";
 import { baseName } from "../../path/lexical.ts";
 import { readSmallText } from "../../path/probe.ts";
 import { isKnown } from "../../rule/mod.ts";
-import { type Call, type Grammar, listed, operands, type Program, ROWS, type Wrapper } from "./program.ts";
+import { type Call, type Grammar, listed, operands, type Program, ROWS } from "./program.ts";
 import { FILES, TOOLS } from "./programs/tools.ts";
 import { GIT } from "./programs/git.ts";
 import { interpreter, SHELLS } from "./programs/code.ts";
@@ -14,83 +14,55 @@ const PATTERNS: ReadonlyMap<string, string> = new Map(
   ROWS.flatMap(([name, pattern = ""]) => name.startsWith("@") ? [[name, pattern]] : []),
 );
 
+const FLAGS = new Set(["reads", "deep", "assigns", "dash", "runs"]);
+const NUMBERS = new Set(["most", "skip", "depth"]);
+const EXPRESSIONS = new Set(
+  ["needs", "operands", "words", "first", "code", "input", "autoexec", "text", "when", "unless"],
+);
+
 /** Everything that is known of programs, a row each. */
 export const PROGRAMS: readonly Program[] = ROWS.filter(([name]) => !/^[@%]/.test(name)).map(toProgram);
 
 function toProgram([names, ...fields]: (typeof ROWS)[number]): Program {
-  const values = new Map(fields.map((field) => {
+  const row: Record<string, unknown> = { names };
+  for (const field of fields) {
     const [name = "", value = ""] = field.split(/=(.*)/s, 2);
-    return [name, value] as const;
-  }));
-  const text = (name: string) => values.get(name);
-  const flag = (name: string) => values.has(name) ? true : undefined;
-  const number = (name: string) => values.has(name) ? Number(values.get(name)) : undefined;
-  const pattern = (name: string) => {
-    const value = values.get(name);
-    return value === undefined ? undefined : new RegExp(PATTERNS.get(value) ?? value);
-  };
-  const grammar = GRAMMARS[text("grammar") ?? ""];
-  if (grammar === undefined && values.has("grammar")) throw new Error(`Unknown grammar of ${names}`);
-  const code = pattern("code");
-  const interprets = code && values.has("interprets")
-    ? interpreter({ code, input: pattern("input"), shown: text("interprets") === "shown" })
-    : undefined;
-  const wraps: Wrapper | undefined = values.has("wraps")
-    ? {
-      options: text("wraps"),
-      operands: number("skip"),
-      assigns: flag("assigns"),
-      dash: flag("dash"),
-      queries: text("queries"),
-      writes: text("writes"),
-      guarded: text("guarded"),
-      bare: text("bare"),
-    }
-    : undefined;
-  const deletes = ["deletes", "deleting", "text"].some((name) => values.has(name));
-  return {
-    names,
-    sub: text("sub"),
-    readOnly: flag("reads") ?? (["options", "words", "first"].some((name) => values.has(name))
-      ? {
-        options: text("options"),
-        needs: pattern("needs"),
-        operands: pattern("operands"),
-        most: number("most"),
-        words: pattern("words"),
-        first: pattern("first"),
-      }
-      : undefined),
-    prints: text("prints"),
-    files: text("files"),
-    deep: flag("deep"),
-    outputs: text("outputs"),
-    wraps,
-    runs: flag("runs"),
-    mentions: text("mentions"),
-    code: interprets ? undefined : code,
-    codeLong: text("codeLong"),
-    autoexec: pattern("autoexec"),
-    network: text("network") ? pattern("network") : flag("network"),
-    registries: text("registries"),
-    hosts: text("hosts"),
-    offers: text("offers"),
-    read: interprets?.read ?? grammar?.read,
-    destroys: grammar?.destroys ?? destructionOf(text("destroys"), pattern("when"), pattern("unless")),
-    remote: deletes
-      ? {
-        words: text("deletes"),
-        depth: number("depth"),
-        options: text("deleting"),
-        text: pattern("text"),
-      }
-      : undefined,
-  };
+    const isExpression = EXPRESSIONS.has(name) || (name === "network" && value !== "");
+    row[name] = isExpression
+      ? new RegExp(PATTERNS.get(value) ?? value)
+      : FLAGS.has(name) || name === "network"
+      ? true
+      : NUMBERS.has(name)
+      ? Number(value)
+      : value;
+  }
+  return { ...row, names, ...grammarOf(row) };
+}
+
+type Fields = Partial<Program> & {
+  readonly grammar?: string;
+  readonly action?: string;
+  readonly when?: RegExp;
+  readonly unless?: RegExp;
+};
+
+/** The grammar that a row names, or the one that its fields describe. */
+function grammarOf(
+  { names, grammar, interprets, code, input, action, when, unless }: Fields,
+): Partial<Program> {
+  if (grammar !== undefined) {
+    const named = GRAMMARS[grammar];
+    if (!named) throw new Error(`Unknown grammar of ${names}`);
+    return named;
+  }
+  if (code && interprets !== undefined) {
+    return interpreter({ code, input, shown: interprets === "shown" });
+  }
+  return action === undefined ? {} : { destroys: destructionBy(action, when, unless) };
 }
 
 /** What a program destroys with a word that matches `when`, and none that matches `unless`. */
-function destructionOf(action: string | undefined, when: RegExp | undefined, unless: RegExp | undefined) {
-  if (action === undefined) return undefined;
+function destructionBy(action: string, when: RegExp | undefined, unless: RegExp | undefined) {
   const [code = "", ...details] = action.split(" ");
   return ({ name, args }: Call): Destruction[] => {
     const happens = (!when || args.some((arg) => when.test(arg))) && !args.some((arg) => unless?.test(arg));

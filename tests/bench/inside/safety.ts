@@ -1,14 +1,12 @@
 /** What safety costs: a decision of the gate, and a jail. */
 import { buildWorkspace, loadTrustedConfig, withJail } from "../../../src/run/mod.ts";
-import { QUERIES } from "../../conformance/permission/everyday_queries.ts";
-import { READING } from "../../conformance/permission/everyday_reading.ts";
-import { PERSON, WORK } from "../../conformance/permission/everyday_work.ts";
+import { EVERYDAY } from "../../conformance/permission/everyday_lines.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
 import { quantile } from "../figures.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench } from "../runner.ts";
 
-const LINES = [...READING, ...QUERIES, ...WORK, ...PERSON].map(({ line }) => line);
+const LINES = EVERYDAY.map(({ line }) => line);
 const DENIED = ["Bash(npm publish:*)", "Bash(git push --force:*)", "Bash(sudo:*)", "Bash(rm -rf /)"];
 const DECISION_ROUNDS = 5;
 const JAILS = 30;

@@ -1,11 +1,9 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
-import type { EverydayLine } from "./everyday_lines.ts";
-import { QUERIES } from "./everyday_queries.ts";
-import { READING } from "./everyday_reading.ts";
-import { PERSON, WORK } from "./everyday_work.ts";
+import { EVERYDAY, type EverydayLine } from "./everyday_lines.ts";
 
-const ALL: readonly EverydayLine[] = [...READING, ...QUERIES, ...WORK, ...PERSON];
+const READING = EVERYDAY.filter((row) => row.class === "read" || row.class === "query");
+const PERSON = EVERYDAY.filter((row) => row.class === "person");
 
 /** Deny rules as people write them; none of the lines is one of these commands. */
 const DENIED = ["Bash(npm publish:*)", "Bash(git push --force:*)", "Bash(sudo:*)", "Bash(rm -rf /)"];
@@ -40,22 +38,21 @@ async function stopped(
 const shown = (rows: readonly EverydayLine[]) => rows.map(({ line, reason }) => `${line}  ← ${reason}`);
 
 Deno.test("the corpus has a thousand everyday lines, none twice, at most one in a hundred for a person", () => {
-  assert(ALL.length >= 1000, String(ALL.length));
-  assertEquals(new Set(ALL.map((row) => row.line)).size, ALL.length);
-  assert(PERSON.length <= ALL.length / 100, String(PERSON.length));
-  assert(READING.length + QUERIES.length >= 500);
+  assert(EVERYDAY.length >= 1000, String(EVERYDAY.length));
+  assertEquals(new Set(EVERYDAY.map((row) => row.line)).size, EVERYDAY.length);
+  assert(PERSON.length <= EVERYDAY.length / 100, String(PERSON.length));
+  assert(READING.length >= 500);
 });
 
 for (const mode of ["ask", "deny"] as const) {
   Deno.test(`every reading line runs unasked with mode = "${mode}" and --on-ask deny`, async () => {
-    const reading = [...READING, ...QUERIES];
-    assertEquals(shown(await stopped(reading, { mode, onAsk: "deny" })), []);
+    assertEquals(shown(await stopped(READING, { mode, onAsk: "deny" })), []);
   });
 }
 
 for (const permissionMode of ["read-only", "plan"] as const) {
   Deno.test(`every reading line runs in ${permissionMode} mode`, async () => {
-    assertEquals(shown(await stopped([...READING, ...QUERIES], { permissionMode, onAsk: "deny" })), []);
+    assertEquals(shown(await stopped(READING, { permissionMode, onAsk: "deny" })), []);
   });
 }
 
@@ -67,7 +64,7 @@ const JAILED: Overrides = {
 for (const approvalMode of ["ask", "auto"] as const) {
   const name = approvalMode === "ask" ? "headless" : "in the approval mode auto";
   Deno.test(`inside the jail only the lines marked so need a person ${name}`, async () => {
-    const found = await stopped(ALL, { ...JAILED, approvalMode });
+    const found = await stopped(EVERYDAY, { ...JAILED, approvalMode });
     assertEquals(shown(found.filter((row) => row.class !== "person")), []);
     assertEquals(found.length, PERSON.length);
   });
@@ -77,8 +74,8 @@ for (const approvalMode of ["ask", "auto"] as const) {
 const INLINE_CODE = /^(?:echo .*\| |cat .*\| )?(?:python3?|node|deno|bun|perl|ruby|php|lua)(?: |$)/;
 
 Deno.test("deny rules that concern none of the lines stop at most one in a hundred without inline code", async () => {
-  const found = await stopped([...READING, ...QUERIES, ...WORK], JAILED, DENIED);
-  assertEquals(shown(found.filter((row) => row.class === "read")), []);
+  const found = await stopped(EVERYDAY.filter((row) => row.class !== "person"), JAILED, DENIED);
+  assertEquals(shown(found.filter((row) => READING.includes(row))), []);
   const others = found.filter(({ line }) => !INLINE_CODE.test(line));
-  assert(others.length <= ALL.length / 100, shown(others).join("\n"));
+  assert(others.length <= EVERYDAY.length / 100, shown(others).join("\n"));
 });

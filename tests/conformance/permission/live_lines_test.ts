@@ -1,9 +1,20 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { harness } from "./harness.ts";
 import { jailed } from "../../unit/sandbox/jail/jail_support.ts";
-import { LIVE, NEEDED } from "./live_lines.ts";
 import { recordAll, RecordingJail } from "./recording_jail.ts";
-import { TEXT } from "./text_lines.ts";
+import { readCorpus } from "../../support/corpus.ts";
+import text from "./zap_lines.txt" with { type: "text" };
+
+/**
+ * `LIVE` lines run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a separate way.
+ * `TEXT` lines have `zap` only as a word, or harmless settings and options.
+ */
+const { "run it": LIVE = [], "only name it": TEXT = [] } = readCorpus(text);
+
+/** Programs that a machine may lack; a line that names one of those cannot run there. */
+const NEEDED =
+  "cmake dash dpkg ed ex gcc git less make mawk node perl python3 python3.11 rbash ruby scp script sftp ssh vim"
+    .split(" ");
 
 async function inFolder(work: (root: string) => Promise<void>): Promise<void> {
   const root = await Deno.realPath(await Deno.makeTempDir());

@@ -3,6 +3,10 @@ import type { Decision } from "../../../src/permission/mod.ts";
 import { type PreparedCall, textOf } from "../../../src/core/mod.ts";
 import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { bash, call, type RuleTexts, scene } from "./scene.ts";
+import { readCorpus } from "../../support/corpus.ts";
+import text from "./lines.txt" with { type: "text" };
+
+const { "only read": READERS = [], "may write": WRITERS = [] } = readCorpus(text);
 
 const signal = new AbortController().signal;
 const edit = (path = "src/a.ts") => call("edit_file", { path });
@@ -156,65 +160,10 @@ Deno.test("approval modes and sandbox modes change between calls", async () => {
 });
 
 Deno.test("read-only and plan mode let known readers run", async () => {
-  const readers = [
-    "ls -la src",
-    "cat a | head -5",
-    "git status --short",
-    "git log --oneline -5 && git diff HEAD~1",
-    "git branch -a",
-    "git stash list",
-    "cd src && grep -rn x . | sort | uniq -c",
-    "find . -name '*.ts' | wc -l",
-    "for f in a b; do wc -l $f; done",
-    "node --version",
-    "sed -n '1,20p' a",
-    "awk '{ print $2 }' a",
-    "test -f a && echo yes || echo no",
-    "cat a > /dev/null 2>&1",
-    "bash -c 'ls; pwd'",
-  ];
-  const writers = [
-    "touch a",
-    "echo x > a",
-    "ls > a",
-    "sed -i s/a/b/ a",
-    "sort -o a b",
-    "sort --o=a b",
-    "sed --in-pl s/a/b/ a",
-    "date --se=x",
-    "git log --outp=a",
-    "find . -delete",
-    "find . -exec touch {} +",
-    "git checkout main",
-    "git branch new",
-    "git stash",
-    "git stash pop",
-    "git -c core.pager=x log",
-    "git log --output=a",
-    "git diff --ext-diff",
-    "git config user.name x",
-    "git fetch",
-    "rg --pre x y",
-    "ls; make",
-    "ls $(make)",
-    "FOO=1 ls",
-    "./ls",
-    "env X=1 make",
-    "sudo ls",
-    "npm test",
-    "python x.py",
-    "$X",
-    "tee a",
-    "xargs touch < a",
-    "date -s x",
-    "uniq a b",
-    "if",
-    "",
-  ];
   for (const permissionMode of ["read-only", "plan"] as const) {
     const { gate } = scene("/w", { allow: ["Bash"] }, { permissionMode, approvalMode: "yolo" });
-    for (const line of readers) assertEquals((await gate.check(bash(line), signal)).decision, "allow", line);
-    for (const line of writers) assertEquals((await gate.check(bash(line), signal)).decision, "deny", line);
+    for (const line of READERS) assertEquals((await gate.check(bash(line), signal)).decision, "allow", line);
+    for (const line of WRITERS) assertEquals((await gate.check(bash(line), signal)).decision, "deny", line);
     assertEquals((await gate.check(call("read_file", { path: "a" }, true), signal)).decision, "allow");
     assertEquals((await gate.check(call("task", {}), signal)).decision, "deny");
   }

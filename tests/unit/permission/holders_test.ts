@@ -1,5 +1,9 @@
 import { assertEquals } from "../../support/assert.ts";
 import { bash, call, scene } from "./scene.ts";
+import { readCorpus } from "../../support/corpus.ts";
+import text from "./lines.txt" with { type: "text" };
+
+const { "move or replace sub": MOVES = [], "leave sub/docs where it is": HARMLESS = [] } = readCorpus(text);
 
 const signal = new AbortController().signal;
 
@@ -11,40 +15,6 @@ async function workspace(): Promise<{ readonly ws: string } & AsyncDisposable> {
   }
   return { ws, [Symbol.asyncDispose]: () => Deno.remove(ws, { recursive: true }) };
 }
-
-const MOVES = [
-  "mv sub s2",
-  "mv -t s2 sub",
-  "cd sub && mv docs d2",
-  "git mv sub s2",
-  "cp -r prep/. sub/",
-  "cp -a prep/. sub",
-  "cp -RT prep sub",
-  "cp -r prep/* sub",
-  "mv prep/* sub",
-  "rsync -a prep/ sub/",
-  "rsync -a --delete prep/ .",
-  "rm -rf sub",
-  "find sub -delete",
-  "tar xf x.tar -C sub",
-  "unzip x.zip -d sub",
-  "git checkout other -- sub",
-  "git restore sub",
-  "chmod -R 000 sub",
-];
-const HARMLESS = [
-  "cp a.txt sub/",
-  "mv a.txt sub/",
-  "cp -r src sub",
-  "cp -r prep s3",
-  "cp -r sub /tmp/copy",
-  "touch sub/new",
-  "mkdir -p sub",
-  "rm sub/b.txt",
-  "sed -i s/a/b/ sub/b.txt",
-  "git restore src",
-  "find . -name '*.pyc' -delete",
-];
 
 Deno.test("what an Edit rule names cannot be reached by moving or replacing a directory above it", async () => {
   await using t = await workspace();

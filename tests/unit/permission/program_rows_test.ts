@@ -1,7 +1,12 @@
 import { PROGRAMS } from "../../../src/permission/command/programs.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "./scene.ts";
-import { ROWS } from "./program_rows.ts";
+import { readCorpus } from "../../support/corpus.ts";
+import text from "./program_rows.txt" with { type: "text" };
+
+/** Each line, and below it what the third pass makes of it. */
+const { rows = [] } = readCorpus(text);
+const ROWS = rows.flatMap((line, i) => i % 2 === 0 ? [[line, rows[i + 1]?.slice(2) ?? ""] as const] : []);
 
 /** What `permissions check --explain` says the last pass understood, one text for a line. */
 async function understood(line: string): Promise<string> {

@@ -5,6 +5,7 @@ import {
   getopt,
   type Grammars,
   isLong,
+  limitsReading,
   operands,
   type Program,
   wordPattern,
@@ -115,8 +116,8 @@ function onlyReads({ sub, args, row, redirected }: GitCall): boolean {
       args.every((arg) => /^\w|^--(?:global|local|system|show-origin|bool|int)$/.test(arg));
   }
   if (sub === "symbolic-ref") return /^(?:(?:-q|--short|--quiet) )*[\w/.]+$/.test(args.join(" "));
-  if (typeof row?.readOnly === "object") {
-    const { options, operands: allowed, first } = row.readOnly;
+  if (row && limitsReading(row)) {
+    const { options, operands: allowed, first } = row;
     const read = getopt(args, options ?? "");
     // With these the operands are patterns or commits, not names to create.
     const listing = read.options.some(({ name }) =>
