@@ -21,7 +21,6 @@ export function languageOf({ process }: CliContext, loaded?: LoadedConfig): Dete
   });
 }
 
-/** Loads the texts of an area in the language of the user. */
 export async function textsFor<A extends keyof Texts>(
   area: A,
   context: CliContext,
@@ -68,14 +67,12 @@ export class Speech {
     this.run = run;
   }
 
-  /** Takes the language of the environment for the beginning. */
   static async of(context: CliContext, flags: { readonly outputFormat: string }): Promise<Speech> {
     const localized = flags.outputFormat === "text";
     const locale = localized ? languageOf(context).locale : "en";
     return new Speech(context, localized, locale, await loadTexts("run", locale));
   }
 
-  /** Takes what the configuration says; returns what is wrong with it. */
   async configure(loaded: LoadedConfig): Promise<string | undefined> {
     if (!this.#localized) return undefined;
     const { locale } = languageOf(this.#context, loaded);
