@@ -1,22 +1,7 @@
-import {
-  type ApprovalAnswer,
-  clausesOf,
-  message,
-  type PreparedCall,
-  type Text,
-  textOf,
-} from "../core/mod.ts";
+import { type ApprovalAnswer, clausesOf, message, type PreparedCall, textOf } from "../core/mod.ts";
 import { escapeGlob } from "../path/glob.ts";
 import { absolutePath } from "../path/lexical.ts";
-import {
-  isFault,
-  isProblem,
-  parseRule,
-  type PathContext,
-  readRule,
-  type Rule,
-  type Ruling,
-} from "../rule/mod.ts";
+import { isFault, isProblem, parseRule, type PathContext, readRule, type Rule } from "../rule/mod.ts";
 import type { CommandReport } from "./command/judge.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";

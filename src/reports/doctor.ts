@@ -36,7 +36,7 @@ import {
   withModelSettings,
 } from "../config/mod.ts";
 import { errorMessage, formatLocation, ReasonixError } from "../core/mod.ts";
-import { loadTexts, loadTranslator, type Locale, type Texts } from "../i18n/mod.ts";
+import { loadTranslator, type Locale, type Texts } from "../i18n/mod.ts";
 import { isFile } from "../path/probe.ts";
 import {
   checkProvider,
