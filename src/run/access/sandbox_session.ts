@@ -560,7 +560,7 @@ async function offerEscape(
     subject: subjectOf(call),
     reason: message`seems to have been stopped by the sandbox (${
       JSON.stringify(evidence)
-    }) and would run once more from its beginning, ${
+    }) and would run again from its beginning, ${
       choices.reduce((first, second) => message`${first} or ${second}`)
     }`,
     source: "confinement",

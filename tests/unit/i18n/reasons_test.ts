@@ -1,4 +1,4 @@
-/** Findings about calls in Chinese: targets of destructive commands, reasons to ask and to refuse, the jail. */
+/** Findings about calls in Chinese: destructive targets, reasons to ask and to refuse, the jail. */
 import { type Text, textOf } from "../../../src/core/mod.ts";
 import { loadTranslator } from "../../../src/i18n/mod.ts";
 import {
