@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { Question } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
@@ -17,7 +18,7 @@ export async function ask(args: Record<string, unknown>, context: ToolContext): 
     return {
       content:
         "The user declined to answer; continue with your best judgement or stop and say what is missing",
-      summary: "declined",
+      summary: message`declined`,
     };
   }
   const lines = questions.map((question, index) => {
@@ -56,7 +57,7 @@ function assumed(questions: readonly Question[]): ToolResult {
   return {
     content:
       `No user is available to answer. Assumption, not a decision of the user:\n${text}\nState this assumption in your final answer.`,
-    summary: "assumed",
+    summary: message`assumed`,
   };
 }
 
