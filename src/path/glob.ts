@@ -19,10 +19,10 @@ export type GlobDialect = "ignore" | "rule" | "search";
 export interface GlobForm {
   readonly glob: string;
   readonly tail?: "within" | "below";
-  /** What {@linkcode compileRanked} returns for it; 0 if absent. */
+  /** The result of {@linkcode compileRanked} for it; 0 if absent. */
   readonly rank?: number;
   /** It matches directories alone. */
-  readonly foldersOnly?: boolean;
+  readonly directoriesOnly?: boolean;
 }
 
 export interface GlobOptions {
@@ -44,7 +44,7 @@ export function compileGlobs(globs: readonly (string | GlobForm)[], options: Glo
     if (plain.match(text)) return true;
     if (wild.length === 0) return false;
     automaton ??= Automaton.of(wild, options);
-    return automaton.match(text).folder >= 0;
+    return automaton.match(text).directory >= 0;
   };
 }
 
@@ -100,12 +100,12 @@ function matchesAt({ text: glob, tail }: PlainGlob, text: string, start: number)
 export function compileRanked(
   globs: readonly GlobForm[],
   options: GlobOptions,
-): (text: string, isFolder: boolean) => number {
+): (text: string, isDirectory: boolean) => number {
   const automaton = Automaton.of(globs, options);
-  return (text, isFolder) => automaton.match(text)[isFolder ? "folder" : "file"];
+  return (text, isDirectory) => automaton.match(text)[isDirectory ? "directory" : "file"];
 }
 
-/** The most alternatives that {@linkcode expandBraces} spells out when nothing else is asked for. */
+/** The most alternatives that {@linkcode expandBraces} spells out by default. */
 const MAX_ALTERNATIVES = 256;
 /** The most groups that are spelled out, whatever they enclose. */
 const MAX_GROUPS = 64;
@@ -249,7 +249,7 @@ function readClass(glob: string, at: number): CharClass | undefined {
 
 const SLASH = 47;
 
-/** What a state of the automaton takes: nothing (it leads to others), one character, or a whole part. */
+/** Kinds of states by what they take: nothing (it leads to others), one character, or a whole part. */
 const [FORK, END, CHAR, ANY, NO_SLASH, CLASS, NOT] = [0, 1, 2, 3, 4, 5, 6];
 
 /** Positions in a glob: at its beginning, at that of a part, with one or two stars since, anywhere else. */
@@ -263,12 +263,12 @@ interface StateSet {
   readonly states: Float64Array;
   /** The highest rank of the globs that match here, for files and for directories; -1: none. */
   readonly file: number;
-  readonly folder: number;
+  readonly directory: number;
   /** By the next character. */
   readonly next: (StateSet | undefined)[];
 }
 
-const NOWHERE: StateSet = { id: -1, states: new Float64Array(), file: -1, folder: -1, next: [] };
+const NOWHERE: StateSet = { id: -1, states: new Float64Array(), file: -1, directory: -1, next: [] };
 
 /** One character for each byte, as a key. */
 const BYTES = new TextDecoder("latin1");
@@ -306,8 +306,8 @@ class Automaton {
     return automaton;
   }
 
-  add({ glob, tail, rank = 0, foldersOnly = false }: GlobForm): void {
-    const end = this.state(END, rank * 2 + (foldersOnly ? 1 : 0));
+  add({ glob, tail, rank = 0, directoriesOnly = false }: GlobForm): void {
+    const end = this.state(END, rank * 2 + (directoriesOnly ? 1 : 0));
     const below = tail === undefined ? end : this.state(CHAR, SLASH);
     if (tail === "within") this.connect(below, this.loop(ANY, end));
     if (tail === "below") this.connect(below, this.state(ANY, 0, this.loop(ANY, end)));
@@ -318,7 +318,7 @@ class Automaton {
   }
 
   state(kind: number, value: number, next = -1, other = -1): number {
-    this.#values.push(kind === CHAR ? this.#folded(value) : value);
+    this.#values.push(kind === CHAR ? this.#uppercase(value) : value);
     this.#marks.push(0);
     this.#next.push(next);
     this.#other.push(other);
@@ -385,13 +385,13 @@ class Automaton {
   follow(set: StateSet, code: number): StateSet {
     const known = set.next[code];
     if (known) return known;
-    const folded = this.#folded(code);
+    const uppercase = this.#uppercase(code);
     const entered: number[] = [];
     const progress: number[] = [];
     for (const state of set.states) {
       if (state >= PROGRESS) {
         if (code !== SLASH) this.#continue(state, code, progress, entered);
-      } else if (this.#takes(state, code, folded)) entered.push(this.#next[state] ?? -1);
+      } else if (this.#takes(state, code, uppercase)) entered.push(this.#next[state] ?? -1);
     }
     return set.next[code] = this.#collect(entered, progress);
   }
@@ -402,13 +402,13 @@ class Automaton {
     const part = this.#parts[this.#values[state] ?? 0];
     const after = part?.follow(part.set(Math.floor(at / PROGRESS) - 1), code) ?? NOWHERE;
     progress.push(state + (after.id + 1) * PROGRESS);
-    if (after.folder < 0) entered.push(this.#next[state] ?? -1);
+    if (after.directory < 0) entered.push(this.#next[state] ?? -1);
   }
 
-  #takes(state: number, code: number, folded: number): boolean {
+  #takes(state: number, code: number, uppercase: number): boolean {
     switch (this.#kinds[state]) {
       case CHAR:
-        return folded === this.#values[state];
+        return uppercase === this.#values[state];
       case CLASS:
         return this.#inClass(this.#values[state] ?? 0, code);
       case ANY:
@@ -427,7 +427,7 @@ class Automaton {
     );
   }
 
-  #folded(code: number): number {
+  #uppercase(code: number): number {
     if (!this.#options.ignoreCase) return code;
     const upper = String.fromCharCode(code).toUpperCase();
     return upper.length === 1 ? upper.charCodeAt(0) : code;
@@ -437,7 +437,7 @@ class Automaton {
   #collect(entered: readonly number[], progress: readonly number[] = []): StateSet {
     const found = [...new Set(progress)];
     const mark = ++this.#mark;
-    let [file, folder] = [-1, -1];
+    let [file, directory] = [-1, -1];
     const open = [...entered];
     for (let state = open.pop(); state !== undefined; state = open.pop()) {
       if (state < 0 || this.#marks[state] === mark) continue;
@@ -449,12 +449,12 @@ class Automaton {
           break;
         case END:
           if (value % 2 === 0) file = Math.max(file, value >> 1);
-          folder = Math.max(folder, value >> 1);
+          directory = Math.max(directory, value >> 1);
           break;
         case NOT: {
           const inner = this.#parts[value]?.first() ?? NOWHERE;
           found.push(state + (inner.id + 1) * PROGRESS);
-          if (inner.folder < 0) open.push(this.#next[state] ?? -1);
+          if (inner.directory < 0) open.push(this.#next[state] ?? -1);
           break;
         }
         default:
@@ -462,10 +462,10 @@ class Automaton {
       }
     }
     const states = Float64Array.from(found).sort();
-    const key = `${file} ${folder} ${BYTES.decode(states)}`;
+    const key = `${file} ${directory} ${BYTES.decode(states)}`;
     const known = this.#sets.get(key);
     if (known) return known;
-    const made = { id: this.#byId.length, states, file, folder, next: [] };
+    const made = { id: this.#byId.length, states, file, directory, next: [] };
     this.#sets.set(key, made);
     this.#byId.push(made);
     this.#kept += states.length + 128;

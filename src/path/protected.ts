@@ -180,15 +180,13 @@ function relativeNames(
   path: string,
   { home, roots, realPath }: ProtectedContext,
 ): Readonly<Record<ProtectedScope, readonly string[]>> {
-  const folded = foldPath(path);
+  const plain = foldPath(path);
   const below = (directory: string) =>
-    [...new Set([directory, realPath(directory)])].flatMap((base) =>
-      relativeTo(folded, foldPath(base)) ?? []
-    );
+    [...new Set([directory, realPath(directory)])].flatMap((base) => relativeTo(plain, foldPath(base)) ?? []);
   const inHome = below(home);
   const inProject = roots.some((root) => !isSystemDirectory(root, home) && below(root).length > 0);
   return {
-    anywhere: [folded],
+    anywhere: [plain],
     root: [...inHome, ...roots.flatMap(below)],
     home: inHome,
     programs: inProject ? [] : inHome,

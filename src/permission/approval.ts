@@ -31,7 +31,7 @@ export type Suggested = Pick<
 >;
 
 interface QuestionOptions {
-  /** Where no one can be asked, what only a person may allow is refused. */
+  /** In a non-interactive run, what only a person may allow is refused. */
   readonly interactive: boolean;
   /** Rules that an answer could save. */
   readonly suggested: Suggested;
@@ -39,7 +39,6 @@ interface QuestionOptions {
   readonly savesTrust: boolean;
   /** Plan mode asks. */
   readonly inPlan: boolean;
-  /** What a hook says of the call. */
   readonly hook?: HookWord | undefined;
 }
 
@@ -76,7 +75,7 @@ function destructiveQuestion(evaluation: Evaluation, interactive: boolean): Deci
     source: "floor",
     reason: `blocked: the destructive-command check refuses ${
       quoteForMessage(subject)
-    } because nobody can confirm it: ${reason}`,
+    } because no user can confirm it: ${reason}`,
   };
 }
 
@@ -169,8 +168,8 @@ export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evalua
 }
 
 /**
- * The arguments of a call besides its command or its paths, one a line, such as the directory of the command
- * where that is not `cwd`.
+ * The arguments of a call other than its command or its paths, one a line, such as the directory of the
+ * command where that is not `cwd`.
  */
 export function restOf({ call, directory }: Evaluation, cwd: string): string {
   const { args, command, reads, writes = [] } = call;
@@ -281,7 +280,7 @@ export async function confirmOnce(
   return decision;
 }
 
-/** What a rule is proposed for. */
+/** The call that a rule is proposed for. */
 interface ProposedCall {
   readonly call: PreparedCall;
   readonly subject: string;

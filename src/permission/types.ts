@@ -12,7 +12,7 @@ import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { SessionGrants } from "./grants.ts";
 
 /**
- * How far approvals are given without a person: as the policy says, writers by default, or everything not
+ * The approvals that are given without a person: as the policy says, writers by default, or everything not
  * denied.
  */
 export type ApprovalMode = "ask" | "auto" | "yolo";
@@ -32,7 +32,7 @@ export interface DestructiveTarget {
 export interface DestructiveFinding {
   readonly command: string;
   readonly deed: Deed;
-  /** What the first target is; absent where nothing is hit. */
+  /** The kind of the first target; absent where nothing is hit. */
   readonly location?: HitLocation;
   /** Both in English. */
   readonly reason: string;
@@ -60,7 +60,7 @@ export interface SandboxAccess {
   openDirectory(directory: string): Promise<void>;
 }
 
-/** Why a rule of the user's own words is not taken for a call. */
+/** The reason why a rule that the user wrote is not taken for a call. */
 export type RuleRefusal =
   | { readonly code: "unreadable"; readonly texts: MessageTexts }
   /** The call would not be allowed by it. */
@@ -289,7 +289,7 @@ export interface PermissionGate extends Gate {
    * destructive-command check stay).
    */
   approvedPlan: boolean;
-  /** What was granted for the session. */
+  /** Everything that was granted for the session. */
   readonly grants: SessionGrants;
   /** Allow rules that hold until the session ends. */
   readonly sessionRules: readonly string[];
@@ -328,7 +328,7 @@ export interface Failure {
   readonly summary: string;
 }
 
-/** The outcome for one call. `reason` is what the model (and the user) is told about a refusal. */
+/** The outcome for one call. `reason` is what the model (and the user) reads about a refusal. */
 export interface Decision {
   readonly decision: "allow" | "deny";
   readonly source: DecisionSource;
@@ -345,7 +345,8 @@ export interface Decision {
 }
 
 /**
- * What a hook says about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask rule.
+ * The word of a hook about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask
+ * rule.
  */
 export interface HookWord {
   readonly word: "allow" | "ask";

@@ -25,7 +25,7 @@ export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server"> & {
 };
 
 /**
- * What the policy says, before anybody is asked.
+ * The decision of the policy, before a prompt.
  *
  * `unsure` means that a denied command could hide in what cannot be judged; `fallback` that no rule matched.
  */
@@ -36,11 +36,11 @@ export interface Ruling {
   readonly reason: string;
   /** The finding behind it, where it is one about the call and the reason says more. */
   readonly finding?: Finding;
-  /** What would be changed, where that is protected. */
+  /** The kind of protected path that would be changed. */
   readonly kind?: ProtectedKind;
 }
 
-/** What makes that no rule applies: output into a file, a part that cannot be judged, no part that can. */
+/** The reason why no rule applies: output into a file, a part that cannot be judged, no part that can. */
 export interface Finding {
   readonly code: "redirects" | "unclear" | "unreadable";
   readonly detail: string;
@@ -156,11 +156,11 @@ export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatch
   return allowance(rules.allow, files, paths);
 }
 
-/** What one call is about, with its paths resolved. */
+/** The files and subjects of a call, with its paths resolved. */
 interface CallFiles {
   readonly reads: readonly PathForms[];
   readonly writes: readonly PathForms[];
-  /** What an allow rule must cover: what is written where something is, else what is read. */
+  /** The files that an allow rule must cover: those that are written, or else those that are read. */
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
   readonly texts: readonly string[];

@@ -193,13 +193,13 @@ function strictFinding(
 }
 
 /**
- * How many files are counted, and how many names a glob may become, before it is only said that there are
- * more.
+ * The most files that are counted, and the most names that a glob may become; beyond them there are "at
+ * least" as many.
  */
 const MAX_COUNT = 5000;
 const MAX_NAMES = 200;
 
-/** What a destructive command would hit. */
+/** A file or directory that a destructive command would hit. */
 interface Hit {
   readonly location: HitLocation;
   readonly target: DestructiveTarget;

@@ -143,8 +143,8 @@ class CommandReader {
   }
 
   /**
-   * Looks through a wrapper. Returns where the command behind it begins, the number of words if there is none,
-   * the reason if that is not known, undefined if it is no wrapper.
+   * Looks through a wrapper. Returns where the command behind it begins, the number of words if there is
+   * none, the reason if that is not known, undefined if it is no wrapper.
    */
   #unwrap(argv: readonly string[], name: string, row: Program | undefined): number | string | undefined {
     const found = this.#found;

@@ -61,7 +61,7 @@ function grammarOf(
   return deed === undefined ? {} : { destroys: destructionBy(deed, when, unless) };
 }
 
-/** What a program destroys with a word that matches `when`, and none that matches `unless`. */
+/** The destruction by a program with a word that matches `when`, and none that matches `unless`. */
 function destructionBy(deed: string, when: RegExp | undefined, unless: RegExp | undefined) {
   const [code = "", ...details] = deed.split(" ");
   return ({ name, args }: Call): Destruction[] => {
