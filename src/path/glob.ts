@@ -260,7 +260,7 @@ const IN_PARENTHESIS = 8;
 /** A set of states that a text can have led to. */
 interface StateSet {
   readonly id: number;
-  readonly states: Float64Array;
+  readonly states: readonly number[];
   /** The highest rank of the globs that match here, for files and for directories; -1: none. */
   readonly file: number;
   readonly directory: number;
@@ -268,10 +268,7 @@ interface StateSet {
   readonly next: (StateSet | undefined)[];
 }
 
-const NOWHERE: StateSet = { id: -1, states: new Float64Array(), file: -1, directory: -1, next: [] };
-
-/** One character for each byte, as a key. */
-const BYTES = new TextDecoder("latin1");
+const NOWHERE: StateSet = { id: -1, states: [], file: -1, directory: -1, next: [] };
 
 /** States and characters that the sets may hold in all before they are forgotten. */
 const MAX_KEPT = 1 << 20;
@@ -292,7 +289,8 @@ class Automaton {
   /** Of each state the number of the last set that it was added to. */
   readonly #marks: number[] = [];
   #mark = 0;
-  readonly #sets = new Map<string, StateSet>();
+  /** By a sum of their states. */
+  readonly #sets = new Map<number, readonly StateSet[]>();
   #byId: StateSet[] = [];
   #kept = 0;
 
@@ -374,7 +372,7 @@ class Automaton {
 
   /** The set before any character. */
   first(): StateSet {
-    return this.#byId[0] ?? this.#collect(this.#starts);
+    return this.#byId[0] ?? this.#collect([...this.#starts]);
   }
 
   set(id: number): StateSet {
@@ -387,7 +385,7 @@ class Automaton {
     if (known) return known;
     const uppercase = this.#uppercase(code);
     const entered: number[] = [];
-    const progress: number[] = [];
+    const progress = new Set<number>();
     for (const state of set.states) {
       if (state >= PROGRESS) {
         if (code !== SLASH) this.#continue(state, code, progress, entered);
@@ -397,11 +395,11 @@ class Automaton {
   }
 
   /** One more character of a part that must not match. */
-  #continue(at: number, code: number, progress: number[], entered: number[]): void {
+  #continue(at: number, code: number, progress: Set<number>, entered: number[]): void {
     const state = at % PROGRESS;
     const part = this.#parts[this.#values[state] ?? 0];
     const after = part?.follow(part.set(Math.floor(at / PROGRESS) - 1), code) ?? NOWHERE;
-    progress.push(state + (after.id + 1) * PROGRESS);
+    progress.add(state + (after.id + 1) * PROGRESS);
     if (after.directory < 0) entered.push(this.#next[state] ?? -1);
   }
 
@@ -434,11 +432,10 @@ class Automaton {
   }
 
   /** The set of these states and all that they lead to without a character. */
-  #collect(entered: readonly number[], progress: readonly number[] = []): StateSet {
-    const found = [...new Set(progress)];
+  #collect(open: number[], progress: Set<number> = new Set()): StateSet {
+    const found: number[] = [];
     const mark = ++this.#mark;
     let [file, directory] = [-1, -1];
-    const open = [...entered];
     for (let state = open.pop(); state !== undefined; state = open.pop()) {
       if (state < 0 || this.#marks[state] === mark) continue;
       this.#marks[state] = mark;
@@ -453,7 +450,7 @@ class Automaton {
           break;
         case NOT: {
           const inner = this.#parts[value]?.first() ?? NOWHERE;
-          found.push(state + (inner.id + 1) * PROGRESS);
+          progress.add(state + (inner.id + 1) * PROGRESS);
           if (inner.directory < 0) open.push(this.#next[state] ?? -1);
           break;
         }
@@ -461,16 +458,27 @@ class Automaton {
           found.push(state);
       }
     }
-    const states = Float64Array.from(found).sort();
-    const key = `${file} ${directory} ${BYTES.decode(states)}`;
-    const known = this.#sets.get(key);
+    found.push(...progress);
+    const isFound = (state: number) => state < PROGRESS ? this.#marks[state] === mark : progress.has(state);
+    const hash = found.reduce((sum, state) => (sum + mixed(state)) | 0, 0);
+    const alike = this.#sets.get(hash) ?? [];
+    const known = alike.find((set) =>
+      set.file === file && set.directory === directory && set.states.length === found.length &&
+      set.states.every(isFound)
+    );
     if (known) return known;
-    const made = { id: this.#byId.length, states, file, directory, next: [] };
-    this.#sets.set(key, made);
+    const made = { id: this.#byId.length, states: found, file, directory, next: [] };
+    this.#sets.set(hash, [...alike, made]);
     this.#byId.push(made);
-    this.#kept += states.length + 128;
+    this.#kept += found.length + 128;
     return made;
   }
+}
+
+/** A number for a state by which sums of several are unlikely to be the same. */
+function mixed(state: number): number {
+  const spread = Math.imul(state + 1, 0x9e3779b1);
+  return Math.imul(spread ^ (spread >>> 15), 0x85ebca6b);
 }
 
 /** Turns one glob into states: one for each position in it and each way to have come there. */
