@@ -18,7 +18,7 @@ export function reasonixHome(env: EnvLookup, cwd: string): string {
   // The working directory would do, but then a repository could bring the user's own configuration along.
   throw new ReasonixError("Cannot find your home directory: HOME is not set and the system names none", {
     exit: "config",
-    remedy: "set REASONIX_HOME to a directory of your own",
+    remedy: "set REASONIX_HOME to your own directory",
   });
 }
 

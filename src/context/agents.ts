@@ -128,7 +128,7 @@ export function readAgent({ file, text, scope }: AgentSource, warn: Warn): Agent
   }
   const description = (textField(head, "description") ?? "").replace(/\s+/g, " ").trim();
   if (description === "") {
-    warn(lineOf("description"), "left out: it has no description, so nobody could tell when to use it");
+    warn(lineOf("description"), "left out: it has no description that says when to use it");
     return undefined;
   }
   const model = textField(head, "model")?.trim();

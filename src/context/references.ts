@@ -257,9 +257,9 @@ interface Listing {
   readonly hidden: (path: string) => boolean;
 }
 
-function listInto(lines: string[], folder: string, listing: Listing): void {
-  for (const entry of sortedEntries(folder)) {
-    const path = `${folder}/${entry.name}`;
+function listInto(lines: string[], directory: string, listing: Listing): void {
+  for (const entry of sortedEntries(directory)) {
+    const path = `${directory}/${entry.name}`;
     if (NOISE.has(entry.name) || listing.hidden(path)) continue;
     if (lines.length > MAX_ENTRIES) return;
     lines.push(`${listing.prefix}${entry.name}${entry.isDirectory ? "/" : ""}`);

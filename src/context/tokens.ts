@@ -2,7 +2,7 @@ import type { AssistantMessage, Message, Prefix } from "../core/mod.ts";
 import { roughTokens } from "./rough_tokens.ts";
 
 export interface TokenCounterOptions {
-  /** Reports whether the reasoning of a reply is sent back and so takes room; absent: of none. */
+  /** Reports whether the reasoning of a reply is sent back and so counts; absent: of none. */
   readonly sendsReasoning?: ((message: AssistantMessage) => boolean) | undefined;
   /** The head as it is sent, where that is another one. */
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
@@ -32,7 +32,7 @@ export class TokenCounter {
   readonly #options: TokenCounterOptions;
   readonly #messages = new WeakMap<Message, ScriptTokens>();
   readonly #prefixes = new WeakMap<Prefix, number>();
-  /** Running sum over the conversation that was asked for last. */
+  /** Running sum over the conversation of the last estimate. */
   #sum: Sum = { of: [], count: 0, tokens: NONE };
   #last: Observation | undefined;
   /** Reported tokens for ours. */
@@ -121,7 +121,7 @@ export class TokenCounter {
     if (!before) return this.#begin(now);
     this.#last = now;
     if (before.messages !== messages || before.prefix !== prefix || count <= before.count) return;
-    // Growth distinguishes the measure of messages from that of the head.
+    // Growth distinguishes the measure of messages from that of the prefix.
     const grown = { ascii: own.ascii - before.own.ascii, other: own.other - before.own.other };
     this.#slopes.grow(grown, reported - before.reported);
   }

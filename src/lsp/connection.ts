@@ -14,9 +14,8 @@ interface ServerListener {
   ended(why: string): void;
 }
 
-interface Pending {
+interface PendingRequest extends PromiseWithResolvers<unknown> {
   readonly method: string;
-  readonly settle: PromiseWithResolvers<unknown>;
 }
 
 /** A server answered a request with an error. */
@@ -29,8 +28,6 @@ export class ServerRefusal extends ReasonixError {
   }
 }
 
-/** Time for the last output of a server that has ended to be taken in. */
-const DRAIN_MS = 200;
 const METHOD_NOT_FOUND = -32601;
 /** Characters of standard error that are kept for the reason of an end. */
 const MAX_LOG_CHARS = 4_000;
@@ -47,7 +44,7 @@ export class LspConnection {
   readonly #process: ServerProcess;
   readonly #listener: ServerListener;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingRequest>();
   #unread = 0;
   #calls = 0;
   #log = "";
@@ -77,30 +74,38 @@ export class LspConnection {
     { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
   ): Promise<unknown> {
     signal?.throwIfAborted();
+    if (this.#gone !== undefined) throw goneError(this.#gone);
     const id = ++this.#calls;
-    const settle = Promise.withResolvers<unknown>();
-    this.#pending.set(id, { method, settle });
-    const clear = after(timeoutMs, () => settle.reject(tooSlow(method, timeoutMs)));
+    const pending = { method, ...Promise.withResolvers<unknown>() };
+    this.#pending.set(id, pending);
+    const clear = after(timeoutMs, () =>
+      pending.reject(
+        new ReasonixError(`The language server did not answer ${method} within ${timeoutMs / 1000} s`, {
+          remedy: "try again later, or continue without it",
+        }),
+      ));
     try {
       this.#send({ id, method, params });
-      return await unlessAborted(settle.promise, signal);
+      return await unlessAborted(pending.promise, signal);
     } finally {
       clear();
-      if (this.#pending.delete(id)) this.#send({ method: "$/cancelRequest", params: { id } });
+      if (this.#pending.delete(id)) this.notify("$/cancelRequest", { id });
     }
   }
 
   async end(why = "it was stopped"): Promise<void> {
-    this.#lost(why);
+    if (this.#gone === undefined) {
+      this.#gone = why;
+      for (const { reject } of this.#pending.values()) reject(goneError(why));
+      this.#pending.clear();
+      this.#listener.ended(why);
+    }
     void this.#writer.abort().catch(() => {});
     await this.#process.end(0);
   }
 
   #send(message: object): void {
-    if (this.#gone !== undefined) {
-      if ("id" in message) this.#settle({ id: message.id, error: { message: this.#gone } });
-      return;
-    }
+    if (this.#gone !== undefined) return;
     const bytes = encodeMessage({ jsonrpc: "2.0", ...message });
     this.#unread += bytes.length;
     if (this.#unread > MAX_UNREAD_BYTES) return void this.end("it does not read what it is sent");
@@ -108,26 +113,18 @@ export class LspConnection {
   }
 
   async #read(): Promise<void> {
-    const { child } = this.#process;
     const messages = new MessageReader();
-    const reader = child.stdout.getReader();
-    // What it left behind may hold the stream.
-    const drained = child.status.then(() => after(DRAIN_MS, () => void reader.cancel().catch(() => {})));
-    let why: string | undefined;
+    let why: string;
     try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        for (const body of messages.push(read.value as Uint8Array<ArrayBuffer>)) this.#take(parseJson(body));
-      }
-    } catch (error) {
-      if (error instanceof FramingError) why = `it does not speak the protocol: ${error.message}`;
-    }
-    if (why === undefined) {
-      const { code, signal } = await child.status;
-      (await drained)();
+      const { code, signal } = await this.#process.output((chunk) => {
+        for (const body of messages.push(chunk)) this.#take(parseJson(body));
+      });
       why = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+    } catch (error) {
+      why = `it does not speak the protocol: ${error instanceof Error ? error.message : error}`;
     }
-    const said = oneLine(this.#log.slice(-MAX_LOG_CHARS), 300);
-    await this.end(said === "" ? why : `${why}: ${said}`);
+    const log = oneLine(this.#log.slice(-MAX_LOG_CHARS), 300);
+    await this.end(log === "" ? why : `${why}: ${log}`);
   }
 
   async #readLog(): Promise<void> {
@@ -155,45 +152,30 @@ export class LspConnection {
   }
 
   #settle({ id, result, error }: Record<string, unknown>): void {
-    const waiting = this.#pending.get(Number(id));
-    if (!waiting) return;
+    const pending = this.#pending.get(Number(id));
+    if (!pending) return;
     this.#pending.delete(Number(id));
-    if (!isRecord(error)) return waiting.settle.resolve(result);
-    const said = oneLine(String(error.message ?? "no reason given"), 300);
-    waiting.settle.reject(
-      new ServerRefusal(`The language server refused ${waiting.method}: ${said}`, Number(error.code)),
+    if (!isRecord(error)) return pending.resolve(result);
+    const reason = oneLine(String(error.message ?? "no reason given"), 300);
+    pending.reject(
+      new ServerRefusal(`The language server refused ${pending.method}: ${reason}`, Number(error.code)),
     );
-  }
-
-  #lost(why: string): void {
-    if (this.#gone !== undefined) return;
-    this.#gone = why;
-    for (const { settle } of this.#pending.values()) {
-      settle.reject(new ReasonixError(`The language server is gone: ${why}`));
-    }
-    this.#pending.clear();
-    this.#listener.ended(why);
   }
 }
 
-function tooSlow(method: string, timeoutMs: number): ReasonixError {
-  return new ReasonixError(`The language server did not answer ${method} within ${timeoutMs / 1000} s`, {
-    remedy: "try again later, or go on without it",
-  });
+function goneError(why: string): ReasonixError {
+  return new ReasonixError(`The language server is gone: ${why}`);
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Bytes of one message that are taken in. The longest that servers send are lists of a whole workspace. */
+/** The longest messages that servers send are lists of a whole workspace. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 /** A header is two short lines; this much without an end is another protocol. */
 const MAX_HEADER_BYTES = 8 * 1024;
 const HEADER_END = "\r\n\r\n";
 
-/** The stream is not that of a language server, so that nothing after it can be read. */
-class FramingError extends Error {}
-
-/** A message with the header that the base protocol asks for (LSP specification, "Base Protocol"). */
+/** Encodes a message with the header of the base protocol (LSP specification, "Base Protocol"). */
 function encodeMessage(message: object): Bytes {
   const body = new TextEncoder().encode(JSON.stringify(message));
   const header = new TextEncoder().encode(`Content-Length: ${body.length}${HEADER_END}`);
@@ -201,63 +183,40 @@ function encodeMessage(message: object): Bytes {
 }
 
 /**
- * Takes a stream apart into the bodies of its messages, in bounded memory. Lines that are no header are
- * passed over: some servers print a greeting first. Throws a {@linkcode FramingError}.
+ * Splits a stream into the bodies of its messages, in bounded memory. Lines that are no header are skipped:
+ * some servers print a greeting first. Throws for a stream that is not that of a language server.
  */
 class MessageReader {
   readonly #decoder = new TextDecoder();
+  readonly #headerDecoder = new TextDecoder("latin1");
   #chunks: Bytes[] = [];
   #size = 0;
-  /** Bytes of the body that is coming; undefined while its header is. */
-  #expected: number | undefined;
+  /** Bytes that complete the next message, as far as its header is known. */
+  #needed = 0;
 
-  push(chunk: Bytes): string[] {
+  *push(chunk: Bytes): Generator<string> {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
-    const bodies: string[] = [];
+    if (this.#size < this.#needed) return;
+    let bytes = joinBytes(this.#chunks);
+    this.#needed = 0;
     while (true) {
-      if (this.#expected !== undefined && this.#size >= this.#expected) {
-        bodies.push(this.#decoder.decode(this.#take(this.#expected)));
-        this.#expected = undefined;
-      } else if (this.#expected !== undefined || !this.#readHeader()) break;
+      const head = this.#headerDecoder.decode(bytes.subarray(0, MAX_HEADER_BYTES));
+      const end = head.indexOf(HEADER_END);
+      if (end < 0 && bytes.length < MAX_HEADER_BYTES) break;
+      if (end < 0) throw new Error(`No header within ${MAX_HEADER_BYTES} bytes`);
+      const begin = end + HEADER_END.length;
+      const field = /(?:^|\n)content-length:[ \t]*(\d{1,12})\s*(?:\r\n|$)/i.exec(head.slice(0, end));
+      const length = Number(field?.[1] ?? 0);
+      if (length > MAX_MESSAGE_BYTES) throw new Error(`A message of ${length} bytes`);
+      if (bytes.length < begin + length) {
+        this.#needed = begin + length;
+        break;
+      }
+      if (field) yield this.#decoder.decode(bytes.subarray(begin, begin + length));
+      bytes = bytes.subarray(begin + length);
     }
-    return bodies;
+    this.#chunks = [bytes];
+    this.#size = bytes.length;
   }
-
-  /** Reads one header; false when its end has not come. */
-  #readHeader(): boolean {
-    const bytes = this.#joined();
-    const head = latin1(bytes.subarray(0, MAX_HEADER_BYTES));
-    const end = head.indexOf(HEADER_END);
-    if (end < 0) {
-      if (bytes.length < MAX_HEADER_BYTES) return false;
-      throw new FramingError(`No header within ${MAX_HEADER_BYTES} bytes`);
-    }
-    this.#take(end + HEADER_END.length);
-    const length = /(?:^|\n)content-length:[ \t]*(\d{1,12})\s*(?:\r\n|$)/i.exec(head.slice(0, end))?.[1];
-    if (length === undefined) return true;
-    if (Number(length) > MAX_MESSAGE_BYTES) throw new FramingError(`A message of ${length} bytes`);
-    this.#expected = Number(length);
-    return true;
-  }
-
-  #joined(): Bytes {
-    const whole = joinBytes(this.#chunks);
-    this.#chunks = [whole];
-    return whole;
-  }
-
-  #take(count: number): Bytes {
-    const whole = this.#joined();
-    const rest = whole.subarray(count);
-    this.#chunks = rest.length > 0 ? [rest] : [];
-    this.#size = rest.length;
-    return whole.subarray(0, count);
-  }
-}
-
-function latin1(bytes: Bytes): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return text;
 }

@@ -4,12 +4,12 @@ import { atMost, unlessAborted } from "../util/timer.ts";
 import type { LanguageServer, LanguageServers, RunningServer } from "./language_servers.ts";
 import { LineMap } from "./positions.ts";
 
-export interface EditedFile {
+interface EditedFile {
   readonly path: string;
   readonly change: "created" | "changed" | "deleted";
 }
 
-export interface EditCheckOptions {
+interface EditCheckOptions {
   readonly servers: Pick<LanguageServers, "serverFor" | "match">;
   /** Time that the result of an edit waits for its errors. */
   readonly budgetMs: number;
@@ -25,7 +25,6 @@ interface Watched {
   waiting: number;
   /** The text before the edits that have no report yet; undefined: there was no file. */
   before: string | undefined;
-  /** The findings of the server in that text, if it was asked already. */
   findings: Findings | undefined;
 }
 
@@ -75,8 +74,8 @@ export class EditChecks {
   }
 
   /**
-   * The edit is done: returns what its result should say of new errors, as far as that is known in time.
-   * Undefined: nothing to say. Rejects only when the signal is aborted.
+   * Returns the new errors after an edit, as far as they are known in time; undefined: none. Rejects only
+   * when the signal is aborted.
    */
   async after(files: readonly EditedFile[], signal: AbortSignal): Promise<string | undefined> {
     const checked = files.slice(0, MAX_FILES);
@@ -89,22 +88,21 @@ export class EditChecks {
   }
 
   /**
-   * What was found since the last result about files that are still as they were checked; `except` are those
-   * that were just edited.
+   * Reports what was found since the last result about files that are still as they were checked; `except`
+   * are those that were just edited.
    */
   late(except: readonly string[] = []): string | undefined {
-    if (this.#late.size === 0) return undefined;
-    const current = [...this.#late.keys()].filter((path) =>
+    const paths = [...this.#late.keys()].filter((path) =>
       !except.includes(path) && readSource(path) === this.#files.get(path)?.before
     );
-    const lines = this.#take(current);
+    const lines = this.#take(paths);
     this.#late.clear();
     return report("New errors after an earlier edit", lines);
   }
 
   /**
-   * As `late`, once the checks that are under way are done or `limitMs` have passed: for an answer that ends
-   * the turn, behind which no result comes.
+   * Reports as `late` once the checks that are under way are done or `limitMs` have passed: for an answer
+   * that ends the turn.
    */
   async rest(limitMs: number, signal: AbortSignal): Promise<string | undefined> {
     const tails = [...this.#queues.values()].filter(({ waiting }) => waiting > 0).map(({ tail }) => tail);
@@ -189,9 +187,9 @@ export class EditChecks {
 }
 
 function lineOf({ range, message, source }: Diagnostic, shown: string, lines: LineMap): string {
-  const place = `${shown}:${range.start.line + 1}:${lines.columnOf(range.start)}`;
+  const at = `${shown}:${range.start.line + 1}:${lines.columnOf(range.start)}`;
   const text = typeof message === "string" ? message : message.value;
-  return `${place}: error ${oneLine(text, MAX_MESSAGE_CHARS)}${source ? ` (${oneLine(source, 40)})` : ""}`;
+  return `${at}: error ${oneLine(text, MAX_MESSAGE_CHARS)}${source ? ` (${oneLine(source, 40)})` : ""}`;
 }
 
 function report(title: string, lines: readonly string[]): string | undefined {
@@ -237,8 +235,8 @@ function errorsOf(found: readonly Diagnostic[], ignored: readonly string[]): rea
 }
 
 /**
- * The errors that were not there before. Where an earlier error stood is followed through the edit, so that
- * one that only moved is none; one that the edit touched counts as the same when it says the same.
+ * Returns the errors that were not there before. Lines of earlier errors are followed through the edit, so
+ * that one that only moved is not new; one that the edit touched is the same when its message is.
  */
 function newErrors(before: Findings, after: Findings): readonly Diagnostic[] {
   const shift = lineShift(before.text, after.text);

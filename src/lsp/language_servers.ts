@@ -12,8 +12,15 @@ import type { ServerProcess } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import { after, unlessAborted } from "../util/timer.ts";
 import { LspConnection, ServerRefusal } from "./connection.ts";
-import { fileUri, pathOfUri } from "./positions.ts";
+import { fileUri, isRange, pathOfUri, recordsIn } from "./positions.ts";
 import { languageOf, type ServerSpec } from "./server_specs.ts";
+
+/** Starts a process in the jail for language servers. Rejects with a ReasonixError that has the reason. */
+type StartProcess = (
+  server: { readonly name: string; readonly root: string },
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+) => Promise<ServerProcess>;
 
 export interface LspOptions {
   readonly specs: readonly ServerSpec[];
@@ -23,13 +30,16 @@ export interface LspOptions {
   /** Finds an installed program; undefined: there is none. */
   readonly find: (program: string) => string | undefined;
   readonly spawn: StartProcess;
-  readonly givenUp: ServerDeps["givenUp"];
+  /** Called once when a server is not started any more; the reason is for the user. */
+  readonly givenUp: (server: string, why: string) => void;
+  /** Time without a request after which a process is ended. */
   readonly idleMs?: number;
 }
 
 /** A server for a file, and the project that it serves it in. */
-export interface Match {
+interface Match {
   readonly spec: ServerSpec;
+  /** Full path. */
   readonly program: string;
   readonly root: string;
 }
@@ -65,8 +75,7 @@ export class LanguageServers {
     const match = this.match(path);
     if (!match) return undefined;
     const key = `${match.spec.name}\0${match.root}`;
-    const { spawn, givenUp, idleMs = IDLE_MS } = this.#options;
-    const server = this.#servers.get(key) ?? new LanguageServer({ ...match, spawn, givenUp, idleMs });
+    const server = this.#servers.get(key) ?? new LanguageServer(match, this.#options);
     this.#servers.delete(key);
     this.#servers.set(key, server);
     const [oldest] = this.#servers;
@@ -77,13 +86,8 @@ export class LanguageServers {
     return server.isUsable ? server : undefined;
   }
 
-  /** The servers that were requested so far. */
-  get known(): readonly LanguageServer[] {
-    return [...this.#servers.values()];
-  }
-
   async close(): Promise<void> {
-    await Promise.all(this.known.map((server) => server.close()));
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 
   #find({ programs }: ServerSpec): string | undefined {
@@ -116,25 +120,6 @@ function projectOf(
   return found;
 }
 
-interface ServerDeps {
-  readonly spec: ServerSpec;
-  /** Full path of its program. */
-  readonly program: string;
-  readonly root: string;
-  readonly spawn: StartProcess;
-  /** Called once when the server is not started any more; the reason is for the user. */
-  readonly givenUp: (server: string, why: string) => void;
-  /** Time without a request after which its process is ended. */
-  readonly idleMs: number;
-}
-
-/** Starts a process in the jail for language servers. Rejects with a ReasonixError that has the reason. */
-type StartProcess = (
-  server: { readonly name: string; readonly root: string },
-  argv: readonly string[],
-  env: Readonly<Record<string, string>>,
-) => Promise<ServerProcess>;
-
 /** Losses and failed starts of a server in one session. */
 const MAX_LOSSES = 3;
 
@@ -142,7 +127,8 @@ const MAX_LOSSES = 3;
 export class LanguageServer {
   readonly spec: ServerSpec;
   readonly root: string;
-  readonly #parts: ServerDeps;
+  readonly #program: string;
+  readonly #options: LspOptions;
   #running: Promise<RunningServer> | undefined;
   #process: ServerProcess | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -150,10 +136,11 @@ export class LanguageServer {
   #why = "";
   #closed = false;
 
-  constructor(parts: ServerDeps) {
-    this.spec = parts.spec;
-    this.root = parts.root;
-    this.#parts = parts;
+  constructor({ spec, root, program }: Match, options: LspOptions) {
+    this.spec = spec;
+    this.root = root;
+    this.#program = program;
+    this.#options = options;
   }
 
   /** False: it was lost too often and is not started again. */
@@ -167,7 +154,7 @@ export class LanguageServer {
       throw new ReasonixError(`The language server ${this.spec.name} is not started again: ${this.#why}`);
     }
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => void this.stop(), this.#parts.idleMs);
+    this.#idle = setTimeout(() => void this.stop(), this.#options.idleMs ?? IDLE_MS);
     Deno.unrefTimer(this.#idle);
     return await (this.#running ?? this.#start());
   }
@@ -190,41 +177,41 @@ export class LanguageServer {
   }
 
   #start(): Promise<RunningServer> {
-    const { spec, program, root, spawn } = this.#parts;
+    const { spec, root } = this;
     const lost = (why: string) => {
-      // One that was stopped has made room for the next already.
-      if (this.#running !== own) return;
+      // One that was stopped may have a successor already.
+      if (this.#running !== running) return;
       this.#running = undefined;
-      this.#lost(why);
+      this.#why = why;
+      if (!this.#closed && ++this.#losses === MAX_LOSSES) this.#options.givenUp(spec.name, why);
     };
     const start = async () => {
-      const process = await spawn({ name: spec.name, root }, [program, ...spec.args], spec.env);
+      const argv = [this.#program, ...spec.args];
+      const process = await this.#options.spawn({ name: spec.name, root }, argv, spec.env);
       this.#process = process;
-      if (this.#running !== own) await process.end(0);
-      return await RunningServer.start({ spec, root, process, ended: lost });
+      if (this.#running !== running) await process.end(0);
+      return await RunningServer.start(process, { spec, root, ended: lost });
     };
-    const own = this.#running = start();
-    own.catch((error) => lost(errorMessage(error)));
-    return own;
-  }
-
-  #lost(why: string): void {
-    if (this.#closed) return;
-    this.#why = why;
-    if (++this.#losses === MAX_LOSSES) this.#parts.givenUp(this.spec.name, why);
+    const running = this.#running = start();
+    running.catch((error) => lost(errorMessage(error)));
+    return running;
   }
 }
 
-interface RunningDeps {
+interface RunningOptions {
   readonly spec: ServerSpec;
   readonly root: string;
-  readonly process: ServerProcess;
   readonly ended: (why: string) => void;
 }
 
+interface Limits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
 interface OpenDocument {
-  version: number;
-  text: string;
+  readonly version: number;
+  readonly text: string;
 }
 
 const START_MS = 30_000;
@@ -245,26 +232,28 @@ export class RunningServer {
   readonly #open = new Map<string, OpenDocument>();
   capabilities: ServerCapabilities = {};
 
-  private constructor({ spec, root, process, ended }: RunningDeps) {
+  private constructor(process: ServerProcess, { spec, root, ended }: RunningOptions) {
     this.#spec = spec;
     this.connection = new LspConnection(process, {
       notified: (method, params) => {
         if (method === "textDocument/publishDiagnostics") this.#published.take(params);
       },
       asked: (method, params) => {
-        for (const one of registeredMethods(method, params)) this.#registered.add(one);
-        return answerServer({ spec, root }, method, params);
+        if (method === "client/registerCapability" && isRecord(params)) {
+          for (const { method } of recordsIn(params.registrations)) this.#registered.add(String(method));
+        }
+        return answerServer(spec, root, { method, params });
       },
       ended,
     });
   }
 
   /** Rejects with a ReasonixError, the process ended, when the server does not come up. */
-  static async start(parts: RunningDeps): Promise<RunningServer> {
-    const server = new RunningServer(parts);
+  static async start(process: ServerProcess, options: RunningOptions): Promise<RunningServer> {
+    const server = new RunningServer(process, options);
     const { connection } = server;
     try {
-      const params = initializeParams(parts.spec, parts.root);
+      const params = initializeParams(options.spec, options.root);
       const result = await connection.request("initialize", params, { timeoutMs: START_MS });
       if (!isRecord(result) || !isRecord(result.capabilities)) {
         throw new ReasonixError("The language server answered initialize without capabilities");
@@ -282,18 +271,14 @@ export class RunningServer {
     return this.capabilities.positionEncoding ?? "utf-16";
   }
 
-  /** Sends the text of a file unless the server has it. Returns its version there. */
-  sync(path: string, text: string): number {
+  /** Sends the text of a file unless the server has it. */
+  sync(path: string, text: string): void {
     const known = this.#open.get(path);
-    const uri = fileUri(path);
+    const version = known?.text === text ? known.version : (known?.version ?? 0) + 1;
     this.#open.delete(path);
-    if (known?.text === text) {
-      this.#open.set(path, known);
-      return known.version;
-    }
-    const document = { version: (known?.version ?? 0) + 1, text };
-    this.#open.set(path, document);
-    const { version } = document;
+    this.#open.set(path, { version, text });
+    if (known?.text === text) return;
+    const uri = fileUri(path);
     if (known) {
       const change = { textDocument: { uri, version }, contentChanges: [{ text }] };
       this.connection.notify("textDocument/didChange", change);
@@ -304,7 +289,6 @@ export class RunningServer {
     }
     const [oldest] = this.#open.keys();
     if (this.#open.size > MAX_OPEN && oldest !== undefined) this.close(oldest);
-    return version;
   }
 
   get opened(): readonly string[] {
@@ -322,14 +306,10 @@ export class RunningServer {
   }
 
   /**
-   * Returns all that the server says of a text of a file. Undefined: it said nothing in time. Rejects
-   * when it is gone, and when the signal is aborted.
+   * Returns the findings of the server in a text of a file; undefined: there were none in time. Rejects when
+   * it is gone, and when the signal is aborted.
    */
-  async diagnose(
-    path: string,
-    text: string,
-    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ): Promise<readonly Diagnostic[] | undefined> {
+  async diagnose(path: string, text: string, limits: Limits): Promise<readonly Diagnostic[] | undefined> {
     if (!this.capabilities.diagnosticProvider && !this.#registered.has(PULL)) {
       const known = this.#open.get(path)?.text === text;
       // What was published about this very text is not published again: it has to be another version.
@@ -346,11 +326,7 @@ export class RunningServer {
   }
 
   /** Repeats a request while the server reports that it is not ready for it. */
-  async patiently(
-    method: string,
-    params: unknown,
-    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
-  ): Promise<unknown> {
+  async patiently(method: string, params: unknown, limits: Limits): Promise<unknown> {
     const end = performance.now() + limits.timeoutMs;
     while (true) {
       try {
@@ -374,7 +350,7 @@ type Receive = (items: readonly Diagnostic[], version: number | undefined) => vo
 class PublishedDiagnostics {
   readonly #waiting = new Map<string, Set<Receive>>();
 
-  /** Takes a `textDocument/publishDiagnostics` in. Without a waiter its files are not kept. */
+  /** Passes a `textDocument/publishDiagnostics` to those that wait for its file. */
   take(params: unknown): void {
     if (!isRecord(params) || typeof params.uri !== "string") return;
     const waiting = this.#waiting.get(pathOfUri(params.uri) ?? "");
@@ -392,7 +368,7 @@ class PublishedDiagnostics {
   async next(
     path: string,
     version: number,
-    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    { timeoutMs, signal }: Limits,
   ): Promise<readonly Diagnostic[] | undefined> {
     const settled = Promise.withResolvers<void>();
     let latest: readonly Diagnostic[] | undefined;
@@ -420,19 +396,9 @@ class PublishedDiagnostics {
 
 /** Returns the well-formed diagnostics of a list of a server. */
 function diagnosticsIn(value: unknown): readonly Diagnostic[] {
-  if (!Array.isArray(value)) return [];
-  return value.slice(0, MAX_ITEMS).filter(isDiagnostic);
-}
-
-function isDiagnostic(value: unknown): value is Diagnostic {
-  if (!isRecord(value) || typeof value.message !== "string" || !isRecord(value.range)) return false;
-  const { start, end } = value.range;
-  return isPosition(start) && isPosition(end);
-}
-
-function isPosition(value: unknown): boolean {
-  return isRecord(value) && Number.isSafeInteger(value.line) && Number(value.line) >= 0 &&
-    Number.isSafeInteger(value.character) && Number(value.character) >= 0;
+  return recordsIn(value).slice(0, MAX_ITEMS).filter((item): item is Record<string, unknown> & Diagnostic =>
+    typeof item.message === "string" && isRange(item.range)
+  );
 }
 
 /** Capabilities of this program: no edit or file operation of a server is applied. */
@@ -466,22 +432,22 @@ function initializeParams(spec: ServerSpec, root: string): InitializeParams {
     locale: "en",
     rootPath: root,
     rootUri: fileUri(root),
-    workspaceFolders: [folderOf(root)],
+    workspaceFolders: [workspaceOf(root)],
     capabilities: CAPABILITIES,
     initializationOptions: spec.options,
     trace: "off",
   };
 }
 
-function folderOf(root: string): { uri: string; name: string } {
+function workspaceOf(root: string): { uri: string; name: string } {
   return { uri: fileUri(root), name: root.slice(root.lastIndexOf("/") + 1) };
 }
 
 /** Answers a request of a server; undefined: there is no such method. */
 function answerServer(
-  { spec, root }: { readonly spec: ServerSpec; readonly root: string },
-  method: string,
-  params: unknown,
+  spec: ServerSpec,
+  root: string,
+  { method, params }: { readonly method: string; readonly params: unknown },
 ): unknown {
   switch (method) {
     case "workspace/configuration": {
@@ -489,7 +455,7 @@ function answerServer(
       return items.map((item) => isRecord(item) ? settingsOf(spec, item.section) : null);
     }
     case "workspace/workspaceFolders":
-      return [folderOf(root)];
+      return [workspaceOf(root)];
     case "workspace/applyEdit":
       return { applied: false, failureReason: "edits are made by the tools of this program" };
     case "client/registerCapability":
@@ -511,13 +477,4 @@ function settingsOf({ settings }: ServerSpec, section: unknown): unknown {
   const parts = Object.entries(settings).filter(([name]) => name.startsWith(`${section}.`));
   if (parts.length === 0) return null;
   return Object.fromEntries(parts.map(([name, value]) => [name.slice(section.length + 1), value]));
-}
-
-/** Returns the methods that a server registers late, among those that are used here. */
-function registeredMethods(method: string, params: unknown): readonly string[] {
-  if (method !== "client/registerCapability" || !isRecord(params)) return [];
-  const { registrations } = params;
-  return Array.isArray(registrations)
-    ? registrations.flatMap((one) => isRecord(one) && typeof one.method === "string" ? [one.method] : [])
-    : [];
 }

@@ -1,22 +1,26 @@
-import type {
-  DocumentSymbol,
-  Location,
-  Position,
-  Range,
-  WorkspaceEdit,
-} from "vscode-languageserver-protocol";
+import type { DocumentSymbol, Location, Range, WorkspaceEdit } from "vscode-languageserver-protocol";
 import { ReasonixError } from "../core/mod.ts";
 import type { NamePort, SymbolPosition } from "../tool/mod.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
 import type { LanguageServers, RunningServer } from "./language_servers.ts";
-import { fileUri, LineMap, pathOfUri, placeOfSymbol } from "./positions.ts";
+import { fileUri, findSymbol, isRange, LineMap, pathOfUri, recordsIn } from "./positions.ts";
 
-export interface NamesOptions {
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+interface NamesOptions {
   readonly servers: Pick<LanguageServers, "serverFor">;
   /** The text of a file and its real path; rejects with a ReasonixError where it may not be read. */
-  readonly read: (path: string) => Promise<{ readonly path: string; readonly text: string }>;
+  readonly read: (path: string) => Promise<SourceFile>;
   readonly shown: (path: string) => string;
+}
+
+interface OpenedFile {
+  readonly running: RunningServer;
+  readonly file: SourceFile;
 }
 
 /** A file before and after an edit of a symbol. */
@@ -27,7 +31,7 @@ export interface ChangedFile {
 }
 
 const TIMEOUT_MS = 30_000;
-const MAX_PLACES = 60;
+const MAX_LOCATIONS = 60;
 const MAX_SYMBOLS = 200;
 const MAX_HOVER_CHARS = 4_000;
 const MAX_LINE_CHARS = 160;
@@ -39,20 +43,18 @@ export class Names implements NamePort {
     this.#options = options;
   }
 
-  async definition(place: SymbolPosition, signal: AbortSignal): Promise<string> {
-    const found = await this.#ask("textDocument/definition", place, signal);
-    return await this.#places(locationsIn(found), "No definition was found");
+  async definition(position: SymbolPosition, signal: AbortSignal): Promise<string> {
+    return await this.#locations(await this.#ask("definition", position, signal), "No definition was found");
   }
 
-  async references(place: SymbolPosition, signal: AbortSignal): Promise<string> {
-    const found = await this.#ask("textDocument/references", place, signal, {
-      context: { includeDeclaration: true },
-    });
-    return await this.#places(locationsIn(found), "No reference was found");
+  async references(position: SymbolPosition, signal: AbortSignal): Promise<string> {
+    const context = { includeDeclaration: true };
+    const found = await this.#ask("references", position, signal, { context });
+    return await this.#locations(found, "No reference was found");
   }
 
-  async hover(place: SymbolPosition, signal: AbortSignal): Promise<string> {
-    const found = await this.#ask("textDocument/hover", place, signal);
+  async hover(position: SymbolPosition, signal: AbortSignal): Promise<string> {
+    const found = await this.#ask("hover", position, signal);
     const text = isRecord(found) ? contentText(found.contents).trim() : "";
     if (text === "") return "Nothing is known about it";
     return text.length > MAX_HOVER_CHARS ? `${text.slice(0, MAX_HOVER_CHARS).toWellFormed()}…` : text;
@@ -60,27 +62,29 @@ export class Names implements NamePort {
 
   /** Lists the symbols of a file, or with a query the similar ones of its project. */
   async symbols(path: string, query: string | undefined, signal: AbortSignal): Promise<string> {
-    const { running, file } = await this.#open(path);
-    const limits = { timeoutMs: TIMEOUT_MS, signal };
-    if (query !== undefined) {
-      const found = await running.patiently("workspace/symbol", { query }, limits);
-      const lines = recordsIn(found).map((one) => {
-        const [place] = locationsIn(one.location);
-        const at = place ? this.#at(place.uri, isRange(place.range) ? place.range.start : undefined) : "?";
-        return `${at}: ${kindOf(one.kind)} ${oneLine(String(one.name), MAX_LINE_CHARS)}`;
-      });
-      return listed(lines, "No symbol is like it", MAX_SYMBOLS);
+    const opened = await this.#open(path);
+    if (query === undefined) {
+      return listed(symbolLines(await symbolsIn(opened, signal), ""), "The file has no symbols", MAX_SYMBOLS);
     }
-    const params = { textDocument: { uri: fileUri(file.path) } };
-    const found = await running.patiently("textDocument/documentSymbol", params, limits);
-    return listed(symbolLines(recordsIn(found), ""), "The file has no symbols", MAX_SYMBOLS);
+    const limits = { timeoutMs: TIMEOUT_MS, signal };
+    const found = await opened.running.patiently("workspace/symbol", { query }, limits);
+    const lines = recordsIn(found).map(({ location, kind, name }) => {
+      const [at] = locationsIn(location);
+      return `${at ? this.#shown(at) : "?"}: ${kindOf(kind)} ${oneLine(String(name), MAX_LINE_CHARS)}`;
+    });
+    return listed(lines, "No symbol is like it", MAX_SYMBOLS);
   }
 
   /** Returns every file with the new name; writes nothing. */
-  async rename(place: SymbolPosition, newName: string, signal: AbortSignal): Promise<ChangedFile[]> {
-    const { running } = await this.#open(place.path);
-    await this.#refresh(running);
-    const edit = await this.#ask("textDocument/rename", place, signal, { newName });
+  async rename(position: SymbolPosition, newName: string, signal: AbortSignal): Promise<ChangedFile[]> {
+    const { running } = await this.#open(position.path);
+    // Files that the server has in memory may have changed on the disk.
+    for (const path of running.opened) {
+      const file = await this.#options.read(path).catch(() => undefined);
+      if (file) running.sync(path, file.text);
+      else running.close(path);
+    }
+    const edit = await this.#ask("rename", position, signal, { newName });
     const files: ChangedFile[] = [];
     for (const [uri, edits] of editsIn(edit)) {
       const path = pathOfUri(uri);
@@ -92,8 +96,8 @@ export class Names implements NamePort {
       if (after !== text) files.push({ path: real, before: text, after });
     }
     if (files.length > 0) return files;
-    throw new ReasonixError(`The language server cannot rename ${JSON.stringify(place.symbol)}`, {
-      remedy: "give a place where the name itself stands",
+    throw new ReasonixError(`The language server cannot rename ${JSON.stringify(position.symbol)}`, {
+      remedy: "give a position of the name itself",
     });
   }
 
@@ -102,11 +106,9 @@ export class Names implements NamePort {
     { path, symbol, line }: Omit<SymbolPosition, "line"> & { readonly line: number | undefined },
     signal: AbortSignal,
   ): Promise<ChangedFile[]> {
-    const { running, file } = await this.#open(path);
-    const params = { textDocument: { uri: fileUri(file.path) } };
-    const limits = { timeoutMs: TIMEOUT_MS, signal };
-    const found = await running.patiently("textDocument/documentSymbol", params, limits);
-    const named = symbolsNamed(recordsIn(found), symbol.split(/\.|::/));
+    const opened = await this.#open(path);
+    const { running, file } = opened;
+    const named = symbolsNamed(await symbolsIn(opened, signal), symbol.split(/\.|::/));
     const ranges = named.filter(({ start, end }) =>
       line === undefined || (start.line < line && line <= end.line + 1)
     );
@@ -116,15 +118,11 @@ export class Names implements NamePort {
       return [{ path: file.path, before: file.text, after: withoutSymbol(lines, range, symbol) }];
     }
     const shown = this.#options.shown(file.path);
-    if (named.length === 0) {
-      throw new ReasonixError(`${shown} has no symbol ${JSON.stringify(symbol)}`, {
-        remedy: "give the name as the file has it",
-      });
-    }
     const at = named.map(({ start }) => start.line + 1).join(", ");
-    throw new ReasonixError(`${shown} defines ${JSON.stringify(symbol)} on line ${at}`, {
-      remedy: "give one of these lines as `line`",
-    });
+    const [problem, remedy] = named.length === 0
+      ? [`${shown} has no symbol ${JSON.stringify(symbol)}`, "give the name as the file has it"]
+      : [`${shown} defines ${JSON.stringify(symbol)} on line ${at}`, "give one of these lines as `line`"];
+    throw new ReasonixError(problem, { remedy });
   }
 
   async #ask(
@@ -134,12 +132,12 @@ export class Names implements NamePort {
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<unknown> {
     const { running, file } = await this.#open(path);
-    const position = placeOfSymbol(new LineMap(file.text, running.encoding), line, symbol);
+    const position = findSymbol(new LineMap(file.text, running.encoding), line, symbol);
     const params = { textDocument: { uri: fileUri(file.path) }, position, ...more };
-    return await running.patiently(method, params, { timeoutMs: TIMEOUT_MS, signal });
+    return await running.patiently(`textDocument/${method}`, params, { timeoutMs: TIMEOUT_MS, signal });
   }
 
-  async #open(path: string): Promise<{ running: RunningServer; file: { path: string; text: string } }> {
+  async #open(path: string): Promise<OpenedFile> {
     const file = await this.#options.read(path);
     const server = this.#options.servers.serverFor(file.path);
     if (!server) {
@@ -152,46 +150,35 @@ export class Names implements NamePort {
     return { running, file };
   }
 
-  /** Refreshes files that the server has in memory and that may have changed on the disk. */
-  async #refresh(running: RunningServer): Promise<void> {
-    for (const path of running.opened) {
-      const file = await this.#options.read(path).catch(() => undefined);
-      if (file) running.sync(path, file.text);
-      else running.close(path);
-    }
-  }
-
-  async #places(places: readonly Location[], none: string): Promise<string> {
+  async #locations(found: unknown, none: string): Promise<string> {
+    const locations = locationsIn(found);
     const lines: string[] = [];
-    for (const { uri, range } of places.slice(0, MAX_PLACES)) {
-      const path = pathOfUri(uri);
+    for (const location of locations.slice(0, MAX_LOCATIONS)) {
+      const path = pathOfUri(location.uri);
       const file = path === undefined ? undefined : await this.#options.read(path).catch(() => undefined);
-      const text = file ? new LineMap(file.text, "utf-16").line(range.start.line).trim() : "";
-      lines.push(`${this.#at(uri, range.start)}${text === "" ? "" : `: ${oneLine(text, MAX_LINE_CHARS)}`}`);
+      const text = file ? new LineMap(file.text, "utf-16").line(location.range.start.line).trim() : "";
+      lines.push(`${this.#shown(location)}${text === "" ? "" : `: ${oneLine(text, MAX_LINE_CHARS)}`}`);
     }
-    return listed(lines, none, MAX_PLACES, places.length);
+    return listed(lines, none, MAX_LOCATIONS, locations.length);
   }
 
-  #at(uri: string, start: Position | undefined): string {
+  #shown({ uri, range }: Location): string {
     const path = pathOfUri(uri);
     const name = path === undefined ? oneLine(uri, MAX_LINE_CHARS) : this.#options.shown(path);
-    return start ? `${name}:${start.line + 1}` : name;
+    return `${name}:${range.start.line + 1}`;
   }
+}
+
+async function symbolsIn({ running, file }: OpenedFile, signal: AbortSignal) {
+  const params = { textDocument: { uri: fileUri(file.path) } };
+  const limits = { timeoutMs: TIMEOUT_MS, signal };
+  return recordsIn(await running.patiently("textDocument/documentSymbol", params, limits));
 }
 
 function listed(lines: readonly string[], none: string, max: number, total = lines.length): string {
   if (lines.length === 0) return none;
   const shown = lines.slice(0, max);
   return [...shown, ...(total > shown.length ? [`and ${total - shown.length} more`] : [])].join("\n");
-}
-
-function recordsIn(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-function isRange(value: unknown): value is Range {
-  return isRecord(value) && isRecord(value.start) && isRecord(value.end) &&
-    Number.isSafeInteger(value.start.line) && Number.isSafeInteger(value.end.line);
 }
 
 /** Locations of any of the forms that servers answer in: one, several, or links. */
@@ -223,8 +210,8 @@ function symbolLines(symbols: readonly Record<string, unknown>[], indent: string
     const { name, kind, selectionRange, children } = one as Partial<DocumentSymbol>;
     const range = isRange(selectionRange) ? selectionRange : locationsIn(one.location)[0]?.range;
     const line = range ? `${range.start.line + 1}: ` : "";
-    const own = `${indent}${line}${kindOf(kind)} ${oneLine(String(name), MAX_LINE_CHARS)}`;
-    return [own, ...symbolLines(recordsIn(children), `${indent}  `)];
+    const shown = `${indent}${line}${kindOf(kind)} ${oneLine(String(name), MAX_LINE_CHARS)}`;
+    return [shown, ...symbolLines(recordsIn(children), `${indent}  `)];
   });
 }
 
@@ -233,19 +220,19 @@ function symbolsNamed(symbols: readonly Record<string, unknown>[], names: readon
   const [first, ...more] = names;
   return symbols.flatMap(({ name, range, location, children }) => {
     // Go gives methods as `(*Type).Name`, other servers functions as `name(arguments)`.
-    const own = String(name).replace(/^\(\*?(\w+)\)\./, "$1.").replace(/\(.*$/s, "");
+    const bare = String(name).replace(/^\(\*?(\w+)\)\./, "$1.").replace(/\(.*$/s, "");
     const whole = isRange(range) ? range : locationsIn(location)[0]?.range;
-    const isIt = own === names.join(".") || (own === first && more.length === 0);
+    const isIt = bare === names.join(".") || (bare === first && more.length === 0);
     const inside = recordsIn(children);
     return [
       ...(isIt && whole ? [whole] : []),
       ...symbolsNamed(inside, names),
-      ...(own === first && more.length > 0 ? symbolsNamed(inside, more) : []),
+      ...(bare === first && more.length > 0 ? symbolsNamed(inside, more) : []),
     ];
   });
 }
 
-/** The range that all others contain, if there is one. */
+/** The ranges that begin last. */
 function innermost(ranges: readonly Range[]): Range[] {
   const latest = Math.max(...ranges.map(({ start }) => start.line));
   return ranges.filter(({ start }) => start.line === latest);
@@ -298,10 +285,10 @@ function editsIn(edit: unknown): (readonly [uri: string, edits: Edits])[] {
   const { changes, documentChanges } = edit as WorkspaceEdit;
   const found = new Map<string, Edits>();
   const add = (uri: string, edits: unknown) => {
-    const own = recordsIn(edits).flatMap(({ range, newText }) =>
+    const wellFormed = recordsIn(edits).flatMap(({ range, newText }) =>
       isRange(range) && typeof newText === "string" ? [{ range, newText }] : []
     );
-    found.set(uri, [...found.get(uri) ?? [], ...own]);
+    found.set(uri, [...found.get(uri) ?? [], ...wellFormed]);
   };
   for (const [uri, edits] of Object.entries(changes ?? {})) add(uri, edits);
   for (const change of recordsIn(documentChanges)) {

@@ -1,5 +1,7 @@
 import type { Position, PositionEncodingKind, Range, TextEdit } from "vscode-languageserver-protocol";
 import { ReasonixError } from "../core/mod.ts";
+import { byteLength } from "../util/bytes.ts";
+import { isRecord } from "../util/json.ts";
 
 /** The lines of a text, with conversions between positions of a server and indexes. */
 export class LineMap {
@@ -50,13 +52,13 @@ export class LineMap {
 
   /** Applies edits that do not overlap. Throws a ReasonixError where they do. */
   edited(edits: readonly TextEdit[]): string {
-    const places = edits.map(({ range, newText }) => ({
+    const ranges = edits.map(({ range, newText }) => ({
       from: this.indexOf(range.start),
       to: this.indexOf(range.end),
       newText,
     })).sort((a, b) => a.from - b.from || a.to - b.to);
     let [text, at] = ["", 0];
-    for (const { from, to, newText } of places) {
+    for (const { from, to, newText } of ranges) {
       if (from < at || to < from) throw new ReasonixError("The language server sent edits that overlap");
       text += this.text.slice(at, from) + newText;
       at = to;
@@ -65,14 +67,8 @@ export class LineMap {
   }
 
   #lengthOf(text: string): number {
-    switch (this.#encoding) {
-      case "utf-8":
-        return new TextEncoder().encode(text).length;
-      case "utf-32":
-        return [...text].length;
-      default:
-        return text.length;
-    }
+    if (this.#encoding === "utf-8") return byteLength(text);
+    return this.#encoding === "utf-32" ? [...text].length : text.length;
   }
 
   /** Returns the UTF-16 units of a line before a character in the server's encoding. */
@@ -91,12 +87,12 @@ export class LineMap {
 const WORD = /[\p{L}\p{N}_$]/u;
 
 /**
- * The place of a name on a line, counted from 1, as models give it. Throws a ReasonixError that says what the
- * line has, where the name is not on it, also not within three lines.
+ * Finds a name on a line, counted from 1, or within three lines of it: models miscount. Throws a
+ * ReasonixError that quotes the line.
  */
-export function placeOfSymbol(lines: LineMap, line: number, symbol: string): Position {
-  const near = [line, line - 1, line + 1, line - 2, line + 2, line - 3, line + 3];
-  for (const number of near.filter((one) => one >= 1 && one <= lines.count)) {
+export function findSymbol(lines: LineMap, line: number, symbol: string): Position {
+  const nearest = [0, -1, 1, -2, 2, -3, 3].map((distance) => line + distance);
+  for (const number of nearest.filter((one) => one >= 1 && one <= lines.count)) {
     const column = columnOfWord(lines.line(number - 1), symbol);
     if (column !== undefined) return lines.positionOf(number - 1, column);
   }
@@ -109,12 +105,12 @@ export function placeOfSymbol(lines: LineMap, line: number, symbol: string): Pos
   throw new ReasonixError(
     `${JSON.stringify(symbol)} is not on line ${line}, which is ${JSON.stringify(shown)}`,
     {
-      remedy: "give the line on which the name stands, and the name exactly as it stands there",
+      remedy: "give the line that has the name, and the name exactly as it is there",
     },
   );
 }
 
-/** Of a dotted name the last part counts. A whole word comes before a part of one. */
+/** Returns the column of the last part of a dotted name. A whole word comes before a part of one. */
 function columnOfWord(line: string, symbol: string): number | undefined {
   const last = Math.max(symbol.lastIndexOf("."), symbol.lastIndexOf(":")) + 1;
   for (let at = line.indexOf(symbol); at >= 0; at = line.indexOf(symbol, at + 1)) {
@@ -142,4 +138,19 @@ export function pathOfUri(uri: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+export function recordsIn(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+export function isRange(value: unknown): value is Range {
+  return isRecord(value) && isPosition(value.start) && isPosition(value.end);
+}
+
+function isPosition(value: unknown): value is Position {
+  return isRecord(value) &&
+    [value.line, value.character].every((one) =>
+      typeof one === "number" && Number.isSafeInteger(one) && one >= 0
+    );
 }

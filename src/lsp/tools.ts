@@ -12,7 +12,7 @@ import {
 
 type Ask = (names: NamePort, args: Arguments, signal: AbortSignal) => Promise<string>;
 
-const PLACE = {
+const POSITION = {
   type: "object",
   properties: {
     path: { type: "string" },
@@ -23,7 +23,7 @@ const PLACE = {
   additionalProperties: false,
 };
 
-const place = ({ path, line, symbol }: Arguments): SymbolPosition => ({
+const positionOf = ({ path, line, symbol }: Arguments): SymbolPosition => ({
   path: String(path),
   line: Number(line),
   symbol: String(symbol),
@@ -34,20 +34,20 @@ export const NAME_TOOLS: readonly Tool[] = [
   nameTool(
     "lsp_definition",
     "Find where a symbol is defined.",
-    PLACE,
-    (names, args, signal) => names.definition(place(args), signal),
+    POSITION,
+    (names, args, signal) => names.definition(positionOf(args), signal),
   ),
   nameTool(
     "lsp_references",
     "List all uses of a symbol in the project.",
-    PLACE,
-    (names, args, signal) => names.references(place(args), signal),
+    POSITION,
+    (names, args, signal) => names.references(positionOf(args), signal),
   ),
   nameTool(
     "lsp_hover",
     "Show type and documentation of a symbol.",
-    PLACE,
-    (names, args, signal) => names.hover(place(args), signal),
+    POSITION,
+    (names, args, signal) => names.hover(positionOf(args), signal),
   ),
   nameTool(
     "lsp_symbols",

@@ -24,10 +24,9 @@ import {
 } from "../core/mod.ts";
 import { AnsweredLate, causes, explain, SignInNeeded, statusOf, UndeliveredError } from "./failures.ts";
 import { canonicalListing, type Era, type Listing } from "./listing.ts";
-import { loadSdk } from "./sdk.ts";
 import type { ServerLog } from "./server_log.ts";
 import type { McpServerSpec } from "./server_spec.ts";
-import { httpTransport } from "./transport/http.ts";
+import { httpTransport, loadSdk } from "./transport/http.ts";
 import { serverSpawner, type SpawnContext, StdioTransport } from "./transport/stdio.ts";
 import { isRecord } from "../util/json.ts";
 import { oneLine } from "../util/terminal_text.ts";
@@ -195,7 +194,6 @@ export class Connection {
     return await this.#asked(() => listEverything(this.#client, this.#server.filter, { signal, timeout }));
   }
 
-  /** Calls a tool by its raw name. */
   async call(
     name: string,
     args: Record<string, unknown>,
@@ -249,7 +247,6 @@ export class Connection {
     }
   }
 
-  /** Possible values of an argument of a prompt or of a template. */
   async complete({ ref, argument, value }: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {
     if (!this.#client.getServerCapabilities()?.completions) return [];
     const about = "prompt" in ref
@@ -307,7 +304,6 @@ export class Connection {
     }
   }
 
-  /** Keeps the missing scopes for the next sign-in. */
   async #noteScope(error: unknown): Promise<void> {
     const scope = causes(error).map((one) => "requiredScope" in one ? one.requiredScope : undefined)
       .find((one) => typeof one === "string");
@@ -342,13 +338,11 @@ type EraHint = Era | "answered" | undefined;
  * answer that comes later counts too.
  */
 const PROBE_MS = 5_000;
-/** The longest the SDK can wait. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** Changes of lists within this time count as one. */
 const SETTLE_MS = 50;
 
-/** Characters of a log message of a server that are kept. */
 const MAX_LOG_CHARS = 2_000;
 
 /** The SDK's client of one server, not connected, with its handlers of messages of the server. */
@@ -402,7 +396,6 @@ async function createClient(
 }
 
 export interface McpRoot {
-  /** `file://…` */
   readonly uri: string;
   readonly name: string;
 }
@@ -459,7 +452,6 @@ class CallClock {
   }
 }
 
-/** Requests all lists of a server. Without a capability, its list is empty. */
 async function listEverything(
   client: Client,
   filter: AnswerFilter,
@@ -487,19 +479,15 @@ async function listEverything(
   });
 }
 
-/** A transport that is not started. */
 interface ServerTransport {
   readonly transport: Transport;
   readonly filter: AnswerFilter;
-  /** Present for a server on this machine. */
   readonly process?: StdioTransport;
-  /** Present for a server over HTTP. */
   readonly session?: StreamableHTTPClientTransport;
   /** Retry-After in seconds, by status. */
   readonly waits?: ReadonlyMap<number, number>;
 }
 
-/** Creates the transport of a server. Throws a ReasonixError for an unsupported one. */
 async function openTransport(options: ConnectionOptions): Promise<ServerTransport> {
   const { spec, log, spawn, headers, auth } = options;
   const filter = new AnswerFilter((await loadSdk()).isSpecType);

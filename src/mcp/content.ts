@@ -11,7 +11,6 @@ import { canonicalJson, isRecord, parseJson, safeText } from "../util/json.ts";
 
 const MAX_IMAGES = 10;
 
-/** Collects the content of an answer: texts, images, and files with other data. */
 export class Content {
   readonly texts: string[] = [];
   readonly images: ImagePart[] = [];
@@ -112,7 +111,6 @@ export interface ContentIntake {
   readonly signal: AbortSignal;
 }
 
-/** Characters of one prompt. */
 const MAX_PROMPT = 1_000_000;
 
 /** Joins the messages of a prompt, with their roles where not all are of the user. */
@@ -151,7 +149,6 @@ function contentFor(server: string, { vision, directory }: ContentIntake): Conte
   return new Content(vision, (number, extension) => `${directory}/${name}_${number}.${extension}`);
 }
 
-/** Returns the answer of a server for the model, with bounded texts. */
 export async function toolResult(result: CallToolResult, context: ToolContext): Promise<ToolResult> {
   const content = resultContent(context);
   for (const block of result.content) await content.add(block);

@@ -37,7 +37,6 @@ export function causes(error: unknown): Error[] {
   return chain;
 }
 
-/** An HTTP error status, as the SDK reports it. */
 function isRefusal(error: Error): error is HttpRefusal {
   return "status" in error && typeof error.status === "number";
 }
@@ -59,7 +58,6 @@ interface FailureContext {
   readonly spec: McpServerSpec;
   /** The server has answered the greeting of this connection. */
   readonly answered?: boolean;
-  /** The end of a process. */
   readonly ended?: Text | undefined;
   /** Seconds after which the server wants to be asked again. */
   readonly waitSeconds?: number | undefined;

@@ -36,31 +36,25 @@ export interface McpResourceInfo {
   readonly mimeType?: string;
 }
 
-/** The lists of a server in a canonical order. Plain data. */
 export interface Listing {
   readonly tools: readonly McpToolInfo[];
   readonly prompts: readonly McpPromptInfo[];
   readonly resources: readonly McpResourceInfo[];
   readonly templates: readonly McpResourceInfo[];
-  /** The server's text for the model about its use as a whole. */
   readonly instructions?: string;
   readonly problems: readonly string[];
 }
 
-export interface RawListing {
-  readonly tools: readonly unknown[];
-  readonly prompts: readonly unknown[];
-  readonly resources: readonly unknown[];
-  readonly templates: readonly unknown[];
-  readonly instructions?: string | undefined;
-}
+export type RawListing =
+  & Readonly<Record<Exclude<keyof Listing, "instructions" | "problems">, readonly unknown[]>>
+  & { readonly instructions?: string | undefined };
 
 export const EMPTY_LISTING: Listing = { tools: [], prompts: [], resources: [], templates: [], problems: [] };
 
 /** Characters of a description; one server must not fill the context window. */
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA = 32_000;
-const MOST_PROBLEMS = 10;
+const MAX_PROBLEMS = 10;
 
 /** Normalizes lists: sorted by name, each name once, every schema an object's. */
 export function canonicalListing(raw: RawListing): Listing {
@@ -75,7 +69,7 @@ export function canonicalListing(raw: RawListing): Listing {
   return {
     ...listing,
     ...(instructions === "" ? {} : { instructions }),
-    problems: [...new Set(problems)].slice(0, MOST_PROBLEMS),
+    problems: [...new Set(problems)].slice(0, MAX_PROBLEMS),
   };
 }
 
@@ -186,18 +180,14 @@ export interface ServerRecord {
   readonly era?: Era;
   /** RFC 3339; an era counts for a week, since servers are updated. */
   readonly checked?: string;
-  /** Reason of a failed last start. */
   readonly failure?: string;
   /** The failure for other languages. */
   readonly said?: readonly WrittenMessage[];
 }
 
-interface CacheFile extends ServerRecord {
-  /** Raised when older files must be ignored. */
-  readonly version: 3;
-}
-
-const ERA_DAYS = 7;
+/** Raised when older files must be ignored. */
+const VERSION = 3;
+const ERA_MS = 7 * 86_400_000;
 const SECOND_SEED = 0x9e3779b9;
 
 /**
@@ -214,21 +204,19 @@ export class ListingCache {
   }
 
   read(definition: string): ServerRecord {
-    let text: string;
     try {
-      text = Deno.readTextFileSync(this.#file(definition));
+      const data = parseJson(Deno.readTextFileSync(this.#file(definition)));
+      return isRecordFile(data) ? data : {};
     } catch {
       return {};
     }
-    const data = parseJson(text);
-    return isCacheFile(data) ? data : {};
   }
 
   async write(definition: string, record: ServerRecord): Promise<void> {
     try {
       await Deno.mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      const file: CacheFile = { ...record, version: 3 };
-      await writeFileAtomic(this.#file(definition), JSON.stringify(file), { setMode: 0o600 });
+      const text = JSON.stringify({ ...record, version: VERSION });
+      await writeFileAtomic(this.#file(definition), text, { setMode: 0o600 });
     } catch {
       // A home that cannot be written to is no reason to stop.
     }
@@ -242,11 +230,11 @@ export class ListingCache {
 
 export function knownEra({ era, checked }: ServerRecord, now = Date.now()): Era | undefined {
   const age = now - Date.parse(checked ?? "");
-  return age >= 0 && age < ERA_DAYS * 86_400_000 ? era : undefined;
+  return age >= 0 && age < ERA_MS ? era : undefined;
 }
 
-function isCacheFile(data: unknown): data is CacheFile {
-  if (!isRecord(data) || data.version !== 3) return false;
+function isRecordFile(data: unknown): data is ServerRecord {
+  if (!isRecord(data) || data.version !== VERSION) return false;
   const { listing } = data;
   return listing === undefined ||
     isRecord(listing) &&
@@ -255,13 +243,13 @@ function isCacheFile(data: unknown): data is CacheFile {
 
 const MAX_ALL = 8_000;
 
-interface Speaker {
-  readonly spec: { readonly name: string };
-  readonly listing: Pick<Listing, "instructions">;
-}
-
 /** Joins the instructions of servers into one bounded message for the model; undefined without any. */
-export function instructionsText(servers: readonly Speaker[]): string | undefined {
+export function instructionsText(
+  servers: readonly {
+    readonly spec: { readonly name: string };
+    readonly listing: Pick<Listing, "instructions">;
+  }[],
+): string | undefined {
   let left = MAX_ALL;
   const parts: string[] = [];
   for (const { spec: { name }, listing: { instructions = "" } } of servers) {

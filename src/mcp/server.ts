@@ -35,7 +35,7 @@ export class McpServer {
   readonly log: ServerLog;
   readonly #deps: ServerDeps;
   readonly #restarts: Restarts;
-  readonly #lifetime = new AbortController();
+  readonly #ended = new AbortController();
   #record: ServerRecord;
   #state: ServerState;
   #detail: Text | undefined;
@@ -59,7 +59,6 @@ export class McpServer {
     return this.#state !== "disabled";
   }
 
-  /** Its last lists; empty before its first answer. */
   get listing(): Listing {
     return this.#record.listing ?? EMPTY_LISTING;
   }
@@ -98,7 +97,6 @@ export class McpServer {
     return this.#starting ??= this.#start().finally(() => this.#starting = undefined);
   }
 
-  /** Restarts it after any failure. */
   async restart(): Promise<void> {
     await this.#starting;
     this.#restarts.forgive();
@@ -108,7 +106,6 @@ export class McpServer {
     await this.start();
   }
 
-  /** Disables or enables it for the session. */
   async setEnabled(enabled: boolean): Promise<void> {
     await this.#starting;
     if (this.#state === "stopped" || enabled === this.enabled) return;
@@ -157,7 +154,6 @@ export class McpServer {
     await connection.close();
   }
 
-  /** Resolves after the current start. */
   async settled(): Promise<void> {
     await this.#starting;
     await this.#listing;
@@ -168,11 +164,10 @@ export class McpServer {
     if (!this.isKnown) await this.#failedLast(message`it was not ready after ${seconds} s`);
   }
 
-  /** Ends it for good. */
   async close(): Promise<void> {
     if (this.#state !== "disabled") this.#state = "stopped";
     this.#restarts.close();
-    this.#lifetime.abort(new DOMException("The session has ended", "AbortError"));
+    this.#ended.abort(new DOMException("The session has ended", "AbortError"));
     await this.#starting;
     await this.#connection?.close();
     await this.#listing;
@@ -208,7 +203,7 @@ export class McpServer {
     this.#times = {};
     this.#change("starting");
     const timeout = this.spec.startupMs > 0 ? [AbortSignal.timeout(this.spec.startupMs)] : [];
-    const signal = AbortSignal.any([this.#lifetime.signal, ...timeout]);
+    const signal = AbortSignal.any([this.#ended.signal, ...timeout]);
     try {
       // The tools of servers that are known are offered without it.
       const { Connection } = await import("./connection.ts");
@@ -231,7 +226,7 @@ export class McpServer {
       const durationMs = Math.round(performance.now() - begun);
       this.#change("ready", { durationMs, tools: this.status.tools, listed });
     } catch (error) {
-      await this.#failed(error, signal.aborted && !this.#lifetime.signal.aborted);
+      await this.#failed(error, signal.aborted && !this.#ended.signal.aborted);
     }
   }
 
@@ -239,12 +234,9 @@ export class McpServer {
     const connection = this.#connection;
     this.#connection = undefined;
     await connection?.close();
-    if (this.#lifetime.signal.aborted) return;
-    const step = connection
-      ? message`it did not list what it offers`
-      : message`it did not answer the greeting`;
-    const { message: what, remedy } = late
-      ? { message: message`it did not start within ${this.spec.startupMs / 1000} s: ${step}` }
+    if (this.#ended.signal.aborted) return;
+    const { message: what, remedy }: { message: Text; remedy?: Text } = late
+      ? { message: message`it did not start within ${this.spec.startupMs / 1000} s: ${stepText(connection)}` }
       : error instanceof ReasonixError
       ? error.texts
       : { message: errorMessage(error) };
@@ -264,13 +256,12 @@ export class McpServer {
 
   #lost(why: Text): void {
     this.#connection = undefined;
-    if (this.#lifetime.signal.aborted) return;
+    if (this.#ended.signal.aborted) return;
     this.log.note(`lost: ${textOf(why)}`);
     this.#change("failed", {}, why);
     this.#restarts.lost();
   }
 
-  /** Reads the lists; true when they have changed. */
   async #list(connection: Connection, signal: AbortSignal): Promise<boolean> {
     const listing = await connection.list(signal);
     const before = this.#record.listing;
@@ -282,8 +273,8 @@ export class McpServer {
 
   #listAgain(): void {
     const connection = this.#connection;
-    if (!connection || this.#listing || this.#lifetime.signal.aborted) return;
-    this.#listing = this.#list(connection, this.#lifetime.signal).then((listed) => {
+    if (!connection || this.#listing || this.#ended.signal.aborted) return;
+    this.#listing = this.#list(connection, this.#ended.signal).then((listed) => {
       if (listed) this.#change("ready", { tools: this.status.tools, listed });
     }).catch((error) => this.log.note(`cannot list again: ${errorMessage(error)}`)).finally(() =>
       this.#listing = undefined
@@ -315,9 +306,13 @@ export class McpServer {
   }
 }
 
+function stepText(connection: Connection | undefined): Text {
+  return connection ? message`it did not list what it offers` : message`it did not answer the greeting`;
+}
+
 const FIRST_MS = 1_000;
 const FACTOR = 4;
-const MOST = 5;
+const MAX_RESTARTS = 5;
 /** A server that ran this long gets all restarts again. */
 const STABLE_MS = 60_000;
 
@@ -341,33 +336,30 @@ class Restarts {
   worked(): void {
     this.#workedAt = performance.now();
     this.#notBefore = 0;
-    clearTimeout(this.#timer);
+    this.close();
   }
 
   /** The start failed: no start before the wait is over; `plan` schedules one. */
   failed(plan: boolean): void {
-    this.#notBefore = performance.now() + this.#schedule();
-    if (!plan) clearTimeout(this.#timer);
+    this.#notBefore = performance.now() + this.#schedule(plan);
   }
 
   /** The server was lost. A call may start it at once; only the automatic start waits. */
   lost(): void {
     if (performance.now() - this.#workedAt > STABLE_MS) this.#failures = 0;
-    this.#schedule();
+    this.#schedule(true);
   }
 
-  /**
-   * Schedules the next start, unless there were too many; returns its wait. The timer does not keep the
-   * process.
-   */
-  #schedule(): number {
-    const wait = FIRST_MS * FACTOR ** Math.min(this.#failures, MOST - 1);
-    if (this.#failures++ >= MOST) return wait;
-    clearTimeout(this.#timer);
+  /** Schedules the next start, unless there were too many; returns its wait. */
+  #schedule(plan: boolean): number {
+    const wait = FIRST_MS * FACTOR ** Math.min(this.#failures, MAX_RESTARTS - 1);
+    this.close();
+    if (this.#failures++ >= MAX_RESTARTS || !plan) return wait;
     this.#timer = setTimeout(() => {
       this.count += 1;
       this.#start();
     }, wait);
+    // It does not keep the process.
     Deno.unrefTimer(this.#timer);
     return wait;
   }
@@ -426,6 +418,5 @@ export interface ServerChange {
   readonly said?: readonly WrittenMessage[];
   readonly tools?: number;
   readonly durationMs?: number;
-  /** Its lists have changed. */
   readonly listed?: boolean;
 }

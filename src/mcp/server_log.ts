@@ -23,23 +23,19 @@ export class ServerLog {
     this.path = `${home}/logs/mcp/${server.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 100)}.log`;
   }
 
-  /** The last lines of standard error, oldest first. */
   get last(): readonly string[] {
     return this.#last;
   }
 
   /** Adds output lines in one write: a server may print without end. */
   output(lines: readonly string[]): void {
-    const shown = redact(
-      lines.map((line) => terminalSafe(line.slice(0, MAX_LINE)).trimEnd()).filter((line) => line !== "")
-        .join("\n"),
-    );
+    const safe = lines.map((line) => terminalSafe(line.slice(0, MAX_LINE)).trimEnd());
+    const shown = redact(safe.filter((line) => line !== "").join("\n"));
     if (shown === "") return;
-    this.#last = [...this.#last, ...shown.split("\n").slice(-LAST_LINES)].slice(-LAST_LINES);
+    this.#last = [...this.#last, ...shown.split("\n")].slice(-LAST_LINES);
     this.#append(shown);
   }
 
-  /** Adds a line about the server. */
   note(text: string): void {
     this.#append(`[${new Date().toISOString()}] ${redact(terminalSafe(text))}`);
   }
@@ -55,7 +51,8 @@ export class ServerLog {
       const bytes = new TextEncoder().encode(`${line}\n`);
       if (this.#size === undefined) {
         Deno.mkdirSync(this.path.slice(0, this.path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
-        this.#size = sizeOf(this.path);
+        using file = Deno.openSync(this.path, { append: true, create: true, mode: 0o600 });
+        this.#size = file.statSync().size;
       }
       if (this.#size + bytes.length > MAX_BYTES) {
         Deno.renameSync(this.path, `${this.path}.1`);
@@ -66,13 +63,5 @@ export class ServerLog {
     } catch {
       // A log that cannot be written must not end a call.
     }
-  }
-}
-
-function sizeOf(path: string): number {
-  try {
-    return Deno.statSync(path).size;
-  } catch {
-    return 0;
   }
 }

@@ -10,18 +10,14 @@ export interface McpServerSpec extends Omit<PluginEntry, "type"> {
   readonly startupMs: number;
   /** Time limit of a call of a tool, by its raw name; undefined: none. */
   readonly callMs: (tool: string) => number | undefined;
-  /** Reports whether a tool is offered, by its raw name. */
   readonly offers: (tool: string) => boolean;
-  /** Short names of tools, by raw name. */
   readonly shortNames: ReadonlyMap<string, string>;
-  /** Full names of tools that the user trusts to be read-only. */
   readonly trustedNames: readonly string[];
   /** Identifies what is started; the same for the same server in another project. */
   readonly definition: string;
 }
 
 export interface SpecContext {
-  /** The working directory of the run. */
   readonly cwd: string;
   /** `[tools] mcp_call_timeout_seconds`; 0: no limit. */
   readonly callSeconds: number;

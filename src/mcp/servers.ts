@@ -14,15 +14,12 @@ import { indexTools, needsIndex, remoteTool, resourceTool } from "./tools.ts";
 import type { Tool } from "../tool/mod.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
-  /** The Reasonix home: logs. */
   readonly home: string;
-  /** The directory of caches. */
   readonly cacheDir: string;
   /** In the order of the configuration. */
   readonly specs: readonly McpServerSpec[];
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
   readonly indexAboveTokens: number;
-  /** Headers and sign-in of a server. */
   readonly connection: (
     spec: McpServerSpec,
   ) => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
@@ -48,12 +45,10 @@ export interface ResourceEntry {
   readonly template: boolean;
 }
 
-/** A tool of a server. */
 export interface OfferedTool {
   readonly server: string;
   readonly info: McpToolInfo;
   readonly name: string;
-  /** The short name that the configuration gives it. */
   readonly alias: string | undefined;
 }
 
@@ -72,16 +67,17 @@ export class McpServers {
 
   constructor(options: McpOptions) {
     this.#options = options;
-    const { home, cacheDir, specs, connection, ...rest } = options;
+    const { cacheDir, specs, connection } = options;
     const onChange = (change: ServerChange) => {
       options.onChange(change);
       this.#watcher(change);
     };
-    const shared = { ...rest, onChange };
     const cache = new ListingCache(cacheDir);
     this.servers = specs.filter(({ transport }) => transport === "direct")
       .sort((a, b) => a.name < b.name ? -1 : 1)
-      .map((spec) => new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) }));
+      .map((spec) =>
+        new McpServer({ ...options, onChange, spec, cache, connection: () => connection(spec) })
+      );
   }
 
   /** All configured servers, also those that the model's provider connects to. */
@@ -95,7 +91,6 @@ export class McpServers {
     this.#watcher = watcher;
   }
 
-  /** Reports whether a server of this name can be used. */
   has(name: string): boolean {
     return this.servers.some(({ spec, enabled }) => spec.name === name && enabled);
   }
@@ -155,7 +150,6 @@ export class McpServers {
     );
   }
 
-  /** The instructions of the servers, as a message for the model; undefined where none has any. */
   instructions(): string | undefined {
     return instructionsText(this.servers.filter(({ enabled }) => enabled));
   }
@@ -201,13 +195,10 @@ export class McpServers {
     if (rule === undefined) return this.named(name);
     throw new ReasonixError(
       message`Permission rule ${rule} forbids what is asked of the MCP server "${name}"`,
-      {
-        exit: "blocked",
-      },
+      { exit: "blocked" },
     );
   }
 
-  /** Gets a prompt. Rejects as `use` of a server does. */
   async prompt(
     { server, name, args }: { server: string; name: string; args: Record<string, string> },
     intake: ContentIntake,
@@ -220,7 +211,6 @@ export class McpServers {
     return await promptContent(result, server, intake);
   }
 
-  /** Reads a resource. Rejects as `use` of a server does. */
   async read(server: string, uri: string, intake: ContentIntake): Promise<AttachedContent> {
     const { signal } = intake;
     const result = await this.#allowed(server, uri).use((connection) => connection.read(uri, signal), signal);

@@ -1,4 +1,4 @@
-import { argumentsLine, errorMessage, isAbort } from "../core/mod.ts";
+import { argumentsLine, errorMessage, isAbort, ReasonixError } from "../core/mod.ts";
 import { contentResult, resultContent, toolResult } from "./content.ts";
 import type { Listing, McpResourceInfo, McpToolInfo } from "./listing.ts";
 import type { McpServer } from "./server.ts";
@@ -14,7 +14,6 @@ export function remoteTool(
     readonly name: string;
     readonly alias: string | undefined;
     readonly offered: boolean;
-    /** Names of tools that the user trusts to be read-only in this session. */
     readonly trusted: ReadonlySet<string>;
     readonly vouched: ReadonlyMap<string, boolean>;
   },
@@ -55,13 +54,8 @@ function failureOf(
   { signal }: Pick<ToolContext, "signal">,
 ): ToolResult {
   if (signal.aborted || isAbort(error)) throw error;
-  return failure(`${server}: ${errorMessage(error)}`, remedyOf(error));
-}
-
-function remedyOf(error: unknown): string | undefined {
-  return error instanceof Error && "remedy" in error && typeof error.remedy === "string"
-    ? error.remedy
-    : undefined;
+  const remedy = error instanceof ReasonixError ? error.remedy : undefined;
+  return failure(`${server}: ${errorMessage(error)}`, remedy);
 }
 
 /** The tool that reads and lists resources; undefined without any. */
@@ -90,7 +84,7 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
     },
     readOnly: true,
     server: ({ server }) => namePrefix(String(server)),
-    // An address of the model's own is a message to the server.
+    // An address that the model makes up is a message to the server.
     limits({ server, uri }) {
       const listing = having.find(({ spec }) => spec.name === server)?.listing;
       if (typeof uri !== "string" || uri === "" || listing?.resources.some((one) => one.uri === uri)) {
@@ -121,7 +115,6 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
   };
 }
 
-/** Reports whether an address matches a listed template. */
 function fitsTemplate(uri: string, { templates }: Listing): boolean {
   return templates.some((template) => {
     const parts = template.uri.split(/\{[^{}]*\}/);
@@ -143,7 +136,7 @@ function lineOf({ uri, name, description, mimeType }: McpResourceInfo): string {
 const BYTES_PER_TOKEN = 4;
 /** Bytes of names in the index; the rest is found by searching. */
 const INDEX_BYTES = 4_000;
-const MOST_FOUND = 8;
+const MAX_FOUND = 8;
 /** Characters of one answer of the search; one tool is always shown. */
 const MAX_SHOWN = 40_000;
 
@@ -152,7 +145,6 @@ export function needsIndex(sizes: readonly number[], tokens: number): boolean {
   return tokens > 0 && sizes.reduce((sum, size) => sum + size, 0) / BYTES_PER_TOKEN > tokens;
 }
 
-/** Returns the tools that replace these for the model: a search and a call. */
 export function indexTools(tools: readonly Tool[]): readonly Tool[] {
   return [searchTool(tools), callTool(tools)];
 }
@@ -167,7 +159,7 @@ function searchTool(tools: readonly Tool[]): Tool {
       type: "object",
       properties: {
         query: { type: "string", description: "Words of the task, or a tool's name" },
-        limit: { type: "integer", minimum: 1, maximum: 30, description: `Tools to show (${MOST_FOUND})` },
+        limit: { type: "integer", minimum: 1, maximum: 30, description: `Tools to show (${MAX_FOUND})` },
       },
       required: ["query"],
       additionalProperties: false,
@@ -176,7 +168,7 @@ function searchTool(tools: readonly Tool[]): Tool {
     subjects: () => [],
     title: ({ query }) => `search MCP tools for ${query}`,
     async execute({ query, limit }) {
-      const found = await search(tools, String(query), Number(limit ?? MOST_FOUND));
+      const found = await search(tools, String(query), Number(limit ?? MAX_FOUND));
       if (found.length === 0) return { content: "No tool matches; try other words.", summary: "0 tools" };
       const texts = found.map(({ name, description, schema }) =>
         `${name}\n${description}\narguments: ${JSON.stringify(schema)}`
@@ -188,12 +180,11 @@ function searchTool(tools: readonly Tool[]): Tool {
 }
 
 function fitting(texts: readonly string[]): string {
-  let room = MAX_SHOWN;
-  const shown = texts.filter((text, at) => (room -= text.length) >= 0 || at === 0);
+  let left = MAX_SHOWN;
+  const shown = texts.filter((text, at) => (left -= text.length) >= 0 || at === 0);
   const more = texts.length - shown.length;
-  return [...shown, ...more > 0 ? [`[${more} more did not fit; search for one by its name]`] : []].join(
-    "\n\n",
-  );
+  if (more > 0) shown.push(`[${more} more did not fit; search for one by its name]`);
+  return shown.join("\n\n");
 }
 
 /** Judged, titled and executed as the tool that it names. */
@@ -236,7 +227,7 @@ function indexText(tools: readonly Tool[]): string {
 
 /** Ranks tools by matching words; words in names count more. */
 async function search(tools: readonly Tool[], query: string, limit: number): Promise<Tool[]> {
-  // What knows words of every script takes 1 ms to load, which the start need not wait for.
+  // The words of every script take 1 ms to load, which the start need not wait for.
   const { termsOf } = await import("../util/search_words.ts");
   const terms = termsOf(query);
   const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, query, terms) }));
@@ -244,15 +235,15 @@ async function search(tools: readonly Tool[], query: string, limit: number): Pro
     .map(({ tool }) => tool);
 }
 
-/** Score of a tool's own name among the words. */
+/** Score of a tool's short name among the words. */
 const NAMED = 100;
 
 function scoreOf({ name, description }: Tool, query: string, terms: readonly string[]): number {
   if (name === query.trim()) return Infinity;
-  const own = name.split("__").slice(2).join("__").toLowerCase();
+  const shortName = name.split("__").slice(2).join("__").toLowerCase();
   const [lowerName, lowerText] = [name.toLowerCase(), description.toLowerCase()];
   return terms.reduce(
     (sum, term) => sum + (lowerName.includes(term) ? 3 : 0) + (lowerText.includes(term) ? 1 : 0),
-    query.toLowerCase().split(/\s+/).includes(own) ? NAMED : 0,
+    query.toLowerCase().split(/\s+/).includes(shortName) ? NAMED : 0,
   );
 }

@@ -3,7 +3,6 @@ import type { CacheReset, StatsOptions, StatsRow } from "../session/mod.ts";
 import { cacheShare, grouped, moneyFigure } from "../view/mod.ts";
 import { table } from "./table.ts";
 
-/** Tokens, cache hits and cost by day, model, project or session, with their sum. */
 export function statsText(rows: readonly StatsRow[], by: StatsOptions["by"]): string {
   const all = rows.length > 1 ? [{ ...total(rows), key: "total" }] : [];
   return table(

@@ -238,7 +238,7 @@ const ASK: Choices[string] = [
 ];
 const APPROVALS: Choices = { untrusted: ASK, "on-request": ASK };
 
-/** Plans a value that stands for one of our settings. */
+/** Plans a value that represents one of our settings. */
 function choice(choices: Choices, why: () => Text): Plan {
   return (document, shown, path) => {
     const [key, value, note] = typeof shown === "string" && Object.hasOwn(choices, shown)

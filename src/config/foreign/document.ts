@@ -39,7 +39,7 @@ export type Plan<Value = unknown> = (
   path: KeyPath,
 ) => void | Promise<void>;
 
-/** What becomes of settings, by their dotted paths. */
+/** Plans of settings by their dotted paths. */
 export type Mapping = Readonly<Record<string, Plan>>;
 
 /** Nothing is to be done: the setting has no meaning, or is planned together with another one. */

@@ -149,7 +149,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 interface ForeignContext {
   readonly cwd: string;
   readonly home: string;
-  /** The layers of our own files, whose servers win. */
+  /** The layers of our files, whose servers win. */
   readonly toml: readonly (Layer | undefined)[];
   /** The layers of the user, which decide whether files of Claude Code are read. */
   readonly user: readonly (Layer | undefined)[];

@@ -16,7 +16,7 @@ const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]{0,200}[-_.])?${SECRET}=)[^&
 /** Common names of secret variables. */
 const SECRET_VARIABLE = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
 
-/** Variables with a secret or an account, without a telling name. */
+/** Variables with a secret or an account whose names do not say so. */
 const FURTHER_VARIABLES: ReadonlySet<string> = new Set([
   "AWS_ACCESS_KEY_ID",
   "AZURE_DEVOPS_EXT_PAT",
@@ -134,12 +134,13 @@ export function environmentSecrets(
       if (!isPassed) values.add(value);
     }
   }
-  const telling = (all: Iterable<string>) => [...new Set(all)].filter((value) => !tellsNothing(value));
+  const redactable = (all: Iterable<string>) =>
+    [...new Set(all)].filter((value) => !isOrdinaryText(value) && !isPath(value));
   return {
     keyNames: [...new Set([...keyNames, ...saved.keys()])],
     heldBack,
-    values: telling(values),
-    redacted: telling([...values, ...redacted]),
+    values: redactable(values),
+    redacted: redactable([...values, ...redacted]),
   };
 }
 
@@ -150,11 +151,6 @@ export function holdsSecret(name: string, value: string): boolean {
 
 function looksSecret(upper: string): boolean {
   return isSecretVariable(upper) || isVendorVariable(upper);
-}
-
-/** Reports whether a value is too ordinary to be redacted: it also occurs in unrelated texts. */
-function tellsNothing(value: string): boolean {
-  return isOrdinaryText(value) || isPath(value);
 }
 
 /** Reports whether a value is an existing path. */

@@ -131,7 +131,7 @@ function originAt(loaded: LoadedConfig, path: KeyPath): ConfigSource {
 }
 
 /**
- * Indexes of the path count in the merged lists; a single layer is asked for the same entry or item instead.
+ * Indexes of the path count in the merged lists; a layer is searched for the same entry or item instead.
  */
 function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
   const at = path.findIndex((part) => typeof part === "number");

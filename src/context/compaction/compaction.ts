@@ -3,7 +3,7 @@ import { lazy } from "../../util/lazy.ts";
 import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
 
 /**
- * Watches how full the context is, and loads what makes room only when it may be needed.
+ * Watches how full the context is, and loads the compactor only when it may be needed.
  *
  * Contract: no method rejects because nothing could be shortened; the turn always continues.
  */

@@ -363,7 +363,7 @@ const MAX_OUTAGES = 3;
 /** Characters an unseen output keeps when the server refuses the request as it is. */
 const UNSEEN_STEPS = [6_000, 2_000, 600];
 
-/** Makes room in a conversation. Contract: no method rejects because a summary could not be had. */
+/** Shortens a conversation. Contract: no method rejects because a summary could not be had. */
 export class Compactor {
   readonly accountant: TokenAccountant;
   readonly #options: CompactionOptions;
@@ -383,7 +383,7 @@ export class Compactor {
     return Math.min(this.#options.window() || Infinity, this.#refused);
   }
 
-  /** Fill at which room is made between steps; undefined while there is enough. */
+  /** Fill at which compaction begins between steps; undefined below it. */
   pressure(): { readonly window: number; readonly trigger: number } | undefined {
     const { settings } = this.#options;
     const window = Math.min(this.#options.window(), this.#refused);
@@ -398,7 +398,7 @@ export class Compactor {
     this.#notBelow = this.accountant.estimate() + this.#options.window() * 0.03;
   }
 
-  /** Makes room when the window is nearly full. */
+  /** Compacts when the window is nearly full. */
   async betweenSteps(signal: AbortSignal): Promise<void> {
     const full = signal.aborted ? undefined : this.pressure();
     if (!full) return;
@@ -409,7 +409,7 @@ export class Compactor {
     await this.#summarizeRange({ reason: "pressure", goal: trigger * 0.8 }, signal);
   }
 
-  /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */
+  /** Compacts after the server refused the conversation as too long; false when nothing is left to drop. */
   async onContextOverflow(signal: AbortSignal): Promise<boolean> {
     const { settings } = this.#options;
     const tokens = this.accountant.estimate();
@@ -527,7 +527,7 @@ export class Compactor {
     return report;
   }
 
-  /** The shallowest fold that makes enough room, or the one that makes most. */
+  /** The shallowest compaction that frees enough, or the one that frees most. */
   #choose(request: CompactionRequest, limit: number): CompactionPlan | undefined {
     const { goal } = request;
     const view = this.accountant.view;
@@ -544,7 +544,7 @@ export class Compactor {
 
   /**
    * Returns how deep a compaction may go, shallowest first. Small user turns are safe in all but the last
-   * resort, and earlier summaries as long as they do not take up the room themselves.
+   * resort, and earlier summaries as long as they do not take up the window themselves.
    */
   #depths({ goal, lastResort }: CompactionRequest, tokens: number): CompactionDepth[] {
     const window = this.#limit === Infinity ? tokens : this.#limit;
@@ -597,7 +597,7 @@ export class Compactor {
     }
   }
 
-  /** Reports whether an outage can be sat out: there is still room, and it has not lasted long. */
+  /** Reports whether an outage can be sat out: the window is not full, and it has not lasted long. */
   #mayWait(outcome: SummaryOutcome, tokens: number): boolean {
     const window = Math.min(this.#options.window() || 0, this.#refused);
     if (!outcome.outage || tokens > window * 0.93 || ++this.#outages >= MAX_OUTAGES) return false;

@@ -58,7 +58,7 @@ export interface CompactionOptions {
   readonly sendsReasoning?: (message: AssistantMessage) => boolean;
 }
 
-/** The ways of making room, best first. `none`: nothing could be left out. */
+/** The methods of compaction, best first. `none`: nothing could be left out. */
 export type CompactionMethod =
   | "prune"
   | "summary"
@@ -80,10 +80,9 @@ export interface CompactionReport {
 }
 
 /**
- * Returns the fill at which compaction begins: a part of the window, and never so late that the answer has no
- * room.
+ * Returns the fill at which compaction begins: a part of the window, and never so late that no answer fits.
  */
 export function triggerOf(window: number, ratio: number, maxOutputTokens = 0): number {
-  const room = maxOutputTokens < window / 2 ? window - maxOutputTokens : window;
-  return Math.floor(Math.min(window * ratio, room));
+  const most = maxOutputTokens < window / 2 ? window - maxOutputTokens : window;
+  return Math.floor(Math.min(window * ratio, most));
 }

@@ -401,7 +401,7 @@ async function listen(task: SummaryTask, messages: readonly Message[], signal: A
   return heard;
 }
 
-/** Reasoning counts as output too, so there is more room than the summary should take. */
+/** Reasoning counts as output too, so the limit is above the size that the summary should have. */
 function outputLimit({ limit, window, tokens, provider }: SummaryTask): number {
   const wanted = Math.min(limit * 2 + 1_000, provider.model.maxOutputTokens ?? Infinity);
   return window === undefined

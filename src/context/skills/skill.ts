@@ -39,7 +39,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 const HEAD_BYTES = 8 * 1024;
 const MAX_DESCRIPTION = 1_024;
 
-/** Reads the head of a skill; undefined, with a warning, when it cannot be used. */
+/** Reads the frontmatter of a skill; undefined, with a warning, when it cannot be used. */
 export function readSkill(source: SkillSource, warn: (text: string) => void): Skill | undefined {
   let head: Frontmatter;
   try {
@@ -51,7 +51,7 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
   for (const problem of head.problems) warn(`line ${problem.line}: ${problem.text}`);
   const description = (textField(head, "description") ?? "").replace(/\s+/g, " ").trim();
   if (description === "") {
-    warn("left out: it has no description, so nobody could tell when to use it");
+    warn("left out: it has no description that says when to use it");
     return undefined;
   }
   const directory = source.dir.split(/[\\/]/).at(-1) ?? source.dir;

@@ -88,7 +88,7 @@ function checkBody(body: string, dir: string, find: Find): void {
   if (body.trim() === "") find("warning", "has no instructions after the frontmatter");
   const lines = body.split("\n").length;
   if (lines > MAX_LINES) {
-    find("warning", `has ${lines} lines; move parts to files beside it that are read on demand`);
+    find("warning", `has ${lines} lines; move parts to files next to it that are read on demand`);
   }
   for (const match of body.matchAll(/\]\((?!\w+:|#|\/)([^)\s#]+)/g)) {
     const target = match[1] ?? "";

@@ -1,4 +1,4 @@
-import { type Config, type LoadedConfig, type PluginEntry, sourceOf } from "../../config/mod.ts";
+import { type LoadedConfig, type PluginEntry, sourceOf } from "../../config/mod.ts";
 import { argumentsLine, message, type PreparedCall, textFields } from "../../core/mod.ts";
 import { namePrefix, toolName } from "../../mcp/mod.ts";
 import type { Gate, PermissionGate } from "../../permission/mod.ts";
@@ -18,19 +18,18 @@ const ANY_TOOL = "any-tool-that-is-not-named-7f3c";
  */
 export class RemotePlugins implements RemoteServers, RemotePluginsPort {
   readonly toolName = toolName;
-  readonly #entries: readonly PluginEntry[];
-  readonly #config: Config;
   readonly #loaded: LoadedConfig;
+  readonly #entries: readonly PluginEntry[];
   #servers: readonly RemoteServer[];
   #gate: RunGate | undefined;
   #registry: ToolRegistry | undefined;
 
   constructor(loaded: LoadedConfig) {
-    const { config } = loaded;
     this.#loaded = loaded;
-    this.#config = config;
-    this.#entries = config.plugins.filter(isRemotePlugin);
-    this.#servers = this.#entries.map((entry) => remoteServer(entry, config));
+    this.#entries = loaded.config.plugins.filter(({ enabled, transport }) =>
+      enabled && transport === "provider"
+    );
+    this.#servers = this.#entries.map((entry) => remoteServer(entry, loaded.config.tools.disabled));
   }
 
   servers(): readonly RemoteServer[] {
@@ -63,14 +62,11 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
     return sourceOf(this.#loaded, `plugins.${JSON.stringify(server)}`).source === "project";
   }
 
-  /** Raw names of the tools of a server that only read, as the user says. */
+  /** Raw names of the tools of a server that the user trusts to be read-only. */
   #trusted({ name, trusted_read_only_tools: tools }: PluginEntry): readonly string[] {
-    const prefix = namePrefix(name);
-    const named = this.#config.agent.plan_mode_allowed_tools.filter((tool) => tool.startsWith(prefix));
-    return [...tools, ...named.map((tool) => tool.slice(prefix.length))];
+    return [...tools, ...rawNames(name, this.#loaded.config.agent.plan_mode_allowed_tools)];
   }
 
-  /** Lets calls that wait find a tool to be judged as, and takes the gate that judges them. */
   async connect(gate: RunGate, registry: ToolRegistry): Promise<void> {
     this.#gate = gate;
     this.#registry = registry;
@@ -78,7 +74,7 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
     await this.judge();
   }
 
-  /** Finds out what may be called unasked as things stand. */
+  /** Updates the tools that need no approval. */
   async judge(): Promise<void> {
     const judged = await Promise.all(this.#servers.map(async (server, at): Promise<RemoteServer> => {
       const entry = this.#entries[at];
@@ -92,12 +88,31 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
     const id = `${model.provider}/${model.id}`;
     const mode = (model.toolMode ?? "official") === "official" ? remoteMode : undefined;
     return this.#servers.flatMap((server) => {
-      if (mode === undefined) return [unavailable(server, id)];
-      if (this.#withholds(model.provider) && !this.#isOfProject(server.name)) {
-        return [withheld(server, model.provider)];
+      const { name } = server;
+      if (mode === undefined) {
+        return textFields(
+          message`The MCP server ${name} is not available: the model's provider is to speak to it, which ${id} cannot; use a model of kind anthropic or responses, or take transport = "provider" out`,
+        );
+      }
+      if (this.#withholds(model.provider) && !this.#isOfProject(name)) {
+        return {
+          text:
+            `The MCP server ${name} is not offered to the provider ${model.provider}: it is yours, and the address ` +
+            "of that provider is the project's; name the provider in your own file if it may have the token",
+        };
       }
       if (mode === "asks") return [];
-      return [...server.unasked.length === 0 ? [unasked(server, id)] : [], ...unsentHeaders(server)];
+      const rule = `${namePrefix(name)}*`;
+      const list = Object.keys(server.headers).filter((header) => header.toLowerCase() !== "authorization")
+        .join(", ");
+      return [
+        ...server.unasked.length > 0 ? [] : [textFields(
+          message`The MCP server ${name} is not offered to ${id}, which asks nobody before it calls a tool, and no rule allows these tools: [permissions] allow = ["${rule}"], or name single ones`,
+        )],
+        ...list === "" ? [] : [textFields(
+          message`${list} of the MCP server ${name} is not sent: the provider passes on authorization alone`,
+        )],
+      ];
     });
   }
 
@@ -122,22 +137,19 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
 
   /** Reports whether a rule that restricts may concern single tools of a server. */
   #isNarrowed(server: string): boolean {
-    const { ask, deny } = this.#config.permissions;
+    const { ask, deny } = this.#loaded.config.permissions;
     const prefix = namePrefix(server);
     return [...ask, ...deny].some((text) => {
-      const name = text.trim().replace(/^mcp\((.*)\)$/is, "mcp__$1");
-      const head = name.split(/[*?[({=]/, 1)[0] ?? "";
-      return head.startsWith(prefix) || (head !== name && prefix.startsWith(head));
+      const name = toolPattern(text);
+      const start = name.split(/[*?[({=]/, 1)[0] ?? "";
+      return start.startsWith(prefix) || (start !== name && prefix.startsWith(start));
     });
   }
 
   /** Raw names of the tools of a server that rules allow one by one. */
   #allowedNames(server: string): readonly string[] {
-    const prefix = namePrefix(server);
-    return [...this.#config.permissions.allow, ...this.#gate?.sessionRules ?? []].flatMap((text) => {
-      const name = text.trim().replace(/^mcp\((.*)\)$/is, "mcp__$1");
-      return name.startsWith(prefix) && /^[\w-]+$/.test(name) ? [name.slice(prefix.length)] : [];
-    });
+    const rules = [...this.#loaded.config.permissions.allow, ...this.#gate?.sessionRules ?? []];
+    return rawNames(server, rules.map(toolPattern).filter((name) => /^[\w-]+$/.test(name)));
   }
 
   /** The tool that a waiting call is judged as. It does nothing: its result is the answer that it may run. */
@@ -161,20 +173,24 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
   }
 }
 
-/** Reports whether the model's provider is to speak to a server. */
-function isRemotePlugin({ enabled, transport }: PluginEntry): boolean {
-  return enabled && transport === "provider";
+/** The pattern of tool names in a rule, of which `mcp(…)` is a short form. */
+function toolPattern(rule: string): string {
+  return rule.trim().replace(/^mcp\((.*)\)$/is, "mcp__$1");
 }
 
-function remoteServer(entry: PluginEntry, { tools }: Config): RemoteServer {
-  const prefix = namePrefix(entry.name);
-  const off = tools.disabled.flatMap((name) => name.startsWith(prefix) ? [name.slice(prefix.length)] : []);
+/** The raw names of the tools of a server among full names. */
+function rawNames(server: string, names: readonly string[]): readonly string[] {
+  const prefix = namePrefix(server);
+  return names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+}
+
+function remoteServer(entry: PluginEntry, disabled: readonly string[]): RemoteServer {
   return {
     name: entry.name,
     url: entry.url ?? "",
     headers: entry.headers ?? {},
     enabledTools: entry.enabled_tools,
-    disabledTools: [...entry.disabled_tools, ...off],
+    disabledTools: [...entry.disabled_tools, ...rawNames(entry.name, disabled)],
     unasked: [],
   };
 }
@@ -183,39 +199,4 @@ function offers({ enabledTools, disabledTools }: RemoteServer, tool: string): bo
   const isProbe = tool === ANY_TOOL;
   return isProbe ||
     ((enabledTools.length === 0 || enabledTools.includes(tool)) && !disabledTools.includes(tool));
-}
-
-function unavailable({ name }: RemoteServer, model: string): Warning {
-  return {
-    ...textFields(
-      message`The MCP server ${name} is not available: the model's provider is to speak to it, which ${model} cannot; use a model of kind anthropic or responses, or take transport = "provider" out`,
-    ),
-  };
-}
-
-function withheld({ name }: RemoteServer, provider: string): Warning {
-  return {
-    text: `The MCP server ${name} is not offered to the provider ${provider}: it is yours, and the address ` +
-      "of that provider is the project's; name the provider in your own file if it may have the token",
-  };
-}
-
-function unasked({ name }: RemoteServer, model: string): Warning {
-  const rule = `${namePrefix(name)}*`;
-  return {
-    ...textFields(
-      message`The MCP server ${name} is not offered to ${model}, which asks nobody before it calls a tool, and no rule allows these tools: [permissions] allow = ["${rule}"], or name single ones`,
-    ),
-  };
-}
-
-function unsentHeaders({ name, headers }: RemoteServer): readonly Warning[] {
-  const others = Object.keys(headers).filter((header) => header.toLowerCase() !== "authorization");
-  if (others.length === 0) return [];
-  const list = others.join(", ");
-  return [{
-    ...textFields(
-      message`${list} of the MCP server ${name} is not sent: the provider passes on authorization alone`,
-    ),
-  }];
 }

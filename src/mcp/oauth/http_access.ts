@@ -2,8 +2,8 @@ import type { AuthorizationServerMetadata, AuthProvider, FetchLike } from "@mode
 import { isLoopback } from "../../config/mod.ts";
 import { errorMessage, type LocalizedMessage, message, ReasonixError, type Text } from "../../core/mod.ts";
 import { hasOwnAuthorization } from "../failures.ts";
-import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
+import { loadSdk } from "../transport/http.ts";
 import { serverSpawner, type SpawnContext } from "../transport/stdio.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
@@ -28,7 +28,6 @@ export interface Tokens {
 
 /** The sign-in of one server at one authorization server. */
 export interface SignIn {
-  /** Address of the MCP server. */
   readonly server: string;
   /** The name that it had in the configuration. */
   readonly name?: string;
@@ -155,14 +154,12 @@ type HeaderValues = Readonly<Record<string, string>>;
 export interface HttpAccess {
   readonly headers: () => Promise<HeaderValues>;
   readonly auth?: AuthProvider;
-  /** Receives the scopes that the server missed. */
   readonly wanted?: (scope: string) => Promise<void>;
 }
 
 export interface AccessOptions {
   readonly home: string;
   readonly spawn: SpawnContext;
-  /** Looks up the value of a secret variable. */
   readonly secret: (name: string) => string | undefined;
 }
 
@@ -345,7 +342,6 @@ class SignedInAccess implements HttpAccess {
   }
 }
 
-/** The error of a sign-in that cannot be made or renewed. */
 export function obstacle(why: Text, remedy?: Text, cause?: unknown): ReasonixError {
   return new ReasonixError(why, { ...(remedy === undefined ? {} : { remedy }), cause });
 }
@@ -356,7 +352,6 @@ export interface AuthorizationServer {
   readonly issuer: string;
   readonly metadata: AuthorizationServerMetadata | undefined;
   readonly resource: string | undefined;
-  /** Scopes that the server proposes. */
   readonly scopes: string | undefined;
   /** No metadata names its endpoints, so default ones are used. */
   readonly guessed: boolean;

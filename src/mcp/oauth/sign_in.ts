@@ -20,15 +20,13 @@ import {
   type SignIn,
   SignInStore,
 } from "./http_access.ts";
-import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import { addressOf, serverFetch } from "../transport/http.ts";
+import { addressOf, loadSdk, serverFetch } from "../transport/http.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 
 export interface SignInOptions {
   readonly home: string;
-  /** Looks up the value of a secret variable. */
   readonly secret: (name: string) => string | undefined;
   /** Shows the address to the user, and opens it if possible. */
   readonly visit: (address: URL) => void | Promise<void>;
@@ -36,7 +34,6 @@ export interface SignInOptions {
   readonly pasted?: AsyncIterable<string>;
   /** Receives the reason why a pasted text is of no use. */
   readonly refused?: (why: Text) => void;
-  /** Ends the sign-in. */
   readonly signal: AbortSignal;
   /** Time limit of the user; five minutes when absent. */
   readonly limitMs?: number;
@@ -65,11 +62,9 @@ const REVOKE_MS = 10_000;
  */
 export async function signIn(spec: McpServerSpec, options: SignInOptions): Promise<SignedIn> {
   options.signal.throwIfAborted();
-  const without = knowsNoSignIn(spec);
-  if (without !== undefined) {
-    throw new ReasonixError(message`MCP server ${spec.name} needs no sign-in: ${without}`, {
-      exit: "usage",
-    });
+  const other = otherAuthentication(spec);
+  if (other !== undefined) {
+    throw new ReasonixError(message`MCP server ${spec.name} needs no sign-in: ${other}`, { exit: "usage" });
   }
   try {
     return await authorize(spec, options);
@@ -87,9 +82,7 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
   }
 }
 
-function knowsNoSignIn(
-  { type, headers, headers_helper: helper }: McpServerSpec,
-): LocalizedMessage | undefined {
+function otherAuthentication({ type, headers, headers_helper: helper }: McpServerSpec) {
   if (type === "stdio") return message`it is a program on this machine`;
   if (helper !== "") return message`its headers_helper authenticates`;
   return hasOwnAuthorization(headers)
@@ -248,28 +241,23 @@ async function register({ spec, server, redirectUrl, scope }: {
   if (!isSafeEndpoint(endpoint)) throw unregistered(message`its registration is not encrypted`);
   // A program on the user's machine keeps no secret, so it gets one only where that is required.
   const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
-  const method = methods.length === 0 || methods.includes("none")
-    ? "none"
-    : methods.includes("client_secret_basic")
-    ? "client_secret_basic"
-    : "client_secret_post";
+  const method = ["none", "client_secret_basic"].find((known) => methods.includes(known)) ??
+    (methods.length === 0 ? "none" : "client_secret_post");
   try {
-    const { client_id, client_secret, token_endpoint_auth_method = method } = await registerClient(
-      server.url,
-      {
-        ...(metadata ? { metadata } : {}),
-        ...(scope === undefined ? {} : { scope }),
-        clientMetadata: {
-          client_name: "Reasonix",
-          redirect_uris: [redirectUrl],
-          grant_types: ["authorization_code", "refresh_token"],
-          response_types: ["code"],
-          application_type: "native",
-          token_endpoint_auth_method: method,
-        },
-        fetchFn: request,
+    const client = await registerClient(server.url, {
+      ...(metadata ? { metadata } : {}),
+      ...(scope === undefined ? {} : { scope }),
+      clientMetadata: {
+        client_name: "Reasonix",
+        redirect_uris: [redirectUrl],
+        grant_types: ["authorization_code", "refresh_token"],
+        response_types: ["code"],
+        application_type: "native",
+        token_endpoint_auth_method: method,
       },
-    );
+      fetchFn: request,
+    });
+    const { client_id, client_secret, token_endpoint_auth_method = method } = client;
     return {
       client_id,
       ...(client_secret === undefined ? {} : { client_secret }),
@@ -278,9 +266,8 @@ async function register({ spec, server, redirectUrl, scope }: {
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "RegistrationRejectedError") throw error;
     if (server.guessed) {
-      const why = message`it requires a sign-in, but does not describe how to sign in`;
       throw obstacle(
-        why,
+        message`it requires a sign-in, but does not describe how to sign in`,
         message`put a token into headers of ${spec.name}, as its documentation describes`,
         error,
       );
@@ -332,7 +319,6 @@ const CALLBACK_PATH = "/callback";
 
 /** The server on this machine to which the browser comes back after a sign-in. */
 class Callback implements AsyncDisposable {
-  /** The address that the authorization server gets. */
   readonly redirect: string;
   readonly state: string = new Uint8Array(crypto.getRandomValues(new Uint8Array(24))).toHex();
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -352,7 +338,6 @@ class Callback implements AsyncDisposable {
     this.redirect = `http://127.0.0.1:${this.#server.addr.port}${CALLBACK_PATH}`;
   }
 
-  /** The parameters that the authorization server sends with the browser. */
   get answer(): Promise<URLSearchParams> {
     return this.#answer.promise;
   }
@@ -404,7 +389,6 @@ function page(text: string, status: number): Response {
 
 export interface SignedOut {
   readonly known: boolean;
-  /** Authorization servers that revoked the tokens. */
   readonly revoked: readonly string[];
   /** Reasons of the others; their tokens stay valid until they expire. */
   readonly problems: readonly string[];
@@ -465,14 +449,13 @@ async function revoke(
     if (token === undefined) continue;
     const body = new URLSearchParams({ token, token_type_hint: kind });
     const headers = new Headers();
-    if (client) {
-      const { client_id, client_secret } = client;
-      const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
-      if (selectClientAuthMethod(client, methods) === "client_secret_basic") {
-        headers.set("authorization", `Basic ${btoa(`${client_id}:${client_secret ?? ""}`)}`);
-      } else {
-        body.set("client_id", client_id);
-        if (client_secret !== undefined) body.set("client_secret", client_secret);
+    const { client_id, client_secret } = client ?? {};
+    const methods = metadata?.token_endpoint_auth_methods_supported ?? [];
+    if (client && selectClientAuthMethod(client, methods) === "client_secret_basic") {
+      headers.set("authorization", `Basic ${btoa(`${client_id}:${client_secret ?? ""}`)}`);
+    } else {
+      for (const [name, value] of Object.entries({ client_id, client_secret })) {
+        if (value !== undefined) body.set(name, value);
       }
     }
     const response = await request(endpoint, { method: "POST", headers, body });

@@ -5,25 +5,29 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { message, ReasonixError, type Text, textOf } from "../../core/mod.ts";
-import { loadSdk } from "../sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import { MAX_MESSAGE_BYTES } from "./stdio.ts";
+import { MAX_MESSAGE_BYTES, MEGABYTE } from "./stdio.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { lazy } from "../../util/lazy.ts";
 import { isSameServer, programFetch } from "../../util/network/fetch.ts";
 import { after, atMost, unlessAborted } from "../../util/timer.ts";
 
+/** The client library of the protocol: 60 ms and 20 MB, so only for a server that is started. */
+export const loadSdk = lazy(() => import("@modelcontextprotocol/client"));
+
+type HeaderSource = () => Promise<Readonly<Record<string, string>>>;
+/** Receives a Retry-After that was not waited for. */
+type NotNow = (status: number, seconds: number) => void;
+
 interface HttpTransportOptions {
   readonly spec: McpServerSpec;
-  /** Current headers, such as of a helper program. */
-  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  readonly headers: HeaderSource;
   readonly auth: AuthProvider | undefined;
-  /** Receives a Retry-After that was not waited for. */
-  readonly notNow: (status: number, seconds: number) => void;
+  readonly notNow: NotNow;
   /** Filters a message before the SDK sees it. */
   readonly accept: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
-const MEGABYTE = 1024 * 1024;
 const NEWLINE = 10;
 const TOO_LARGE = `too large: the answer has over ${MAX_MESSAGE_BYTES / MEGABYTE} MB`;
 const SETTLE_MS = 50;
@@ -88,23 +92,22 @@ function requestId(body: unknown): string | number | undefined {
  */
 function bounded(response: Response, ended: (why: Text) => void): Response {
   if (!response.body) return response;
-  const streams = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
   const numbered = new NumberedEvents();
   let size = 0;
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        const end = streams ? chunk.lastIndexOf(NEWLINE) : -1;
+        const end = isStream ? chunk.lastIndexOf(NEWLINE) : -1;
         size = end >= 0 ? chunk.length - end : size + chunk.length;
-        if (streams) numbered.push(chunk);
+        if (isStream) numbered.push(chunk);
         if (size <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
-        if (streams) ended(TOO_LARGE);
+        if (isStream) ended(TOO_LARGE);
         controller.error(new ReasonixError(TOO_LARGE));
       },
       flush() {
-        if (streams && !numbered.found) {
-          after(SETTLE_MS, () => ended(message`the stream ended before its answer`));
-        }
+        if (!isStream || numbered.found) return;
+        after(SETTLE_MS, () => ended(message`the stream ended before its answer`));
       },
     }),
   );
@@ -128,9 +131,8 @@ class NumberedEvents {
 interface ServerFetchOptions {
   readonly server: URL;
   /** Current headers, for the server alone. */
-  readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  /** Receives a Retry-After that was not waited for. */
-  readonly notNow?: (status: number, seconds: number) => void;
+  readonly headers: HeaderSource;
+  readonly notNow?: NotNow;
 }
 
 /** Longest accepted Retry-After. */
@@ -146,15 +148,15 @@ const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
  */
 export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
   return async (input, init) => {
-    const isOwn = isSameServer(server, new URL(input));
+    const isServer = isSameServer(server, new URL(input));
     const reads = (init?.method ?? "GET") === "GET";
     const redirect = reads ? init?.redirect ?? "follow" : "follow";
     for (let waits = 0;; waits++) {
-      const own = new Headers(init?.headers);
-      if (isOwn) {
-        for (const [name, value] of Object.entries(await headers())) if (!own.has(name)) own.set(name, value);
+      const sent = new Headers(init?.headers);
+      for (const [name, value] of Object.entries(isServer ? await headers() : {})) {
+        if (!sent.has(name)) sent.set(name, value);
       }
-      const response = await programFetch(input, { ...init, headers: own, redirect });
+      const response = await programFetch(input, { ...init, headers: sent, redirect });
       const seconds = secondsToWait(response);
       if (seconds === undefined) return response;
       if (!NOT_NOW.has(response.status) || seconds > PATIENCE_SECONDS || waits === MOST_WAITS) {

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { message, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, message, ReasonixError } from "../../core/mod.ts";
 import { MissingProgramError, UndeliveredError } from "../failures.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
@@ -11,28 +11,26 @@ import { after } from "../../util/timer.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+export const MEGABYTE = 1024 * 1024;
 /** Maximum bytes of one message; results are cut to far less. */
-export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES = 16 * MEGABYTE;
 /** Bytes kept of either end of a too large message, for its id. */
 const KEPT = 4096;
 const NEWLINE = 10;
 
-interface LineReceiver {
-  line(text: string): void;
-  /** Only the beginning and the end of a too large line are kept. */
-  tooLarge(bytes: number, ends: string): void;
-}
-
 /** Splits a stream into lines, in bounded memory. */
 export class MessageLines {
-  readonly #receiver: LineReceiver;
+  readonly #line: (text: string) => void;
+  readonly #tooLarge: (bytes: number, ends: string) => void;
   readonly #decoder = new TextDecoder();
   #parts: Bytes[] = [];
   #size = 0;
   #tail: Bytes | undefined;
 
-  constructor(receiver: LineReceiver) {
-    this.#receiver = receiver;
+  /** Only the beginning and the end of a too large line are kept. */
+  constructor(line: (text: string) => void, tooLarge: (bytes: number, ends: string) => void) {
+    this.#line = line;
+    this.#tooLarge = tooLarge;
   }
 
   push(chunk: Bytes): void {
@@ -62,22 +60,17 @@ export class MessageLines {
     this.#parts = [];
     this.#size = 0;
     this.#tail = undefined;
-    if (tail) this.#receiver.tooLarge(size, text);
-    else if (text.trim() !== "") this.#receiver.line(text);
+    if (tail) this.#tooLarge(size, text);
+    else if (text.trim() !== "") this.#line(text);
   }
 }
 
 interface StdioTransportOptions {
-  /** Starts the server. Throws a ReasonixError when that fails. */
   readonly spawn: () => ServerProcess;
   readonly log: ServerLog;
   /** Filters a message before the SDK sees it. */
   readonly accept: (message: JSONRPCMessage) => JSONRPCMessage;
 }
-
-const MEGABYTE = 1024 * 1024;
-/** Time to read the last output of an ended server, whose children may hold the stream. */
-const DRAIN_MS = 200;
 
 /**
  * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
@@ -104,7 +97,6 @@ export class StdioTransport implements Transport {
   #probe: string | number | undefined;
   /** The SDK no longer waits for the answer to the probe. */
   #probeIsOver = false;
-  /** Messages that the SDK has not received yet. */
   readonly #arrived: JSONRPCMessage[] = [];
   #noise = 0;
   #heard = false;
@@ -127,7 +119,7 @@ export class StdioTransport implements Transport {
     this.#writer = child.stdin.getWriter();
     // The streams report its end; a write that comes too late fails automatically.
     this.#writer.closed.catch(() => {});
-    void this.#read(child);
+    void this.#read(this.#process);
     void this.#readLog(child);
     return Promise.resolve();
   }
@@ -160,44 +152,36 @@ export class StdioTransport implements Transport {
     this.#closed();
   }
 
-  async #read(child: Deno.ChildProcess): Promise<void> {
-    const lines = new MessageLines({
-      line: (text) => this.#line(text),
-      tooLarge: (bytes, ends) => this.#tooLarge(bytes, ends),
+  async #read(process: ServerProcess): Promise<void> {
+    const lines = new MessageLines(
+      (text) => this.#line(text),
+      (bytes, ends) => this.#tooLarge(bytes, ends),
+    );
+    this.ended = await process.output(async (chunk) => {
+      lines.push(chunk);
+      await this.#handOn();
     });
-    const reader = child.stdout.getReader();
-    const drained = child.status.then(() => after(DRAIN_MS, () => void reader.cancel().catch(() => {})));
-    try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        lines.push(read.value as Uint8Array<ArrayBuffer>);
-        await this.#handOn();
-      }
-    } catch {
-      // The status has the reason.
-    }
-    this.ended = await child.status;
-    (await drained)();
     // Its input would stay open for as long as a child holds the stream.
     void this.#writer?.abort().catch(() => {});
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
-    await this.#process?.end();
+    await process.end();
     this.#closed();
   }
 
   async #readLog(child: Deno.ChildProcess): Promise<void> {
     const { log } = this.#options;
     const taken: string[] = [];
-    const lines = new MessageLines({
-      line: (text) => taken.push(text),
-      tooLarge: (bytes) => log.note(`a line of ${bytes} bytes on standard error was left out`),
-    });
-    const take = (chunk: Uint8Array<ArrayBuffer>) => {
+    const lines = new MessageLines(
+      (text) => taken.push(text),
+      (bytes) => log.note(`a line of ${bytes} bytes on standard error was left out`),
+    );
+    const take = (chunk: Bytes) => {
       lines.push(chunk);
       log.output(taken.splice(0));
     };
     try {
-      for await (const chunk of child.stderr) take(chunk as Uint8Array<ArrayBuffer>);
+      for await (const chunk of child.stderr) take(chunk);
     } catch {
       // Nothing more to log.
     }
@@ -254,7 +238,6 @@ export class StdioTransport implements Transport {
 }
 
 export interface SpawnContext {
-  /** The base environment of every server. */
   readonly environment: () => Promise<Readonly<Record<string, string>>>;
   readonly guard: ProcessGuard | undefined;
 }
@@ -274,27 +257,25 @@ export async function serverSpawner(
     try {
       return new ServerProcess(plan, { cwd: spec.cwd, guard: context.guard });
     } catch (error) {
-      throw new ReasonixError(
-        message`Cannot start ${spec.command}: ${error instanceof Error ? error.message : String(error)}`,
-        {
-          remedy: message`check command, args and cwd of the server`,
-        },
-      );
+      throw new ReasonixError(message`Cannot start ${spec.command}: ${errorMessage(error)}`, {
+        remedy: message`check command, args and cwd of the server`,
+      });
     }
   };
 }
 
 /** Finds the program of a server here: a launcher would report a missing one as its own failure. */
 function programOf({ command, cwd }: McpServerSpec, searchPath: string): string {
-  if (command.includes("/") || WINDOWS) {
-    const path = command.startsWith("/") || WINDOWS ? command : `${cwd}/${command}`;
-    if (WINDOWS || isFile(path)) return path;
+  if (WINDOWS) return command;
+  if (command.includes("/")) {
+    const path = command.startsWith("/") ? command : `${cwd}/${command}`;
+    if (isFile(path)) return path;
     throw new MissingProgramError(message`There is no program ${path}`, {
       remedy: message`correct the command of the server`,
     });
   }
-  const found = searchPath.split(":").filter((directory) => directory.startsWith("/"))
-    .map((directory) => `${directory}/${command}`).find(isFile);
+  const directories = searchPath.split(":").filter((directory) => directory.startsWith("/"));
+  const found = directories.map((directory) => `${directory}/${command}`).find(isFile);
   if (found !== undefined) return found;
   throw new MissingProgramError(message`There is no program "${command}" on PATH`, {
     remedy: message`install ${command}, or give its full path as the command of the server`,

@@ -298,16 +298,16 @@ export async function scanWorkspace(options: ScanOptions): Promise<Scan> {
       sliceEnd = performance.now() + SLICE_MS;
     }
   }
-  // Last, so that a full directory of build output leaves room for single files such as `.env`.
+  // Last, so that a full directory of build output leaves space for single files such as `.env`.
   for (const path of found.ignoredDirectories) takeIgnored(options, path, found);
   return { files, ignored, skipped: skipped.sort(), partial: false };
 }
 
 function scanDirectory(options: ScanOptions, directory: Directory, found: Found): void {
   const { root } = options;
-  const telling = new Set<string>();
-  const entries = entriesOf(options, directory.path, telling);
-  const scope = directory.outer.enter(directory.path === "" ? root : `${root}/${directory.path}`, telling);
+  const ruleNames = new Set<string>();
+  const entries = entriesOf(options, directory.path, ruleNames);
+  const scope = directory.outer.enter(directory.path === "" ? root : `${root}/${directory.path}`, ruleNames);
   for (const { path, name, isDirectory } of entries) {
     const ignored = name === DEPENDENCIES || scope.ignores(`${root}/${path}`, name, isDirectory);
     if (isDirectory) {
@@ -325,15 +325,15 @@ interface Entry extends Deno.DirEntry {
 }
 
 /**
- * Returns what a directory holds, without what is never looked at; nothing when it cannot be read. `telling`
- * takes the names that decide what is ignored.
+ * Returns what a directory holds, without what is never looked at; nothing when it cannot be read.
+ * `ruleNames` takes the names that decide what is ignored.
  */
-function entriesOf({ root, skip }: ScanOptions, directory: string, telling?: Set<string>): Entry[] {
+function entriesOf({ root, skip }: ScanOptions, directory: string, ruleNames?: Set<string>): Entry[] {
   const entries: Entry[] = [];
   try {
     for (const entry of Deno.readDirSync(directory === "" ? root : `${root}/${directory}`)) {
       const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
-      if (isTelling(entry.name)) telling?.add(entry.name);
+      if (isTelling(entry.name)) ruleNames?.add(entry.name);
       if (!NEVER.has(entry.name) && !skip?.(`${root}/${path}`)) entries.push({ ...entry, path });
     }
   } catch {

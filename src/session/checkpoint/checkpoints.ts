@@ -226,7 +226,7 @@ export class Checkpoints {
     if (kind === "look" && paths.length === 0) {
       return { checkpoint: { id: String(last?.id ?? 0), ...checkpoint }, visible };
     }
-    const isNews = skipped.join("\0") !== this.#timeline.skippedAt().join("\0");
+    const isChanged = skipped.join("\0") !== this.#timeline.skippedAt().join("\0");
     const { id } = this.#timeline.add({
       kind,
       by: this.#by(),
@@ -235,7 +235,7 @@ export class Checkpoints {
       time,
       changed,
       found,
-      ...(isNews ? { skipped } : {}),
+      ...(isChanged ? { skipped } : {}),
     });
     this.#afterSnapshot(kind);
     return { checkpoint: { id: String(id), ...checkpoint }, visible };
@@ -306,7 +306,7 @@ function planRestore(timeline: Timeline, to: number): FileRestore[] {
   return plan.sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
-/** Carries a plan out: deletions first, since a file may have to make way for a directory. */
+/** Executes a plan: deletions first, since a directory may replace a file. */
 async function applyRestore(
   workspace: ChangeDetector,
   plan: readonly FileRestore[],

@@ -216,7 +216,7 @@ class LogFile {
   }
 }
 
-/** Bytes that are read at once; places that are wanted together mostly lie together. */
+/** Bytes that are read at once; locations that are wanted together are mostly next to each other. */
 const WINDOW = 1 << 17;
 
 /** Reads events again that a scan of the file has seen. What was written there is never changed. */
@@ -470,7 +470,7 @@ export class SessionLog {
       level: "warning",
       code: "session.unsaved",
       ...textFields(
-        message`Cannot write ${this.paths.path}: ${problem}. The session goes on in memory and is saved at the end of a turn once writing works again`,
+        message`Cannot write ${this.paths.path}: ${problem}. The session continues in memory and is saved at the end of a turn once writing works again`,
       ),
     });
   }

@@ -97,14 +97,14 @@ class EventNodes {
     return indexes.flatMap((index) => this.#kept.get(index) ?? read[at++] ?? []);
   }
 
-  /** Indexes of the events of a branch that ends with one, oldest first; the last so many of them. */
+  /** Indexes of the events of a branch that ends with one, oldest first; the last `most` of them. */
   branch(tip: number, most = Infinity): number[] {
     const branch: number[] = [];
     for (let at = tip; at >= 0 && branch.length < most; at = this.parent(at)) branch.push(at);
     return branch.reverse();
   }
 
-  /** The last events of a branch, oldest first: those of so many turns, and no more than a number. */
+  /** The last events of a branch, oldest first: those of `most.turns` turns, at most `most.events`. */
   recent(tip: number, most: { readonly turns: number; readonly events: number }): Event[] {
     const branch = this.branch(tip, most.events);
     let turns = 0;
@@ -289,7 +289,7 @@ class MessageList {
     this.#from = 0;
   }
 
-  /** Reads so many of the messages that are still in the file; false when there are none left. */
+  /** Reads at most `most` of the messages that are still in the file; false when there are none left. */
   readAhead(most: number): boolean {
     const wanted = Math.min(most, this.#filed);
     const found: number[] = [];

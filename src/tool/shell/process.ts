@@ -1,4 +1,5 @@
 import { isFile } from "../../path/probe.ts";
+import { after } from "../../util/timer.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -238,6 +239,8 @@ async function within(work: Promise<unknown>, milliseconds: number): Promise<boo
 
 /** Time for a server to end once its input is closed, and again after TERM. */
 const SERVER_GRACE_MS = 500;
+/** Time to read the last output of an ended server, whose children may hold the stream. */
+const SERVER_DRAIN_MS = 200;
 
 export class ServerProcess {
   readonly child: Deno.ChildProcess;
@@ -248,6 +251,21 @@ export class ServerProcess {
     this.child = spawnPlan(plan, { cwd, guard, stdin: "piped" });
     this.#guard = guard;
     guard?.add(this.child.pid);
+  }
+
+  /**
+   * Passes its output to `push` until the process has ended and its output is read; returns its status.
+   * Rejects when `push` throws.
+   */
+  async output(push: (chunk: Bytes) => void | Promise<void>): Promise<Deno.CommandStatus> {
+    const { stdout, status } = this.child;
+    const reader = stdout.getReader();
+    const drained = status.then(() => after(SERVER_DRAIN_MS, () => void reader.cancel().catch(() => {})));
+    // What failed, the status says.
+    const next = () => reader.read().catch(() => undefined);
+    for (let read = await next(); read && !read.done; read = await next()) await push(read.value);
+    (await drained)();
+    return await status;
   }
 
   /** Waits for the end, then sends TERM and KILL to the group. Resolves when nothing of the group is left. */

@@ -11,7 +11,7 @@ import type { RecordedRequest, Turn } from "../../support/model_server.ts";
 
 const PAGE = "line of a long file that was read\n".repeat(60);
 const read = tool("read_file", true, () => Promise.resolve({ content: PAGE, summary: "60 lines" }));
-const SUMMARY = "Goal: keep going\nFacts and constraints: the port is 8080\nState and next step: go on";
+const SUMMARY = "Goal: keep going\nFacts and constraints: the port is 8080\nState and next step: continue";
 
 /** Reads one file for every question, then answers. */
 function worker(request: RecordedRequest): Turn {
@@ -23,7 +23,7 @@ function worker(request: RecordedRequest): Turn {
 
 const fact = (n: number) => `Fact ${n}: the secret word number ${n} is w${n * 7919}.`;
 
-Deno.test("50 facts told in own turns are all there verbatim after three folds and more", async () => {
+Deno.test("50 facts, each in its own turn, are all there verbatim after three compactions and more", async () => {
   await using fixture = await contextFixture({
     window: 12_000,
     reply: worker,
@@ -32,14 +32,14 @@ Deno.test("50 facts told in own turns are all there verbatim after three folds a
   });
   const { agent } = fixture;
   for (let n = 0; n < 50; n++) assertEquals((await agent.run(fact(n))).reason, "done");
-  const folds = fixture.compactions();
-  assert(folds.length >= 3, `only ${folds.length} folds`);
+  const compactions = fixture.compactions();
+  assert(compactions.length >= 3, `only ${compactions.length} compactions`);
   const last = fixture.server.requests.filter((request) => !isSummaryRequest(request)).at(-1);
   const users = last?.json.messages.filter((message: { role: string }) => message.role === "user")
     .map((message: { content: string }) => message.content);
   for (let n = 0; n < 50; n++) assert(users.includes(fact(n)), `fact ${n} is gone`);
   const digests = users.filter((text: string) => text.startsWith("<compaction-summary>"));
-  assertEquals(digests.length, folds.length);
+  assertEquals(digests.length, compactions.length);
   checkPairing(agent.recorder.messages);
 });
 
@@ -62,7 +62,7 @@ Deno.test("a summary request is the previous request plus one message, its tools
   assertEquals(summary.json.messages.length - before.json.messages.length, 3);
 });
 
-Deno.test("windows of 4k, 32k and 1M are never exceeded and fold only when it is time", async () => {
+Deno.test("windows of 4k, 32k and 1M are never exceeded and compact only when it is time", async () => {
   for (const window of [4_096, 32_768, 1_000_000]) {
     await using fixture = await contextFixture({
       window,
@@ -77,7 +77,7 @@ Deno.test("windows of 4k, 32k and 1M are never exceeded and fold only when it is
     for (const request of fixture.server.requests) assert(serverTokens(request) <= window);
     for (const event of fixture.compactions()) {
       assert(event.tokensAfter < event.tokensBefore);
-      assert(event.tokensBefore >= window * 0.7, `folded at ${event.tokensBefore} of ${window}`);
+      assert(event.tokensBefore >= window * 0.7, `compacted at ${event.tokensBefore} of ${window}`);
     }
     assertEquals(fixture.compactions().length > 0, window < 1_000_000);
   }
@@ -97,7 +97,7 @@ Deno.test("a resumed session sends exactly what the one before it would have sen
   assertEquals(JSON.stringify(again.messages), JSON.stringify(fixture.agent.recorder.messages));
 });
 
-Deno.test("what was folded is archived, and the digest says where", async () => {
+Deno.test("what was compacted is archived, and the digest says where", async () => {
   await using fixture = await contextFixture({
     window: 8_000,
     reply: worker,
@@ -105,10 +105,10 @@ Deno.test("what was folded is archived, and the digest says where", async () => 
     settings: { prune: false },
   });
   for (let n = 0; fixture.compactions().length === 0 && n < 40; n++) await fixture.agent.run(fact(n));
-  const [fold] = fixture.compactions();
-  assertEquals(fold?.archive, "/archive/1.jsonl");
-  assertStringIncludes(fold?.digest ?? "", "/archive/1.jsonl");
-  assertStringIncludes(fold?.digest ?? "", SUMMARY);
+  const [removal] = fixture.compactions();
+  assertEquals(removal?.archive, "/archive/1.jsonl");
+  assertStringIncludes(removal?.digest ?? "", "/archive/1.jsonl");
+  assertStringIncludes(removal?.digest ?? "", SUMMARY);
   assertEquals(fixture.archived[0]?.filter((message) => message.role === "user"), []);
   assert((fixture.archived[0]?.length ?? 0) > 4);
 });
@@ -134,8 +134,8 @@ for (const [name, failure] of Object.entries(FAILURES)) {
       reply: (request) => isSummaryRequest(request) ? failure : worker(request),
     });
     for (let n = 0; n < 30; n++) assertEquals((await fixture.agent.run(fact(n))).reason, "done");
-    const [fold] = fixture.compactions();
-    assertStringIncludes(fold?.digest ?? "", "Files read:");
+    const [removal] = fixture.compactions();
+    assertStringIncludes(removal?.digest ?? "", "Files read:");
     assert(fixture.notices().some((text) => text.startsWith("Context compacted (extract)")));
     for (let n = 0; n < 30; n++) {
       assert(fixture.agent.recorder.messages.some((message) => message.content === fact(n)));
@@ -171,7 +171,7 @@ Deno.test("what the user and a hook ask to keep is part of the request for the s
   assertEquals((await fixture.agent.run("Go on")).reason, "done");
 });
 
-Deno.test("a fold keeps the todo list and the own words of a message that was too long to stay", async () => {
+Deno.test("a compaction keeps the todo list and the own words of a message that was too long to stay", async () => {
   await using fixture = await contextFixture({
     window: 12_000,
     reply: worker,

@@ -7,7 +7,7 @@ const PAGE = "line of a long file that was read\n".repeat(90);
 const read = tool("read_file", true, () => Promise.resolve({ content: PAGE, summary: "90 lines" }));
 
 function worker(request: RecordedRequest): Turn {
-  if (isSummaryRequest(request)) return { text: "Goal: go on" };
+  if (isSummaryRequest(request)) return { text: "Goal: continue" };
   if (lastMessage(request).role === "tool") return { text: "Read it." };
   return { calls: [{ name: "read_file", args: { path: "a.ts" } }] };
 }
@@ -16,7 +16,7 @@ function worker(request: RecordedRequest): Turn {
 function longTask(steps: number): (request: RecordedRequest) => Turn {
   let left = steps;
   return (request) => {
-    if (isSummaryRequest(request)) return { text: "Goal: go on" };
+    if (isSummaryRequest(request)) return { text: "Goal: continue" };
     return left-- > 0 ? { calls: [{ name: "read_file", args: { path: "a.ts" } }] } : { text: "All read." };
   };
 }
@@ -100,7 +100,7 @@ Deno.test("a turn ends with the provider's error when nothing is left to shorten
   assertStringIncludes(outcome.detail ?? "", "context");
 });
 
-Deno.test("an activated skill is sent again in full when its result is folded", async () => {
+Deno.test("an activated skill is sent again in full when its result is compacted", async () => {
   const body = `<skill name="release">\n${"Do it carefully.\n".repeat(40)}</skill>`;
   const skill = tool("skill", true, () => Promise.resolve({ content: body, summary: "release" }));
   let first = true;

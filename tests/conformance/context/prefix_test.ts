@@ -31,7 +31,7 @@ const HOURS = 5 * 3_600_000;
 
 type Call = NonNullable<Turn["calls"]>[number];
 
-/** What the model does in a turn, one call a step. */
+/** The calls of the model in a turn, one a step. */
 function callsOf(turn: number): Call[] {
   const ls: Call = { name: "ls", args: { path: "." } };
   if (CHANGES.includes(turn)) return [{ name: "mcp__alpha__change", args: {} }];
@@ -65,7 +65,7 @@ interface Seen {
   readonly requests: number;
 }
 
-class Scene {
+class World {
   readonly seen: Seen[] = [];
   readonly server: ModelServer;
   turn = 0;
@@ -146,7 +146,7 @@ class Scene {
 
   async #reply(request: RecordedRequest): Promise<Turn> {
     const usage = { input: serverTokens(request), output: 20 };
-    if (isSummaryRequest(request)) return { text: "Goal: go on", usage };
+    if (isSummaryRequest(request)) return { text: "Goal: continue", usage };
     const mode = modeOf(this.turn);
     // A person who switches while the model is at work.
     if (mode && this.turn % 2 === 1 && this.#step === 0) await this.assembly?.modes.setPermission(mode);
@@ -193,10 +193,10 @@ async function changeSurroundings(cwd: string, turn: number): Promise<string> {
   await Deno.mkdir(`${cwd}/.git`, { recursive: true });
   await Deno.writeTextFile(`${cwd}/.git/HEAD`, `ref: refs/heads/${branch}`);
   if (turn % 25 === 0) {
-    const folder = `${cwd}/pkg${(turn / 25 * 2) % 7}`;
-    await Deno.mkdir(folder, { recursive: true });
-    await Deno.writeTextFile(`${folder}/AGENTS.md`, `Rules of turn ${turn}`);
-    await Deno.writeTextFile(`${folder}/x.ts`, "text of the file\n".repeat(25));
+    const directory = `${cwd}/pkg${(turn / 25 * 2) % 7}`;
+    await Deno.mkdir(directory, { recursive: true });
+    await Deno.writeTextFile(`${directory}/AGENTS.md`, `Rules of turn ${turn}`);
+    await Deno.writeTextFile(`${directory}/x.ts`, "text of the file\n".repeat(25));
   }
   const now = new Date();
   const pad = (part: number) => String(part).padStart(2, "0");
@@ -215,14 +215,14 @@ Deno.test("over 200 turns each request extends the last one but for declared res
   await using temp = await makeTempDir();
   using clock = ownClock();
   using order = ownDirectoryOrder();
-  const scene = new Scene(await Deno.realPath(temp.path));
+  const scene = new World(await Deno.realPath(temp.path));
   await Deno.mkdir(scene.cwd);
   await addSkills(`${temp.path}/home`);
-  const surroundings: string[] = [];
+  const environments: string[] = [];
   try {
     for (let turn = 0; turn < TURNS; turn++) {
       clock.forward(HOURS);
-      surroundings.push(await changeSurroundings(scene.cwd, turn));
+      environments.push(await changeSurroundings(scene.cwd, turn));
       const process = [0, ...RESTARTS].indexOf(turn);
       if (process >= 0) {
         await scene.assembly?.[Symbol.asyncDispose]();
@@ -233,7 +233,7 @@ Deno.test("over 200 turns each request extends the last one but for declared res
       if (process >= 0) await scene.serversReady();
     }
     assertResets(scene);
-    assertLateMessages(scene, surroundings);
+    assertLateMessages(scene, environments);
     await assertSameHead(scene, order);
   } finally {
     await scene.assembly?.[Symbol.asyncDispose]();
@@ -242,7 +242,7 @@ Deno.test("over 200 turns each request extends the last one but for declared res
 });
 
 /** Requests departed from the one before where that was declared and nowhere else, as often as was caused. */
-function assertResets(scene: Scene): void {
+function assertResets(scene: World): void {
   const { actual, declared } = scene.departures();
   assertEquals(actual, declared);
   assertEquals(scene.all("context.prefix").map(({ reason, detail }) => [reason, detail]), [
@@ -266,7 +266,7 @@ function assertResets(scene: Scene): void {
 }
 
 /** A new session begins with the same head, however much later and in whatever order things are found. */
-async function assertSameHead(scene: Scene, order: { backwards: boolean }): Promise<void> {
+async function assertSameHead(scene: World, order: { backwards: boolean }): Promise<void> {
   for (const number of [1, 2]) {
     await scene.assembly?.[Symbol.asyncDispose]();
     order.backwards = number === 1;
@@ -278,21 +278,21 @@ async function assertSameHead(scene: Scene, order: { backwards: boolean }): Prom
 }
 
 /** Everything that changed was reported at the end, each change once. */
-function assertLateMessages(scene: Scene, surroundings: readonly string[]): void {
+function assertLateMessages(scene: World, environments: readonly string[]): void {
   const switches = Array.from({ length: TURNS }, (_, turn) => modeOf(turn)).filter((mode) =>
     mode !== undefined
   );
   assertEquals(scene.all("mode.change").map(({ mode }) => mode), switches);
   assertEquals(scene.late("mode>").length, switches.length);
-  const changed = surroundings.filter((now, at) => now !== surroundings[at - 1]);
+  const changed = environments.filter((now, at) => now !== environments[at - 1]);
   assertEquals(
     scene.late("environment>").map((text) => /date: (\S+)\ngit branch: (\S+)/.exec(text)?.slice(1).join(" ")),
     changed,
   );
   assertEquals(scene.late("instructions>"), [], "the standing instructions are the same in all processes");
-  const folders = scene.late("instructions folder=");
-  assertEquals(new Set(folders).size, folders.length);
-  assert(folders.length >= 3, `${folders.length} directories`);
+  const directories = scene.late("instructions folder=");
+  assertEquals(new Set(directories).size, directories.length);
+  assert(directories.length >= 3, `${directories.length} directories`);
   // Each list of every fifth turn: with the turn after it or later in a long one, and again only when a
   // compaction took that message.
   assertEquals(new Set(scene.late("todos>")).size, TURNS / 5);
@@ -300,7 +300,7 @@ function assertLateMessages(scene: Scene, surroundings: readonly string[]): void
   for (const { event } of scene.seen) {
     if (event.type === "compaction") standing.clear();
     if (event.type !== "message.user" || event.origin !== "reminder") continue;
-    assert(!standing.has(event.content), `told twice: ${event.content}`);
+    assert(!standing.has(event.content), `sent twice: ${event.content}`);
     standing.add(event.content);
   }
 }

@@ -28,7 +28,7 @@ function assertValid(messages: readonly Message[]): void {
 }
 
 /**
- * Runs the driver, kills it after it has shown so many events, and returns the last one shown of each
+ * Runs the driver, kills it after it has shown that number of events, and returns the last one shown of each
  * session.
  */
 async function runAndKill(seed: number, targets: string[], shown: number): Promise<Map<string, number>> {

@@ -8,7 +8,7 @@ import { SEED } from "../../support/seed.ts";
 /** Draws for one history: each number chooses a move or a parameter of it. */
 const draws = fc.array(fc.nat(999), { minLength: 20, maxLength: 300 });
 
-/** A lawful history made from draws: turns with tools, folds, prunes, rewinds, side requests and crashes. */
+/** A valid history made from draws: turns, tools, compactions, prunes, rewinds, side requests and crashes. */
 class Script {
   readonly events: Event[] = [];
   readonly state: SessionState = emptyState();
@@ -124,7 +124,7 @@ Deno.test("reduce gives a valid conversation for any history, the same live and 
   );
 });
 
-Deno.test("reduce keeps every short user turn, standing context and digest verbatim through any folds", () => {
+Deno.test("reduce keeps every short user turn, standing context and digest verbatim through any compactions", () => {
   fc.assert(
     fc.property(draws, (numbers) => {
       const { events, state } = new Script(numbers).run();

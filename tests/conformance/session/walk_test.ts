@@ -10,7 +10,7 @@ interface Mark {
   readonly seq: number;
   readonly files: Tree;
   readonly talk: readonly string[];
-  /** Whether the program looked at the files then; else the next such mark says how they were. */
+  /** True when the program looked at the files then; else the next such mark has their state. */
   looked: boolean;
 }
 

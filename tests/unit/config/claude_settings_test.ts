@@ -87,7 +87,7 @@ for (
     ["auto", "mode", "ask"],
   ] as const
 ) {
-  Deno.test(`defaultMode ${mode} narrows as far as it does, and never widens automatically`, async () => {
+  Deno.test(`defaultMode ${mode} restricts as far as it does, and never grants automatically`, async () => {
     const { config, warnings } = await load({ permissions: { defaultMode: mode } });
     const all = {
       mode: config.permissions.mode,
@@ -106,7 +106,7 @@ Deno.test("acceptEdits of a trusted project allows edits, and nothing lets it se
   assertEquals([all.config.permissions.mode, all.config.permissions.allow], ["ask", []]);
 });
 
-Deno.test("a file of the project does not loosen what another of its files narrows", async () => {
+Deno.test("a file of the project does not loosen what another of its files restricts", async () => {
   const toml = '[permissions]\nmode = "ask"\n[tools]\nwrites = "allow"\n';
   const { config, warnings } = await load({ permissions: { defaultMode: "dontAsk" } }, { toml, ...trusted });
   assertEquals([config.permissions.mode, warnings.length], ["deny", 1]);

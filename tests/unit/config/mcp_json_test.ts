@@ -4,7 +4,7 @@ import { configFixture, type Fixture } from "./fixture.ts";
 
 type Options = Parameters<Fixture["load"]>[0];
 
-/** What the files of a project and of the user come to; those of the project are trusted. */
+/** The result of the files of a project and of the user; those of the project are trusted. */
 async function load(files: Record<string, string>, options: Options = {}) {
   await using fixture = configFixture(files);
   const loaded = await fixture.load({ trust: () => true, ...options });

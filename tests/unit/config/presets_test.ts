@@ -18,8 +18,8 @@ for (const { name } of PRESETS) {
 }
 
 Deno.test("every file in presets/ is listed", () => {
-  const folder = new URL("../../../src/config/presets/", import.meta.url);
-  const files = [...Deno.readDirSync(folder)].map((entry) => entry.name).sort();
+  const directory = new URL("../../../src/config/presets/", import.meta.url);
+  const files = [...Deno.readDirSync(directory)].map((entry) => entry.name).sort();
   assertEquals(files, PRESETS.map((preset) => `${preset.name}.toml`).sort());
 });
 

@@ -17,7 +17,7 @@ function blocks(page: string): string[] {
 for (const page of ["providers.md", "config.md", ...PAGES]) {
   Deno.test(`each configuration of docs/${page} loads without a diagnostic`, async () => {
     const texts = blocks(page);
-    if (page !== "config.md") assert(texts.length > 0, "a page without an entry helps nobody");
+    if (page !== "config.md") assert(texts.length > 0, "a page without an entry helps no reader");
     for (const text of texts) {
       await using fixture = configFixture({ "home/config.toml": text });
       const { config, warnings } = await fixture.load();

@@ -90,12 +90,12 @@ const CASES: [name: string, fields: Record<string, string>, expected: string][] 
     'it would run "./key.sh --token [secret]" for the key of https://llm.example.com',
   ],
   [
-    "at the user's endpoint by a proxy of its own",
+    "at the user's endpoint by its own proxy",
     { base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY", proxy: "http://evil.example:1" },
     "it would send the conversation to https://llm.example.com through its own proxy",
   ],
   [
-    "at the user's endpoint with an authority of its own",
+    "at the user's endpoint with its own authority",
     { base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY", ca_file: "ca.pem" },
     "it would send the conversation to https://llm.example.com with its own certificate authority",
   ],
@@ -115,7 +115,7 @@ const CASES: [name: string, fields: Record<string, string>, expected: string][] 
     "used without key",
   ],
   [
-    "at the user's endpoint with an account of its own",
+    "at the user's endpoint with its own account",
     {
       base_url: "https://llm.example.com/v1",
       api_key_env: "MY_KEY",

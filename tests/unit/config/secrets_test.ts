@@ -18,7 +18,7 @@ allow_write = ["\${WORK}/x"]
 `;
 const VARIABLES = {
   P_KEY: "key-of-provider",
-  BASE: "https://api.example.com/of-somebody",
+  BASE: "https://api.example.com/of-a-user",
   HDR: "header-secret",
   PLUG: "plugin-secret",
   WORK: "/srv/work-directory",
@@ -33,7 +33,7 @@ const VARIABLES = {
   HOME: "/home/someone",
   PATH: "/usr/bin:/bin",
   GITHUB_TOKEN: "gh-0123456789",
-  OPENAI_API_KEY: "sk-somebody-else",
+  OPENAI_API_KEY: "sk-another-user",
   MY_SECRET_2: "another-secret",
   PGPASSWORD: "of-the-database",
   AWS_ACCESS_KEY_ID: "AKIA-of-an-account",
@@ -77,7 +77,7 @@ Deno.test("environmentSecrets holds back secrets that the configuration expands,
     "plugin-secret",
     "postgres://me:s3cret@db.example.com/shop",
     "q7Xk29fLmZ81pRt4Vb",
-    "sk-somebody-else",
+    "sk-another-user",
   ]);
   assertEquals(redacted.toSorted(), values.toSorted());
 });

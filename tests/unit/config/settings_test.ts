@@ -80,7 +80,7 @@ Deno.test("getConfigValue reads by name, by index and with quoted names", async 
   assertEquals(getConfigValue(loaded, "providers.mine.effort"), "low");
   assertEquals(getConfigValue(loaded, "providers[2].effort"), "low");
   assertEquals(getConfigValue(loaded, "providers.'a.b'.model"), "m");
-  assertEquals(getConfigValue(loaded, "providers.nobody.model"), undefined);
+  assertEquals(getConfigValue(loaded, "providers.unknown.model"), undefined);
   assertEquals(getConfigValue(loaded, "permissions.deny[2]"), "c");
   assertEquals(getConfigValue(loaded, "sandbox.network"), false);
 });

@@ -5,9 +5,9 @@ import { makeTempDir } from "../../support/tool_context.ts";
 
 const HOME = "/nonexistent-home";
 
-async function write(folder: string, files: Record<string, string | Uint8Array>): Promise<void> {
+async function write(directory: string, files: Record<string, string | Uint8Array>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
-    const path = `${folder}/${name}`;
+    const path = `${directory}/${name}`;
     await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
     if (typeof content === "string") await Deno.writeTextFile(path, content);
     else await Deno.writeFile(path, content);
@@ -141,7 +141,7 @@ Deno.test("resolveReferences attaches files, line ranges and directories that ex
     "sp ace.txt": "s",
   });
   const found = await references(
-    'See @a.txt, @a.txt:2-3 and @d/ or @"sp ace.txt"; mail x@y.com, @nobody.',
+    'See @a.txt, @a.txt:2-3 and @d/ or @"sp ace.txt"; mail x@y.com, @handle.',
     dir.path,
   );
   assertEquals(found.blocks, [

@@ -7,9 +7,9 @@ import { makeTempDir } from "../../support/tool_context.ts";
 const HOME = "/nonexistent-home";
 const { describe } = new ToolRegistry(BUILTINS);
 
-async function write(folder: string, files: Record<string, string>): Promise<void> {
+async function write(directory: string, files: Record<string, string>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
-    const path = `${folder}/${name}`;
+    const path = `${directory}/${name}`;
     await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
     await Deno.writeTextFile(path, content);
   }
@@ -138,7 +138,7 @@ Deno.test("loadInstructions refuses a configured file of the repository that is 
 Deno.test("CLAUDE.local.md of a project follows AGENTS.md or CLAUDE.md, and REASONIX.md follows it", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, {
-    "home/CLAUDE.local.md": "of nobody",
+    "home/CLAUDE.local.md": "of no user",
     "repo/.git/HEAD": "",
     "repo/CLAUDE.local.md": "\uFEFFroot notes, see @notes/x.md\r\n",
     "repo/notes/x.md": "taken in",
@@ -162,7 +162,7 @@ Deno.test("CLAUDE.local.md of a project follows AGENTS.md or CLAUDE.md, and REAS
   const instructions = late(options.cwd, () => messages);
   instructions.take();
   messages.push(touching("deep/a.ts", "x/a.ts"));
-  const told = instructions.take();
-  assertEquals(told.length, 1);
-  assertStringIncludes(told[0] ?? "", "## deep/CLAUDE.local.md (project)\ndeep notes");
+  const sent = instructions.take();
+  assertEquals(sent.length, 1);
+  assertStringIncludes(sent[0] ?? "", "## deep/CLAUDE.local.md (project)\ndeep notes");
 });

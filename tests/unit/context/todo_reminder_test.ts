@@ -42,14 +42,14 @@ class Talk {
   }
 }
 
-Deno.test("a list that no one touched for ten replies is reported once, and again only when it has changed", () => {
+Deno.test("a list that was not touched for ten replies is reported once, and again only when it has changed", () => {
   const talk = new Talk();
   assertEquals(talk.begin("go"), undefined);
   assertEquals(talk.write(todo("Parse"), todo("Test"), todo("Read", "completed")), undefined);
-  const told = Array.from({ length: 60 }, () => talk.step());
-  assertEquals(told.flatMap((text, at) => text === undefined ? [] : [at]), [9]);
+  const sent = Array.from({ length: 60 }, () => talk.step());
+  assertEquals(sent.flatMap((text, at) => text === undefined ? [] : [at]), [9]);
   assertEquals(
-    told[9],
+    sent[9],
     "<todos>\nOpen on the todo list, 2 of 3. Unless the user wants something else now, go on with it, and " +
       "keep it true: complete what is done, remove what is no longer needed.\n[ ] Parse\n[ ] Test\n</todos>",
   );
@@ -104,7 +104,7 @@ Deno.test("another process says the same at the same place", () => {
       if (at === 6) {
         talk.messages.push({ role: "assistant", content: "So far" });
         if (restart) [talk.reminder, talk.messages] = [new TodoReminder(), [...talk.messages]];
-        talk.begin("go on");
+        talk.begin("continue");
       }
       if (at === 12) talk.write(todo("Test", "in_progress"));
       talk.step();

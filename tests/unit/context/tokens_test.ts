@@ -84,7 +84,7 @@ function step(number: number, text: string): Message[] {
 /** Steps of the first turn, each with a request. */
 const FIRST_TURN = 6;
 
-/** How far each estimate of a session is off, before the server says so: that of the first request first. */
+/** Errors of the estimates of a session before the server counts, that of the first request first. */
 function errorsOf(count: Count, begin: number): number[] {
   const counter = new TokenCounter();
   const messages: Message[] = [{ role: "user", content: "What does this project do? Mend its parser." }];

@@ -112,11 +112,11 @@ Deno.test("search ranks by rare words, knows CJK, and drops what shares common w
 
 Deno.test("files written by hand are facts too, and damaged ones do no harm", async () => {
   await using at = await scene();
-  const folder = `${at.paths.home}/memory`;
-  await Deno.mkdir(`${folder}/sub.md`, { recursive: true });
-  await Deno.writeTextFile(`${folder}/My Note.md`, "# Prefers short answers\nNo filler.");
-  await Deno.writeTextFile(`${folder}/broken.md`, "---\nname: [\npinned: true");
-  await Deno.writeFile(`${folder}/bytes.md`, new Uint8Array([0xff, 0, 0xfe]));
+  const directory = `${at.paths.home}/memory`;
+  await Deno.mkdir(`${directory}/sub.md`, { recursive: true });
+  await Deno.writeTextFile(`${directory}/My Note.md`, "# Prefers short answers\nNo filler.");
+  await Deno.writeTextFile(`${directory}/broken.md`, "---\nname: [\npinned: true");
+  await Deno.writeFile(`${directory}/bytes.md`, new Uint8Array([0xff, 0, 0xfe]));
   const names = (await at.store.list()).map((entry) => entry.name);
   assertEquals(names.filter((name) => name !== "bytes"), ["My Note", "broken"]);
   const read = await at.store.read("My Note");

@@ -34,7 +34,7 @@ const prune: NewEvent = {
   keepHead: 10,
   keepTail: 10,
 } as NewEvent;
-const fold: NewEvent = {
+const removal: NewEvent = {
   type: "compaction",
   action: "fold",
   reason: "threshold",
@@ -46,7 +46,7 @@ const fold: NewEvent = {
 const rewind = (to: number, scope = "conversation"): NewEvent =>
   ({ type: "rewind", to, scope }) as unknown as NewEvent;
 
-/** What a state says of its conversation. */
+/** The conversation that a state describes. */
 function facts({ messages, sources, turns, todos, pending, lastSeq, head, usage }: SessionState) {
   return { messages, sources, turns, todos, pending: [...pending], lastSeq, head, usage };
 }
@@ -54,11 +54,16 @@ function facts({ messages, sources, turns, todos, pending, lastSeq, head, usage 
 const CASES: readonly (readonly [string, readonly NewEvent[]])[] = [
   ["nothing else", []],
   ["a prune", [prune, ...turn(7)]],
-  ["a fold", [fold, ...turn(7)]],
-  ["a prune and a fold", [prune, fold, ...turn(7)]],
+  ["a compaction", [removal, ...turn(7)]],
+  ["a prune and a compaction", [prune, removal, ...turn(7)]],
   ["a rewind", [rewind(seqOf(2)), ...turn(3)]],
   ["a rewind and its redo", [rewind(seqOf(2)), rewind(seqOf(6))]],
-  ["a fold, a rewind before it and many turns", [fold, rewind(seqOf(5)), ...turn(6), rewind(seqOf(1))]],
+  ["a compaction, a rewind before it and many turns", [
+    removal,
+    rewind(seqOf(5)),
+    ...turn(6),
+    rewind(seqOf(1)),
+  ]],
   ["a rewind of files", [rewind(seqOf(2), "code"), ...turn(7)]],
   ["an open turn", turn(7).slice(0, 4)],
 ];
@@ -79,7 +84,7 @@ for (const [name, rest] of CASES) {
 
 Deno.test("messages of a session that was opened are read once it continues, and a rewind brings all back", () =>
   withHome((home) => {
-    const path = written(home, 6, [fold]);
+    const path = written(home, 6, [removal]);
     using log = SessionLog.open(path, { messagesLater: true });
     const whole = loadEvents(path).state;
     const recent = (state: SessionState, turns: number, events: number) =>

@@ -6,7 +6,7 @@ import { begin, end, reply, result, sequence, start, turn, user } from "./suppor
 
 const state = (...events: NewEvent[]) => reduce(sequence(events));
 const contents = (...events: NewEvent[]) => state(...events).messages.map((m) => m.content);
-const fold = (from: number, to: number, digest: string, more: { keepBelow?: number } = {}): NewEvent => ({
+const removal = (from: number, to: number, digest: string, more: { keepBelow?: number } = {}): NewEvent => ({
   type: "compaction",
   reason: "window",
   from,
@@ -45,7 +45,7 @@ Deno.test("reduce builds messages with fixed fields in fixed order", () => {
 });
 
 Deno.test("reduce gives the same messages when events are read back from JSON", () => {
-  const events = sequence([...turn(1), ...turn(2), fold(1, 7, "digest"), ...turn(3)]);
+  const events = sequence([...turn(1), ...turn(2), removal(1, 7, "digest"), ...turn(3)]);
   const read = JSON.parse(JSON.stringify(events)) as Event[];
   assertEquals(JSON.stringify(reduce(read)), JSON.stringify(reduce(events)));
 });
@@ -69,7 +69,7 @@ Deno.test("reduce counts what a reply without a message cost, in the session and
   assertEquals([read.lastUsage, openTurn(read)?.steps, read.messages.length], [undefined, 0, 1]);
 });
 
-Deno.test("reduce ignores results no one asked for and a second result of one call", () => {
+Deno.test("reduce ignores results that were not requested and a second result of one call", () => {
   assertEquals(contents(reply("a", "c1"), result("c1"), result("c1"), result("c9")), ["a", "result of c1"]);
 });
 
@@ -131,8 +131,8 @@ Deno.test("reduce records turns with prompt, answer and open end", () => {
   assertEquals(openTurn(s)?.turn, 2);
 });
 
-Deno.test("reduce folds assistant and tool messages and keeps the user's turns verbatim", () => {
-  assertEquals(contents(...turn(1), ...turn(2), fold(1, 14, "DIGEST"), user("next")), [
+Deno.test("reduce compacts assistant and tool messages and keeps the user's turns verbatim", () => {
+  assertEquals(contents(...turn(1), ...turn(2), removal(1, 14, "DIGEST"), user("next")), [
     "question 1",
     "question 2",
     "DIGEST",
@@ -140,8 +140,8 @@ Deno.test("reduce folds assistant and tool messages and keeps the user's turns v
   ]);
 });
 
-Deno.test("reduce keeps earlier digests and what follows the folded range", () => {
-  const events = [...turn(1), fold(1, 7, "D1"), ...turn(2), ...turn(3), fold(1, 15, "D2")];
+Deno.test("reduce keeps earlier digests and what follows the compacted range", () => {
+  const events = [...turn(1), removal(1, 7, "D1"), ...turn(2), ...turn(3), removal(1, 15, "D2")];
   assertEquals(contents(...events), [
     "question 1",
     "D1",
@@ -154,7 +154,7 @@ Deno.test("reduce keeps earlier digests and what follows the folded range", () =
   ]);
 });
 
-Deno.test("reduce folds passing warnings and long pastes but no standing context", () => {
+Deno.test("reduce compacts passing warnings and long pastes but no pinned context", () => {
   const say = (origin: "context" | "reminder" | "steer", content: string): NewEvent => ({
     type: "message.user",
     origin,
@@ -166,13 +166,13 @@ Deno.test("reduce folds passing warnings and long pastes but no standing context
     say("reminder", "2 todos left"),
     say("steer", "faster"),
     reply("ok"),
-    fold(1, 5, "D", { keepBelow: 50 }),
+    removal(1, 5, "D", { keepBelow: 50 }),
   ];
   assertEquals(contents(...events), ["instructions", "faster", "D"]);
 });
 
-Deno.test("reduce never leaves a tool result without its call after a fold", () => {
-  assertEquals(contents(user("q"), reply("a", "c1", "c2"), result("c1"), result("c2"), fold(2, 3, "D")), [
+Deno.test("reduce never leaves a tool result without its call after a compaction", () => {
+  assertEquals(contents(user("q"), reply("a", "c1", "c2"), result("c1"), result("c2"), removal(2, 3, "D")), [
     "q",
     "D",
   ]);
@@ -180,7 +180,7 @@ Deno.test("reduce never leaves a tool result without its call after a fold", () 
 
 Deno.test("reduce prunes long tool outputs in range and nothing else", () => {
   const long = "y".repeat(500);
-  const prune = { ...fold(1, 3, "[pruned]", { keepBelow: 100 }), action: "prune" } as NewEvent;
+  const prune = { ...removal(1, 3, "[pruned]", { keepBelow: 100 }), action: "prune" } as NewEvent;
   assertEquals(
     contents(
       user(long),
@@ -194,12 +194,12 @@ Deno.test("reduce prunes long tool outputs in range and nothing else", () => {
   );
 });
 
-Deno.test("reduce counts a fold's own request but keeps it out of the conversation", () => {
+Deno.test("reduce counts a compaction's own request but keeps it out of the conversation", () => {
   const s = state(
     ...turn(1),
     { type: "message.user", origin: "summary", content: "summarise" },
     reply("DIGEST"),
-    fold(1, 7, "DIGEST"),
+    removal(1, 7, "DIGEST"),
     user("next"),
     reply("fine"),
   );
@@ -227,8 +227,8 @@ Deno.test("reduce rewinds conversation, turns and todos but not money, title or 
   assertEquals([s.turns.length, s.todos.length, s.title, s.usage.inputTokens], [1, 0, "T", 400]);
 });
 
-Deno.test("reduce redoes by rewinding forward, across folds and branches", () => {
-  const events = [...turn(1), ...turn(2), fold(1, 14, "D")];
+Deno.test("reduce redoes by rewinding forward, across compactions and branches", () => {
+  const events = [...turn(1), ...turn(2), removal(1, 14, "D")];
   const tip = events.length;
   events.push(rewind(7), user("branch"), rewind(tip));
   assertEquals(contents(...events), ["question 1", "question 2", "D"]);

@@ -102,7 +102,7 @@ export class LiveSession {
   async rewind(turn: number, scope: RewindScope): Promise<void> {
     const target = turnTarget(this.log.state, turn, scope);
     const { failed } = await rewind(this.#parts(), target);
-    if (failed.length > 0) throw new Error(`Not brought back: ${JSON.stringify(failed)}`);
+    if (failed.length > 0) throw new Error(`Not restored: ${JSON.stringify(failed)}`);
   }
 
   async redo(): Promise<void> {

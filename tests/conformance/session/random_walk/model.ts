@@ -1,5 +1,5 @@
 /**
- * What workspace and conversation should be, told in the plainest way: whole trees and lists, nothing shared
+ * The expected workspace and conversation in the plainest form: whole trees and lists, nothing shared
  * with the product.
  */
 
@@ -25,7 +25,7 @@ function difference(a: Tree, b: Tree): string[] {
 
 /** A stretch of time in which the program changes files, with the tree it began with. */
 interface Stretch {
-  /** Moments up to this event are brought back by undoing this stretch and all after it. */
+  /** Moments up to this event are restored by undoing this stretch and all after it. */
   seq: number;
   readonly files: Tree;
   /** Undefined while it is not known when it ended: the program was lost in it. */
@@ -96,7 +96,7 @@ export class Model {
     const expected: Record<string, string> = { ...now };
     const moment = this.#stretches[at]?.files ?? {};
     for (const path of new Set(this.#stretches.slice(at).flatMap(({ changed }) => changed ?? []))) {
-      // Known from the first stretch on that saw it: no one but the program changed it in between, or it is
+      // Known from the first stretch on that saw it: only the program changed it in between, or it is
       // the user's.
       const text = moment[path];
       if (text === undefined) delete expected[path];

@@ -18,9 +18,9 @@ class Walk {
   #turns = 0;
   readonly counts: Record<string, number> = {};
 
-  constructor(folder: string, seed: number) {
-    this.#home = `${folder}/home`;
-    this.#root = `${folder}/work`;
+  constructor(directory: string, seed: number) {
+    this.#home = `${directory}/home`;
+    this.#root = `${directory}/work`;
     Deno.mkdirSync(this.#root);
     this.#random = new Random(seed);
   }
@@ -183,8 +183,8 @@ function essence({ messages, turns, lastSeq, todos, usage }: SessionState): stri
 
 for (const seed of [SEED, SEED + 1]) {
   Deno.test(`workspace and log equal a model on a walk of 300 steps of a real agent (seed ${seed})`, async () => {
-    await using folder = await makeTempDir();
-    const walk = new Walk(folder.path, seed);
+    await using directory = await makeTempDir();
+    const walk = new Walk(directory.path, seed);
     await walk.begin();
     try {
       for (let i = 0; i < 300; i++) await walk.step();

@@ -50,15 +50,15 @@ function summaryReply(kind: SummaryKind): readonly Chunk[] {
     case "refused":
       return [{ type: "error", error: { kind: "context_length", message: "too long" } }];
     case "outage":
-      return [{ type: "error", error: { kind: "connection", message: "nobody there" } }];
+      return [{ type: "error", error: { kind: "connection", message: "no server there" } }];
   }
 }
 
-class Scene {
+class World {
   readonly store = new MemoryStore();
   readonly recorder = new Recorder(this.store);
   readonly compaction: Compaction;
-  /** What must never be lost. */
+  /** Facts that must never be lost. */
   readonly kept: string[] = [];
   #calls = 0;
 
@@ -144,7 +144,7 @@ class Scene {
     }
   }
 
-  folds() {
+  compactions() {
     return this.store.events.flatMap((event) => event.type === "compaction" ? [event] : []);
   }
 }
@@ -157,14 +157,14 @@ for (const kind of ["good", "long", "empty", "refused", "outage"] as const) {
   Deno.test(`folding random histories keeps every rule when the summary is ${kind}`, async () => {
     await fc.assert(
       fc.asyncProperty(history, async (turns) => {
-        const scene = new Scene(kind);
+        const scene = new World(kind);
         await scene.open();
         for (const [i, turn] of turns.entries()) await scene.play(turn, i + 1);
         const { messages } = scene.recorder;
-        for (const fold of scene.folds()) {
-          assert(fold.tokensAfter < fold.tokensBefore, "a compaction made nothing shorter");
+        for (const removal of scene.compactions()) {
+          assert(removal.tokensAfter < removal.tokensBefore, "a compaction made nothing shorter");
         }
-        const written = scene.folds().filter((event) => event.action !== "prune");
+        const written = scene.compactions().filter((event) => event.action !== "prune");
         if (!written.some((event) => event.digests)) assertEquals(digests(messages).length, written.length);
         assertEquals(JSON.stringify(reduce(scene.store.events).messages), JSON.stringify(messages));
       }),
@@ -176,7 +176,7 @@ for (const kind of ["good", "long", "empty", "refused", "outage"] as const) {
 Deno.test("folding at the user's wish leaves the newest step and shrinks the rest", async () => {
   await fc.assert(
     fc.asyncProperty(history, async (turns) => {
-      const scene = new Scene("good");
+      const scene = new World("good");
       await scene.open();
       for (const [i, turn] of turns.entries()) await scene.play(turn, i + 1);
       const report = await scene.compaction.compact("the parser", NEVER);

@@ -4,9 +4,9 @@ import { makeTempDir } from "../../../support/tool_context.ts";
 
 type Files = Record<string, string>;
 
-async function write(folder: string, files: Files): Promise<void> {
+async function write(directory: string, files: Files): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
-    const path = `${folder}/${name}`;
+    const path = `${directory}/${name}`;
     await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
     await Deno.writeTextFile(path, content);
   }
@@ -15,13 +15,13 @@ async function write(folder: string, files: Files): Promise<void> {
 const skill = (name: string, description: string, body = "Do it.") =>
   `---\nname: ${name}\ndescription: ${description}\n---\n${body}\n`;
 
-interface Scene extends AsyncDisposable {
+interface World extends AsyncDisposable {
   readonly path: string;
   readonly places: SkillRoots;
 }
 
 /** A project in `p`, a Reasonix home in `h`, a user's home in `u`. */
-async function scene(files: Files): Promise<Scene> {
+async function scene(files: Files): Promise<World> {
   const dir = await makeTempDir();
   const path = await Deno.realPath(dir.path);
   await write(path, { "p/.git/HEAD": "ref: refs/heads/main", "h/x": "", "u/x": "", ...files });
@@ -203,13 +203,13 @@ Deno.test("Skills reports each activation and whether its allowed-tools count", 
   const head = "---\ndescription: x\nallowed-tools: Bash(git add:*), Read\n---\n";
   await using at = await scene({ "p/.agents/skills/own/SKILL.md": head, "h/skills/mine/SKILL.md": head });
   const { Skills } = await loadSkills();
-  const told: unknown[] = [];
+  const sent: unknown[] = [];
   const skills = new Skills({
     set: await findSkills(at.places),
-    onActivate: ({ skill, approved }) => told.push([skill.name, skill.allowedTools, approved]),
+    onActivate: ({ skill, approved }) => sent.push([skill.name, skill.allowedTools, approved]),
   });
   for (const name of ["own", "mine", "gone"]) await skills.activate(name);
-  assertEquals(told, [
+  assertEquals(sent, [
     ["own", ["Bash(git add:*)", "Read"], false],
     ["mine", ["Bash(git add:*)", "Read"], true],
   ]);

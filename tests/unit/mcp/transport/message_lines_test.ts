@@ -6,10 +6,10 @@ import { SEED } from "../../../support/seed.ts";
 function collect() {
   const lines: string[] = [];
   const large: { bytes: number; ends: string }[] = [];
-  const reader = new MessageLines({
-    line: (text) => lines.push(text),
-    tooLarge: (bytes, ends) => large.push({ bytes, ends }),
-  });
+  const reader = new MessageLines(
+    (text) => lines.push(text),
+    (bytes, ends) => large.push({ bytes, ends }),
+  );
   return { reader, lines, large };
 }
 

@@ -14,7 +14,7 @@ Deno.test("a session that no disk takes is kept, not left by mistake, and saved 
   const clear = () => chat.terminal.press("ctrl+c");
   chat.say("first words");
   await chat.until(() => ended(chat) === 1);
-  await chat.shows("The session goes on in memory");
+  await chat.shows("The session continues in memory");
   for (const line of ["/export export.md", "/fork"]) {
     chat.say(line);
     await chat.until(() =>
