@@ -40,8 +40,7 @@ for ((at = 0; at < \${#lines[@]}; at += $3)); do
 done 3>&1`;
 
 /**
- * The content of a directory, by names, kinds, sizes and times; `.git` itself changes with every lock that git
- * takes.
+ * The names, kinds, sizes and times of files in a directory; `.git` itself changes with every lock of git.
  */
 export function snapshot(directory: string): Promise<string> {
   const format = "%p %y %m %s %T@ %C@ %l\\n";

@@ -207,7 +207,7 @@ const isLink = (path: string): boolean =>
   TREE[path.slice(path.indexOf("/ws/") + 4)]?.startsWith("-> ") ?? false;
 const nfc = (path: string): string => path.normalize("NFC");
 
-/** Checks what must hold of every call; `single` when each path it names is sure to change once it succeeds. */
+/** Checks what must hold of every call; `single` when each path it names surely changes once it succeeds. */
 function verify(bench: Bench, seen: Observed, single: boolean): void {
   const { call, result, changes, guarded, allowed } = seen;
   const { file } = guarded;
