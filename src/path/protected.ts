@@ -3,7 +3,7 @@
  * gate asks before a tool or a command writes one, the jail mounts those that exist read-only, and
  * docs/security.md shows the table.
  */
-import type { ProtectedKind } from "../core/mod.ts";
+import { message } from "../core/mod.ts";
 import { contains, foldPath, relativeTo } from "./lexical.ts";
 import { compileGlobs, expandBraces, type GlobForm, type GlobTest } from "./glob.ts";
 
@@ -22,17 +22,19 @@ export interface ProtectedPath {
   readonly kind: ProtectedKind;
 }
 
-/** Each continues "this would change …". */
-export const PROTECTED_KINDS: Readonly<Record<ProtectedKind, string>> = {
-  git: "Git's own hooks and settings",
-  opened: "what programs run or obey when this project is next opened",
-  project: "files that this project has the agent run",
-  start: "a start file of the user's shell or tools",
-  agents: "what the user has agents run",
-  programs: "programs and plugins of the user",
-  own: "settings of this program",
-  holder: "a directory of files that programs run or obey",
+/** Kinds of protected files, as they continue "would change …". */
+export const PROTECTED_KINDS = {
+  git: message`Git's own hooks and settings`,
+  opened: message`what programs run or obey when this project is next opened`,
+  project: message`files that this project has the agent run`,
+  start: message`a start file of the user's shell or tools`,
+  agents: message`what the user has agents run`,
+  programs: message`programs and plugins of the user`,
+  own: message`settings of this program`,
+  holder: message`a directory of files that programs run or obey`,
 };
+
+export type ProtectedKind = keyof typeof PROTECTED_KINDS;
 
 /** Order matters only for which reason is given. */
 export const PROTECTED_PATHS: readonly ProtectedPath[] = [

@@ -1,4 +1,4 @@
-import type { PreparedCall, ProtectedKind, ToolFamily } from "../core/mod.ts";
+import { message, type PreparedCall, type Text, type ToolFamily } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
 import type { PathForms, PathMatcher, RuleList } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
@@ -33,18 +33,11 @@ export interface Ruling {
   readonly outcome: "allow" | "ask" | "deny";
   readonly by: "rule" | "fallback" | "unsure" | "protected" | "alwaysAsk";
   readonly rule?: Rule;
-  readonly reason: string;
-  /** The finding behind it, where it is one about the call and the reason says more. */
-  readonly finding?: Finding;
-  /** The kind of protected path that would be changed. */
-  readonly kind?: ProtectedKind;
+  readonly reason: Text;
 }
 
-/** The reason why no rule applies: output into a file, a part that cannot be judged, no part that can. */
-export interface Finding {
-  readonly code: "redirects" | "unclear" | "unreadable";
-  readonly detail: string;
-}
+/** The reason of a call that no rule concerns. */
+export const NO_RULE = message`no rule applies (default)`;
 
 const NO_RULES: readonly RuleText[] = [];
 
@@ -181,16 +174,23 @@ function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: 
 }
 
 export function ruled(outcome: Ruling["outcome"], rule: Rule): Ruling {
-  return { outcome, by: "rule", rule, reason: `Matched permission rule: ${outcome} ${rule.text}` };
+  return {
+    outcome,
+    by: "rule",
+    rule,
+    reason: message`Matched permission rule: ${`${outcome} ${rule.text}`}`,
+  };
 }
 
-export function unsure(rule: Rule, what = "what this call acts on cannot be known beforehand"): Ruling {
+export function unsure(
+  rule: Rule,
+  what: Text = message`what this call acts on cannot be known beforehand`,
+): Ruling {
   return {
     outcome: "ask",
     by: "unsure",
     rule,
-    reason: `${what}, and ${rule.list} ${rule.text} could concern it`,
-    finding: { code: "unclear", detail: what },
+    reason: message`${what}, and ${`${rule.list} ${rule.text}`} could concern it`,
   };
 }
 

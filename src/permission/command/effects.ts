@@ -397,7 +397,7 @@ function remoteDeletion({ name, args, input }: Call, row: Program): Destruction[
   const found = deletingWord(args, row) ?? deletingOption(args, row) ??
     (row.text ? [args.join(" "), inputText(input) ?? ""].map((text) => row.text?.exec(text)?.[0]) : [])
       .find((text) => text !== undefined);
-  return found === undefined ? [] : [{ deed: ["deletesRemote", name, found.trim()], elsewhere: true }];
+  return found === undefined ? [] : [{ action: ["deletesRemote", name, found.trim()], elsewhere: true }];
 }
 
 /** A subcommand among the first plain words, whether or not the options in front of it take a word each. */

@@ -1,4 +1,4 @@
-import type { Deed } from "../../core/mod.ts";
+import type { DestructiveAction } from "./reasons.ts";
 import { ANY } from "../../rule/mod.ts";
 /**
  * The results that the three passes over a command line hand on: parse → expand → effects; see
@@ -100,8 +100,7 @@ export type Nested =
 
 /** Paths that a program's table says would be destroyed, not yet judged by their location. */
 export interface Destruction {
-  /** Says what happens; continued by a path when there are `paths`. */
-  readonly deed: Deed;
+  readonly action: DestructiveAction;
   /** Requires approval only for some locations; absent: always. */
   readonly paths?: readonly string[];
   /** Which hits count: only root, home and workspace (`vital`), or all but the workspace's root. */
