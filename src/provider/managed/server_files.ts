@@ -16,7 +16,7 @@ export interface ProcessName {
 /** The facts of a server that its users share. */
 export interface ServerLease {
   /** The supervisor process, whose process group the server is in. */
-  readonly keeper: ProcessName;
+  readonly supervisor: ProcessName;
   readonly port: number;
   readonly pipe: string;
   readonly log: string;
@@ -103,13 +103,13 @@ export class ServerFiles {
 }
 
 /** Reports whether the server of a lease that this process holds runs; it may be loading still. */
-export function isRunning({ keeper, pipe }: ServerLease): boolean {
-  return !exists(`${pipe}.exit`) && groupRuns(keeper.pid);
+export function isRunning({ supervisor, pipe }: ServerLease): boolean {
+  return !exists(`${pipe}.exit`) && groupRuns(supervisor.pid);
 }
 
 /** The same for a lease from a file, whose process number may belong to another program now. */
 export function isSameRunning(lease: ServerLease): boolean {
-  return isRunning(lease) && processStart(lease.keeper.pid) === lease.keeper.start;
+  return isRunning(lease) && processStart(lease.supervisor.pid) === lease.supervisor.start;
 }
 
 /** Exit code of a server that has ended on its own. */
@@ -141,8 +141,8 @@ function readOwnText(path: string): string | undefined {
 
 function isLease(value: unknown): value is ServerLease {
   if (!isRecord(value)) return false;
-  const { keeper, port, pipe, log, logStart, since, provider, model, users } = value;
-  return isName(keeper) && [port, logStart].every(Number.isInteger) &&
+  const { supervisor, port, pipe, log, logStart, since, provider, model, users } = value;
+  return isName(supervisor) && [port, logStart].every(Number.isInteger) &&
     [pipe, log, since, provider, model].every((text) => typeof text === "string") &&
     Array.isArray(users) && users.every(isName);
 }
@@ -154,7 +154,7 @@ function isName(value: unknown): value is ProcessName {
 function unusable(directory: string, why: Text): ReasonixError {
   return new ReasonixError(message`Cannot keep a server in ${directory}: ${why}`, {
     exit: "config",
-    remedy: message`move it away, or set REASONIX_HOME to a directory of your own`,
+    remedy: message`move it away, or set REASONIX_HOME to a directory that belongs to you`,
   });
 }
 
@@ -176,15 +176,10 @@ export function logSize(path: string): number {
 /** Truncates a large log. Its writers append, so they continue at the new end. */
 export function boundLog(path: string): void {
   if (logSize(path) <= LARGEST) return;
+  const end = endOf(path, KEPT);
   try {
-    const end = endOf(path, KEPT);
-    const file = Deno.openSync(path, { write: true, append: true });
-    try {
-      file.truncateSync(0);
-      file.writeSync(new TextEncoder().encode(end.slice(end.indexOf("\n") + 1)));
-    } finally {
-      file.close();
-    }
+    Deno.truncateSync(path);
+    Deno.writeTextFileSync(path, end.slice(end.indexOf("\n") + 1), { append: true, create: false });
   } catch { /* it stays as it is */ }
 }
 
@@ -209,21 +204,11 @@ function textSince(path: string, start: number): string {
 
 function endOf(path: string, bytes: number): string {
   try {
-    const file = Deno.openSync(path);
-    try {
-      const { size } = file.statSync();
-      file.seekSync(Math.max(0, size - bytes), Deno.SeekMode.Start);
-      const buffer = new Uint8Array(Math.min(size, bytes));
-      let length = 0;
-      while (length < buffer.length) {
-        const read = file.readSync(buffer.subarray(length));
-        if (read === null) break;
-        length += read;
-      }
-      return new TextDecoder().decode(buffer.subarray(0, length));
-    } finally {
-      file.close();
-    }
+    using file = Deno.openSync(path);
+    const { size } = file.statSync();
+    file.seekSync(Math.max(0, size - bytes), Deno.SeekMode.Start);
+    const buffer = new Uint8Array(Math.min(size, bytes));
+    return new TextDecoder().decode(buffer.subarray(0, file.readSync(buffer) ?? 0));
   } catch {
     return "";
   }

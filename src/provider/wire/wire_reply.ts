@@ -162,7 +162,7 @@ export abstract class WireReply implements ReplyReader {
       throw protocolFailure(message`sent a broken event`, endpoint);
     }
     if (this.finish !== undefined || this.over === "done") return;
-    if (empty) throw protocolFailure(message`ended its reply before saying anything`, endpoint);
+    if (empty) throw protocolFailure(message`ended its reply before any content`, endpoint);
     if (this.breaksOff()) throw protocolFailure(message`broke off inside a tool call`, endpoint);
   }
 
@@ -292,7 +292,7 @@ class SpokenText {
   }
 }
 
-/** Takes over the counts of a usage object: servers count all of a reply so far, and leave some out later. */
+/** Takes over the counts of a usage object. Each counts the reply up to it; later ones may omit some. */
 export function addCounts(counts: Record<string, number>, usage: unknown): void {
   for (const [name, value] of Object.entries(record(usage))) {
     const number = count(value);

@@ -375,21 +375,19 @@ const SIGNATURE = /thought[_ ]?signature/i;
 
 /** Fields that a server has refused although the name of the model says that it takes them. */
 export class RefusedFields {
-  readonly #wantsEffort: boolean;
   readonly #unreadable = new WeakSet<Message>();
   thinking = false;
-
-  /** `wantsEffort`: the user set an effort and is notified when it is left out. */
-  constructor(wantsEffort: boolean) {
-    this.#wantsEffort = wantsEffort;
-  }
 
   ofSignatures(message: Message): boolean {
     return this.#unreadable.has(message);
   }
 
-  /** Learns from a failure; returns the change of the next request, if there is one. */
-  learn({ error }: ProviderFailure, { messages }: ModelRequest): Adaptation | undefined {
+  /** Learns from a failure; returns the change of the next request. Reports an effort that is left out. */
+  learn(
+    { error }: ProviderFailure,
+    { messages }: ModelRequest,
+    effort: string | undefined,
+  ): Adaptation | undefined {
     if (error.status !== 400) return undefined;
     if (SIGNATURE.test(error.message)) {
       const signed = messages.filter((message) =>
@@ -400,6 +398,6 @@ export class RefusedFields {
     }
     if (this.thinking || !THINKING.test(error.message)) return undefined;
     this.thinking = true;
-    return this.#wantsEffort ? { without: "thinkingConfig" } : {};
+    return effort === undefined ? {} : { without: "thinkingConfig" };
   }
 }

@@ -4,7 +4,7 @@ import { collect, HELLO, InstantClock, openClient, type Outcome } from "../../..
 import { startModelServer, type Turn } from "../../../support/model_server.ts";
 import { anthropicWire, type BlockAnswer, wireEvent } from "../../../support/wires/anthropic.ts";
 
-/** What a client makes of these turns; nothing is retried unless there are several. */
+/** The outcome of these turns; nothing is retried unless there are several. */
 async function outcomeOf(...turns: readonly (Turn & BlockAnswer)[]): Promise<Outcome> {
   await using server = startModelServer(turns, { wire: anthropicWire() });
   const entry = { max_attempts: turns.length };
@@ -77,7 +77,7 @@ Deno.test("anthropic reply that the limit cut before the input of a call makes n
   assertEquals([calls[0]?.arguments, reason], ["{", "length"]);
 });
 
-Deno.test("anthropic provider tries again when the server is overloaded, in the head or in the stream", async () => {
+Deno.test("anthropic provider tries again when the server is overloaded, by its status or in the stream", async () => {
   const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
   const clock = new InstantClock();
   await using server = startModelServer([

@@ -5,7 +5,7 @@ import type { Message } from "../../../../src/core/mod.ts";
 import { listModels } from "../../../../src/provider/create_provider.ts";
 import { googleWire } from "../../../support/wires/google.ts";
 
-/** What comes of a refusal that is followed by a good answer. */
+/** The outcome of a refusal that is followed by a good answer. */
 async function after(turn: Turn) {
   const clock = new InstantClock();
   await using server = startModelServer([turn, { text: "ok" }], { wire: googleWire() });
@@ -124,7 +124,7 @@ Deno.test("google models come in pages, without those that do not talk", async (
   assert(asked.length === 2);
 });
 
-Deno.test("google request goes without a thinkingConfig that the model refuses, and says so where effort was asked for", async () => {
+Deno.test("google request goes without a thinkingConfig that the model refuses, and says so where effort was set", async () => {
   for (const effort of [undefined, "high"]) {
     const refused = {
       status: 400,
