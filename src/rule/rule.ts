@@ -11,7 +11,6 @@ export interface RuleText {
   readonly origin?: string;
 }
 
-/** A rule that was not understood. */
 export interface RuleProblem {
   readonly rule: string;
   readonly list: RuleList;
@@ -43,7 +42,6 @@ type RuleSpec =
   /** A glob on paths or on any other subject. */
   | { readonly kind: "glob"; readonly raw: string };
 
-/** A rule that was understood. */
 export interface Rule {
   readonly text: string;
   readonly list: RuleList;
