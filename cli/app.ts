@@ -16,7 +16,6 @@ import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./te
 interface Entry {
   readonly brief: string;
   readonly hidden?: true;
-  /** Loads flags, help and work, when the command is used. */
   readonly load: () => Promise<Command | CommandGroup>;
 }
 
@@ -33,11 +32,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   setup: {
     brief: "Set up a provider: key, model, a first try",
-    load: async () => (await import("./commands/setup.ts")).setupCommand,
+    load: async () => (await import("./commands/program.ts")).setupCommand,
   },
   doctor: {
     brief: "Check configuration, providers and sandbox",
-    load: async () => (await import("./commands/doctor.ts")).doctorCommand,
+    load: async () => (await import("./commands/reports.ts")).doctorCommand,
   },
   config: {
     brief: "Show and change settings",
@@ -47,33 +46,33 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     brief: "List, search, rewind and manage sessions",
     load: async () => {
       const { sessionCommands } = await import("./commands/session.ts");
-      const { statsCommand: command } = await import("./commands/stats.ts");
+      const { statsCommand: command } = await import("./commands/reports.ts");
       return { commands: { ...sessionCommands.commands, stats: { brief: STATS, command } } };
     },
   },
   stats: {
     brief: STATS,
-    load: async () => (await import("./commands/stats.ts")).statsCommand,
+    load: async () => (await import("./commands/reports.ts")).statsCommand,
   },
   context: {
     brief: "Show what is sent to the model, by category",
-    load: async () => (await import("./commands/context.ts")).contextCommand,
+    load: async () => (await import("./commands/reports.ts")).contextCommand,
   },
   models: {
     brief: "Show context windows, effort levels and prices of models",
-    load: async () => (await import("./commands/models.ts")).modelsCommands,
+    load: async () => (await import("./commands/reports.ts")).modelsCommands,
   },
   skills: {
     brief: "List and check skills",
-    load: async () => (await import("./commands/skills.ts")).skillsCommands,
+    load: async () => (await import("./commands/extensions.ts")).skillsCommands,
   },
   agents: {
     brief: "List and show agents for parts of a task",
-    load: async () => (await import("./commands/agents.ts")).agentsCommands,
+    load: async () => (await import("./commands/extensions.ts")).agentsCommands,
   },
   hooks: {
     brief: "List and try hooks",
-    load: async () => (await import("./commands/hooks.ts")).hooksCommands,
+    load: async () => (await import("./commands/extensions.ts")).hooksCommands,
   },
   mcp: {
     brief: "List, add and try MCP servers",
@@ -89,11 +88,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   trust: {
     brief: "Trust hooks, servers and agents of this project",
-    load: async () => (await import("./commands/trust.ts")).trustCommand,
+    load: async () => (await import("./commands/extensions.ts")).trustCommand,
   },
   plugin: {
     brief: "Start a plugin that comes with reasonix",
-    load: async () => (await import("./commands/plugin.ts")).pluginCommands,
+    load: async () => (await import("./commands/program.ts")).pluginCommands,
   },
   replay: {
     brief: "Show a recorded session without a model",
@@ -101,7 +100,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   version: {
     brief: "Print versions",
-    load: async () => (await import("./commands/version.ts")).versionCommand,
+    load: async () => (await import("./commands/program.ts")).versionCommand,
   },
   completion: {
     brief: "Print a shell completion script",
@@ -117,7 +116,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   docs: {
     brief: "Read the documentation of this version",
-    load: async () => (await import("./commands/docs.ts")).docsCommand,
+    load: async () => (await import("./commands/program.ts")).docsCommand,
   },
   complete: {
     brief: "Propose completions",
@@ -151,7 +150,6 @@ export async function appFor(name: string | "all" | undefined): Promise<Applicat
   });
 }
 
-/** The parser's form of a group. */
 function groupRoute(brief: string, { commands }: CommandGroup): RouteMap<CliContext> {
   const routes: Record<string, Route<CliContext> | RouteMap<CliContext>> = {};
   const hidden: Record<string, boolean> = {};
@@ -163,7 +161,6 @@ function groupRoute(brief: string, { commands }: CommandGroup): RouteMap<CliCont
   return buildRouteMap({ routes, docs: { brief, hideRoute: hidden } });
 }
 
-/** The parser's form of a command. */
 function commandRoute(brief: string, spec: Command): Route<CliContext> {
   const { description, flags = {}, aliases, args = [], rest, run } = spec;
   const parameters = {

@@ -13,13 +13,11 @@ export type ValueKind =
   | "shells"
   | "task";
 
-/** A word to choose, and what it means. */
 export interface Proposal {
   readonly word: string;
   readonly brief?: string;
 }
 
-/** A flag as the parser and the help read it. */
 export interface Flag {
   readonly kind: "boolean" | "parsed" | "enum";
   readonly brief: string;
@@ -54,14 +52,12 @@ type FlagValue<F> = F extends { kind: "boolean" } ? boolean
   : F extends { parse: (text: string) => infer V } ? V
   : never;
 
-/** The parsed flags of a table. */
 export type FlagsOf<T extends FlagTable> =
   & { readonly [K in keyof T as T[K] extends { optional: true } ? K : never]?: FlagValue<T[K]> }
   & { readonly [K in keyof T as T[K] extends { optional: true } ? never : K]: FlagValue<T[K]> };
 
 /** A subcommand. `args` are its arguments one by one; `rest` takes any number of them. */
 export interface Command<T extends FlagTable = FlagTable> {
-  /** Longer text at the top of its help. */
   readonly description?: string;
   readonly flags?: T;
   readonly aliases?: Readonly<Partial<Record<string, keyof T & string>>>;
@@ -111,7 +107,6 @@ export function option(brief: string, placeholder: string, more: OptionMore = {}
   return { kind: "parsed", parse: text, optional: true, brief, placeholder, ...more } as const;
 }
 
-/** An option that can be given several times. */
 export function options(brief: string, placeholder: string) {
   return { ...option(brief, placeholder), variadic: true } as const;
 }
@@ -157,7 +152,6 @@ export function wholeNumber(flagName: string, least: number): (value: string) =>
   };
 }
 
-/** The error of a value that a flag cannot take. */
 export function unusable(value: string, flagName: string, wanted: string): ReasonixError {
   return usageError(`Cannot use "${value}" for ${flagName}: give ${wanted}`);
 }

@@ -45,10 +45,8 @@ const GROUPS: readonly (readonly [title: string, flags: readonly (keyof RunFlags
   ["Batch", ["tasks", "jobs", "worktree", "results", "fresh"]],
 ];
 
-/** Fewer flags are one list. */
 const MANY_FLAGS = 15;
 
-/** Commands that the first page only names. */
 const RARE = ["context", "sandbox", "plugin", "replay", "version", "completion", "install", "uninstall"];
 
 const ROOT = `Usage
@@ -178,7 +176,6 @@ function widthOf(rows: readonly Row[]): number {
   return Math.min(MOST_WIDTH, Math.max(...rows.map(([name]) => name.length)));
 }
 
-/** Rows with their descriptions below each other. */
 function rowLines(rows: readonly Row[], width = widthOf(rows)): string {
   return rows.map(([name, description]) => `${`  ${name.padEnd(width)}  ${description}`.trimEnd()}\n`).join(
     "",

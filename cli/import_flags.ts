@@ -1,6 +1,5 @@
 import { argument, flag, type FlagsOf, option, optional } from "./command.ts";
 
-/** Flags and arguments of `config import` and `mcp import`. */
 export const IMPORT_WORDS = {
   flags: {
     from: option("Read this file or directory instead of the usual ones", "path"),

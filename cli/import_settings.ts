@@ -238,11 +238,9 @@ type Outcome = Preview["outcomes"][number];
 type Keys = Preview["keys"];
 
 interface ImportView {
-  /** Makes a text fit for the screen. */
   readonly show: (text: string) => string;
   readonly colour: boolean;
   readonly texts: Texts["import"];
-  /** Width that lines are wrapped to. */
   readonly columns: number;
 }
 
@@ -276,7 +274,6 @@ const LABELS: Readonly<Record<string, string>> = {
   reasonix: "Reasonix",
 };
 
-/** Lists the files that are read. */
 function foundText(
   sources: readonly { readonly agent: string; readonly path: string; readonly scope: string }[],
   { show, texts }: ImportView,
@@ -297,7 +294,6 @@ interface Row {
   readonly remark?: string;
 }
 
-/** Every setting with what becomes of it, by file; what is not taken over; and the diffs. */
 function previewText(preview: Preview, patches: readonly string[], view: ImportView): string {
   const { bold } = palette(view.colour);
   const rows = [
@@ -378,7 +374,6 @@ function inFile(a: SourceLocation, b: SourceLocation): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
-/** Says which keys were found where, and what to do about them. */
 function keysText(
   keys: Keys,
   { envFile, view }: { readonly envFile: string; readonly view: ImportView },

@@ -60,7 +60,6 @@ function guessWord(word: string): string | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Messages of the parser. */
 export const PARSER_TEXTS: typeof text_en = {
   ...text_en,
   briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
@@ -87,10 +86,8 @@ export const PARSER_TEXTS: typeof text_en = {
   },
 };
 
-/** A message and what to do next. */
 type Refusal = readonly [message: string, remedy?: string];
 
-/** The error in the words after a command. */
 function refusal(error: unknown): Refusal {
   if (error instanceof FlagNotFoundError) return unknownOption(`--${error.input}`, error.corrections);
   if (error instanceof AliasNotFoundError) return unknownOption(`-${error.input}`, []);

@@ -39,10 +39,8 @@ export const PERMISSION_MODES = [
   "plan",
 ] as const satisfies readonly PermissionMode[];
 
-/** Permission modes of Claude Code. */
 const CLAUDE_MODE_NAMES = ["default", "acceptEdits", "bypassPermissions", "dontAsk", "auto"] as const;
 
-/** Flags that `run` and `chat` share. */
 const SHARED = {
   model: option("Use this model: name, provider or provider/model", "name", { complete: "models" }),
   preset: option("Apply a preset; list them with config presets", "name", { complete: "presets" }),
@@ -76,7 +74,6 @@ const SHARED = {
   autoPlan: toggle("Begin complex tasks with a plan"),
 } as const;
 
-/** Flags of `reasonix run` for many tasks at once. */
 const BATCH_FLAGS = {
   tasks: option("Do each task of a JSONL file", "file"),
   jobs: parsed("Run N tasks at the same time; default: 4", "n", jobs),
@@ -132,10 +129,8 @@ export const CHAT_FLAGS = {
   linear: flag("Print plain lines only, for screen readers"),
 } as const;
 
-/** Flags of the chat: those of a run that make sense in it, and its own. */
 export type ChatFlags = FlagsOf<typeof CHAT_FLAGS>;
 
-/** The session to begin with. */
 export function startOf(flags: ChatFlags) {
   return {
     ...(flags.continue ? { continue: true } : {}),

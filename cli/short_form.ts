@@ -39,7 +39,6 @@ const RULE = /^(?:[A-Z]\w*|mcp__\w+)(?:\(.*\))?(?:,.*)?$/;
 /** A line in the words of the command tree. */
 interface ShortForm {
   readonly words: readonly string[];
-  /** Flags that were left out. */
   readonly ignored: readonly string[];
 }
 

@@ -6,78 +6,69 @@ import { exists } from "../../src/path/probe.ts";
 import { writeFileAtomic } from "../../src/util/atomic_write.ts";
 
 const WINDOWS = Deno.build.os === "windows";
-const NAME = WINDOWS ? "reasonix.cmd" : "reasonix";
 
 /** Makes the command `reasonix`, which starts this very program, file or address, with this very Deno. */
-async function install(this: CliContext): Promise<void> {
-  const program = Deno.mainModule;
-  if (Deno.build.standalone) {
-    throw usageError(
-      "Cannot install an executable that needs no installing",
-      `copy ${Deno.execPath()} to a directory of PATH`,
-    );
-  }
-  if (program.endsWith(".ts")) {
-    throw usageError("Cannot install the sources", "build and install them with: deno task install");
-  }
-  const directory = commandDirectory(this.process.env);
-  const file = `${directory}/${NAME}`;
-  const launch = { runtime: Deno.execPath(), program };
-  await Deno.mkdir(directory, { recursive: true });
-  await writeFileAtomic(file, WINDOWS ? windowsLauncher(launch) : shellLauncher(launch), { setMode: 0o755 });
-  const { stdout, env } = this.process;
-  stdout.write(`Installed ${file}\n`);
-  const found = (env.PATH ?? "").split(WINDOWS ? ";" : ":");
-  if (!found.includes(directory)) stdout.write(`Add ${directory} to PATH, or start it by its path\n`);
-  stdout.write("Next: reasonix setup\n");
-}
+export const installCommand = command({
+  async run() {
+    if (Deno.build.standalone) {
+      throw usageError(
+        "Cannot install an executable that needs no installing",
+        `copy ${Deno.execPath()} to a directory of PATH`,
+      );
+    }
+    if (Deno.mainModule.endsWith(".ts")) {
+      throw usageError("Cannot install the sources", "build and install them with: deno task install");
+    }
+    const { stdout, env } = this.process;
+    const { directory, file } = installed(env);
+    await Deno.mkdir(directory, { recursive: true });
+    await writeFileAtomic(file, WINDOWS ? windowsLauncher() : shellLauncher(), { setMode: 0o755 });
+    stdout.write(`Installed ${file}\n`);
+    const isFound = (env.PATH ?? "").split(WINDOWS ? ";" : ":").includes(directory);
+    if (!isFound) stdout.write(`Add ${directory} to PATH, or start it by its path\n`);
+    stdout.write("Next: reasonix setup\n");
+  },
+});
 
 /** Removes the command, and names the files that stay. */
-async function uninstall(this: CliContext): Promise<void> {
-  const directory = commandDirectory(this.process.env);
-  const file = `${directory}/${NAME}`;
-  if (!exists(file)) {
-    throw new ReasonixError(`Cannot find ${file}`, { remedy: "nothing is installed there" });
-  }
-  await Deno.remove(file);
-  // `deno install` keeps a file of settings for each of its commands in a separate directory.
-  await Deno.remove(`${directory}/.reasonix/deno.json`)
-    .then(() => Deno.remove(`${directory}/.reasonix`)).catch(() => {});
-  const home = this.process.env.REASONIX_HOME ?? `${userHome(this.process.env)}/.reasonix`;
-  this.process.stdout.write(`Removed ${file}\n`);
-  if (exists(home)) {
-    this.process.stdout.write(
-      `Configuration, keys and sessions remain in ${home}. To remove them too: ${
-        WINDOWS ? "rd /s" : "rm -r"
-      } ${home}\n`,
-    );
-  }
+export const uninstallCommand = command({
+  async run() {
+    const { stdout, env } = this.process;
+    const { directory, file } = installed(env);
+    if (!exists(file)) {
+      throw new ReasonixError(`Cannot find ${file}`, { remedy: "nothing is installed there" });
+    }
+    await Deno.remove(file);
+    // `deno install` keeps a file of settings for each of its commands in a separate directory.
+    await Deno.remove(`${directory}/.reasonix/deno.json`)
+      .then(() => Deno.remove(`${directory}/.reasonix`)).catch(() => {});
+    stdout.write(`Removed ${file}\n`);
+    const home = env.REASONIX_HOME ?? `${userHome(env)}/.reasonix`;
+    if (!exists(home)) return;
+    const remove = `${WINDOWS ? "rd /s" : "rm -r"} ${home}`;
+    stdout.write(`Configuration, keys and sessions remain in ${home}. To remove them too: ${remove}\n`);
+  },
+});
+
+type Env = CliContext["process"]["env"];
+
+function installed(env: Env): { readonly directory: string; readonly file: string } {
+  const directory = `${env.DENO_INSTALL_ROOT ?? `${userHome(env)}/.deno`}/bin`;
+  return { directory, file: `${directory}/${WINDOWS ? "reasonix.cmd" : "reasonix"}` };
 }
 
-function commandDirectory(env: CliContext["process"]["env"]): string {
-  return `${env.DENO_INSTALL_ROOT ?? `${userHome(env)}/.deno`}/bin`;
-}
-
-function userHome(env: CliContext["process"]["env"]): string {
+function userHome(env: Env): string {
   const home = WINDOWS ? env.USERPROFILE : env.HOME;
   if (home) return home;
-  throw new ReasonixError("Cannot tell your home directory", {
+  throw new ReasonixError("Cannot determine your home directory", {
     remedy: `set ${WINDOWS ? "USERPROFILE" : "HOME"}, or DENO_INSTALL_ROOT to where the command belongs`,
   });
-}
-
-/** The program that the command `reasonix` starts. */
-interface Launch {
-  /** Path of the runtime, so that the command also runs where no `deno` is found by name. */
-  readonly runtime: string;
-  /** The program, as a file or http URL. */
-  readonly program: string;
 }
 
 /** Conditions under which the runtime would fail before the program starts, or replace a closed stream. */
 const CHECKS: readonly { readonly test: string; readonly error: string; readonly code: number }[] = [
   {
-    // The runtime would put the null device in the place of a closed descriptor.
+    // The runtime would replace a closed descriptor by the null device.
     test: "{ true 9>&1; } 2>/dev/null",
     error: "error: Standard output is closed, so the answer would be lost\n" +
       "       Redirect it to /dev/null if that is what you want; nothing was done",
@@ -96,33 +87,25 @@ const CHECKS: readonly { readonly test: string; readonly error: string; readonly
   },
 ];
 
-function shellLauncher({ runtime, program }: Launch): string {
-  const words = [runtime, "run", ...startFlagsFor(program), "--no-config", program];
-  return [
-    "#!/bin/sh",
-    "# Written by `reasonix install`; `reasonix uninstall` removes it.",
-    ...CHECKS.map(({ test, error, code }) =>
-      `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }`
-    ),
-    `exec ${words.map(word).join(" ")} "$@"`,
-    "",
-  ].join("\n");
+/** The path of the runtime is absolute: the command also runs where no `deno` is found by name. */
+function shellLauncher(): string {
+  const program = Deno.mainModule;
+  const words = [Deno.execPath(), "run", ...startFlagsFor(program), "--no-config", program];
+  const checks = CHECKS.map(({ test, error, code }) =>
+    `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }\n`
+  );
+  return "#!/bin/sh\n# Written by `reasonix install`; `reasonix uninstall` removes it.\n" +
+    `${checks.join("")}exec ${
+      words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word)).join(" ")
+    } "$@"\n`;
 }
 
-function windowsLauncher({ runtime, program }: Launch): string {
-  const flags = ["run", ...startFlagsFor(program), "--no-config"];
-  return `@rem Written by reasonix install\r\n@"${runtime}" ${flags.join(" ")} "${
-    program.replaceAll("%", "%%")
-  }" %*\r\n`;
-}
-
-function word(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : quoted(text);
+function windowsLauncher(): string {
+  const flags = ["run", ...startFlagsFor(Deno.mainModule), "--no-config"].join(" ");
+  const program = Deno.mainModule.replaceAll("%", "%%");
+  return `@rem Written by reasonix install\r\n@"${Deno.execPath()}" ${flags} "${program}" %*\r\n`;
 }
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
-
-export const installCommand = command({ run: install });
-export const uninstallCommand = command({ run: uninstall });

@@ -4,7 +4,6 @@ import {
   type CommandGroup,
   entry,
   flag,
-  type FlagsOf,
   JSON_FLAG,
   option,
   optional,
@@ -27,7 +26,7 @@ import {
   turnTarget,
 } from "../../src/control/mod.ts";
 import { type EventOf, ReasonixError, usageError } from "../../src/core/mod.ts";
-import { minute, table } from "../../src/reports/mod.ts";
+import { minute, rowsText, table } from "../../src/reports/mod.ts";
 import {
   type Checkpoints,
   findSession,
@@ -55,6 +54,7 @@ import { attachments, userText } from "../../src/util/user_text.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { grouped, moneyFigure, palette, tokenFigures, wantsColor } from "../../src/view/mod.ts";
 import { defined } from "../../src/util/json.ts";
+import { confirmed } from "../terminal/open.ts";
 
 const SESSION = argument("Id, part of an id, title, or file", "session", "sessions");
 const LATEST = [optional(SESSION)];
@@ -89,12 +89,6 @@ function sessionsOf({ home, cwd }: RunPaths, all: boolean, limit?: number): Sess
     .slice(0, limit);
 }
 
-/** Counts the sessions of this directory, or of every directory, without opening one. */
-function countSessions({ home, cwd }: RunPaths, all: boolean): number {
-  const projects = all ? projectDirs(home) : [projectDir(home, cwd)];
-  return projects.reduce((sum, project) => sum + sessionIds(project).length, 0);
-}
-
 /** Work on a session that no other process may be writing. */
 async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
   try {
@@ -105,40 +99,19 @@ async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Asks for a "yes". Throws ReasonixError (usage) without a terminal. */
-function confirmed(question: string, what: string): boolean {
-  if (!Deno.stdin.isTerminal()) {
-    throw usageError(`Cannot ask whether to delete ${what}: there is no terminal`, "add --yes");
-  }
-  return prompt(`${question} Type yes:`) === "yes";
+function printSessions(context: CliContext, paths: RunPaths, flags: { all?: boolean; limit?: number }): void {
+  const { stdout, stderr } = context.process;
+  const { all = false } = flags;
+  const sessions = sessionsOf(paths, all, flags.limit);
+  if (sessions.length === 0) return stdout.write(`No sessions${all ? "" : ` for ${paths.cwd}`} yet\n`);
+  stdout.write(sessionTable(sessions, all));
+  const projects = all ? projectDirs(paths.home) : [projectDir(paths.home, paths.cwd)];
+  const total = projects.reduce((sum, project) => sum + sessionIds(project).length, 0);
+  if (total === sessions.length) return;
+  const shown = `the latest ${grouped(sessions.length)} of ${grouped(total)} sessions`;
+  stderr.write(`· These are ${shown}; --limit ${total} lists all of them\n`);
 }
 
-const LIST_FLAGS = {
-  all: flag("List those of every directory"),
-  json: JSON_FLAG,
-  limit: limit("20"),
-};
-
-type ListFlags = FlagsOf<typeof LIST_FLAGS>;
-
-function list(this: CliContext, flags: ListFlags): void {
-  const paths = runPaths(this);
-  const sessions = sessionsOf(paths, flags.all ?? false, flags.limit);
-  if (flags.json) return printJson(this, sessions);
-  if (sessions.length === 0) {
-    const where = flags.all ? "" : ` for ${paths.cwd}`;
-    this.process.stdout.write(`No sessions${where} yet\n`);
-    return;
-  }
-  this.process.stdout.write(sessionTable(sessions, flags.all ?? false));
-  const total = countSessions(paths, flags.all ?? false);
-  if (total > sessions.length) {
-    const shown = `the latest ${grouped(sessions.length)} of ${grouped(total)} sessions`;
-    this.process.stderr.write(`· These are ${shown}; --limit ${total} lists all of them\n`);
-  }
-}
-
-/** Columns that a title needs to be recognized. */
 const TITLE_ROOM = 16;
 
 /** Sessions as a table; with their directories when they are of more than one. */
@@ -169,37 +142,6 @@ function tail(path: string, length: number): string {
   return characters.length > length ? `…${characters.slice(1 - length).join("")}` : path;
 }
 
-function printJson(context: CliContext, value: unknown): void {
-  context.process.stdout.json(value);
-}
-
-async function search(this: CliContext, flags: ListFlags, ...words: string[]): Promise<void> {
-  const { home, cwd } = runPaths(this);
-  const query = words.join(" ");
-  if (query.trim() === "") {
-    throw usageError("Cannot search for nothing", "give one or more words");
-  }
-  const { SessionIndex } = await loadIndex();
-  using index = await SessionIndex.open(home);
-  const width = outputWidth();
-  const { hits } = index.search({
-    query,
-    ...(width === undefined || flags.json ? {} : { width: Math.max(20, width - 6) }),
-    limit: flags.limit,
-    ...(flags.all ? {} : { project: projectDir(home, cwd) }),
-  });
-  if (flags.json) return printJson(this, hits);
-  const { bold } = palette(wantsColor(this.process.env, Deno.stdout.isTerminal()));
-  const mark = (text: string) => highlighted(text, words, bold);
-  if (hits.length > 0) {
-    this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark, width)).join("\n")));
-  } else {
-    const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
-    this.process.stdout.write(forReader(`No message matches "${oneLine(query)}"; ${more}\n`));
-  }
-}
-
-/** The words of a query stand out where they occur. */
 function highlighted(text: string, words: readonly string[], mark: (word: string) => string): string {
   const parts = words.join(" ").match(/[\p{L}\p{N}_]+/gu)?.sort((a, b) => b.length - a.length) ?? [];
   return parts.length === 0 ? text : text.replace(new RegExp(parts.join("|"), "giu"), mark);
@@ -213,23 +155,6 @@ function hitText(hit: SearchHit, mark: (text: string) => string, width: number |
   return `${fit(head)}\n${mark(fit(`    ${oneLine(hit.snippet, 300)}`))}\n`;
 }
 
-async function rename(
-  this: CliContext,
-  _flags: unknown,
-  ref: string,
-  ...words: string[]
-): Promise<void> {
-  const title = oneLine(words.join(" "), 200);
-  if (title === "") {
-    throw usageError("Cannot rename a session to nothing", "give a title");
-  }
-  const session = chosenSession(runPaths(this), ref);
-  const { renameSession } = await loadManage();
-  await withSessionLock(() => renameSession(session.path, title));
-  this.process.stdout.write(`Session ${session.id} is now "${title}"\n`);
-}
-
-/** A call as one line, with the number of its first event. */
 interface CallRecord {
   readonly seq: number;
   readonly id: string;
@@ -237,32 +162,23 @@ interface CallRecord {
   end?: EventOf<"tool.end">;
 }
 
-async function show(
-  this: CliContext,
-  flags: { readonly json?: boolean },
-  ref?: string,
-): Promise<void> {
-  const session = chosenSession(runPaths(this), ref);
-  if (flags.json) {
-    this.process.stdout.exact(printableJson(Deno.readTextFileSync(session.path)));
-    return;
-  }
+async function sessionText(context: CliContext, { path, dir }: SessionPaths): Promise<string> {
   const calls: CallRecord[] = [];
-  const { state, notices } = loadEvents(session.path, (event) => {
+  const { state, notices } = loadEvents(path, (event) => {
     if (event.type === "tool.start") {
       const { call, summary, title = `${call.name} ${summary}` } = event;
       calls.push({ seq: event.seq, id: call.id, title });
     } else if (event.type === "tool.end") endCall(calls, event);
   });
-  for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
+  for (const notice of notices) context.process.stderr.write(`! ${notice.text}\n`);
   const { readChanges } = await loadCheckpoints();
-  const changes = readChanges(session.dir);
+  const changes = readChanges(dir);
   const turns = state.turns.map((turn) => {
     const last = turn.to ?? Infinity;
-    const own = calls.filter(({ seq }) => seq > turn.from && seq < last);
-    return turnText(turn, own, changes(turn.from, last));
+    const made = calls.filter(({ seq }) => seq > turn.from && seq < last);
+    return turnText(turn, made, changes(turn.from, last));
   });
-  this.process.stdout.write(`${head(state, session.path)}\n${turns.join("")}`);
+  return head(state, path) + turns.join("");
 }
 
 /** Ids may repeat from turn to turn; a call that was refused has not begun. */
@@ -272,20 +188,22 @@ function endCall(calls: CallRecord[], end: EventOf<"tool.end">): void {
   else calls.push({ seq: end.seq, id: end.callId, title: end.name, end });
 }
 
-function head(state: SessionState, path: string): string {
-  const { parent, durationMs } = state;
-  return [
-    ...(state.title === undefined ? [] : [`title     ${oneLine(state.title)}`]),
-    `session   ${state.session ?? "?"}`,
-    ...(parent ? [`parent    ${parent.session} up to event ${parent.seq}`] : []),
-    `file      ${path}`,
-    `directory ${state.cwd ?? "?"}`,
-    `model     ${state.model ?? "?"}`,
-    `turns     ${grouped(state.turns.length)}`,
-    `tokens    ${tokenFigures(state.usage).join(", ") || "unknown"}`,
-    `cost      ${moneyFigure(state) ?? "unknown"}`,
-    `time      ${(durationMs / 1000).toFixed(1)} s`,
-  ].join("\n");
+function head(
+  { title, session, parent, cwd, model, turns, durationMs, ...state }: SessionState,
+  path: string,
+) {
+  return rowsText([
+    ["title", title && oneLine(title)],
+    ["session", session ?? "?"],
+    ["parent", parent && `${parent.session} up to event ${parent.seq}`],
+    ["file", path],
+    ["directory", cwd ?? "?"],
+    ["model", model ?? "?"],
+    ["turns", grouped(turns.length)],
+    ["tokens", tokenFigures(state.usage).join(", ") || "unknown"],
+    ["cost", moneyFigure(state) ?? "unknown"],
+    ["time", `${(durationMs / 1000).toFixed(1)} s`],
+  ]);
 }
 
 function turnText(turn: TurnRecord, calls: readonly CallRecord[], changed: readonly string[]): string {
@@ -293,7 +211,7 @@ function turnText(turn: TurnRecord, calls: readonly CallRecord[], changed: reado
     minute(turn.started),
     turn.reason ?? "unfinished",
     ...(turn.steps === 0 ? [] : [`${turn.steps} ${turn.steps === 1 ? "step" : "steps"}`]),
-    ...(changed.length > 0 ? [`changed ${names(changed)}`] : []),
+    ...(changed.length > 0 ? [`changed ${firstOf(changed, 6)}`] : []),
   ];
   const attached = attachments(turn.prompt).map((name) => `  attached ${name}\n`).join("");
   const made = calls.map((call) => `${callLine(call)}\n`).join("");
@@ -314,17 +232,13 @@ function callLine({ title, end }: CallRecord): string {
   return `  ${end ? MARKS[end.outcome] : "?"} ${oneLine(title, 200)}${result === "" ? "" : ` · ${result}`}`;
 }
 
-const SHOWN_NAMES = 6;
-
-function names(paths: readonly string[]): string {
-  const more = paths.length - SHOWN_NAMES;
-  return paths.slice(0, SHOWN_NAMES).map((path) => oneLine(path, 120)).join(", ") +
-    (more > 0 ? ` and ${grouped(more)} more` : "");
+function firstOf(paths: readonly string[], most: number): string {
+  const more = paths.length > most ? ` and ${grouped(paths.length - most)} more` : "";
+  return paths.slice(0, most).map((path) => oneLine(path, 200)).join(", ") + more;
 }
 
 const PROMPT_LINES = 24;
 
-/** A prompt can be as long as a file. */
 function shortened(prompt: string): string {
   const lines = prompt.split("\n");
   if (lines.length <= PROMPT_LINES) return prompt;
@@ -336,90 +250,12 @@ function shortened(prompt: string): string {
   ].join("\n");
 }
 
-const EXPORT_FLAGS = {
-  format: choice("Set the form; default: by the ending of the file", ["markdown", "html", "json"]),
-  output: option("Write here instead of standard output", "file"),
-  force: flag("Overwrite the file"),
-};
-
-async function exportTo(this: CliContext, flags: FlagsOf<typeof EXPORT_FLAGS>, ref?: string): Promise<void> {
-  const { output } = flags;
-  const session = chosenSession(runPaths(this), ref);
-  const { exportSession, exportToFile } = await loadExport();
-  if (output === undefined || output === "-") {
-    const text = exportSession(session.path, flags.format ?? "markdown");
-    if (Deno.stdout.isTerminal()) this.process.stdout.write(text);
-    else this.process.stdout.exact(text);
-    return;
-  }
-  const { format, force = false } = flags;
-  exportToFile(session.path, output, { format, force, taken: "choose another name, or add --force" });
-  this.process.stdout.write(`Exported session ${session.id} to ${output}\n`);
-}
-
-async function fork(this: CliContext, flags: { readonly turn?: number }, ref?: string): Promise<void> {
-  const session = chosenSession(runPaths(this), ref);
-  const { copySession, forkSession } = await loadManage();
-  const made = flags.turn === undefined
-    ? copySession(session.path, { version: VERSION })
-    : forkSession(session.path, flags.turn, { version: VERSION });
-  const what = flags.turn === undefined ? session.id : `${session.id} up to turn ${flags.turn}`;
-  this.process.stdout.write(
-    `${made.id} is a copy of ${what}\nContinue with: reasonix run --resume ${made.id} "…"\n`,
-  );
-}
-
-async function remove(
-  this: CliContext,
-  flags: { readonly yes?: boolean },
-  ref: string,
-): Promise<void> {
-  const session = chosenSession(runPaths(this), ref);
-  if (!flags.yes && !confirmed(`Delete session ${session.id} for good?`, `session ${session.id}`)) {
-    this.process.stdout.write("Nothing was deleted\n");
-    return;
-  }
-  const { deleteSession } = await loadManage();
-  await withSessionLock(() => deleteSession(session));
-  this.process.stdout.write(`Deleted session ${session.id}\n`);
-}
-
 const DAYS = { h: 1 / 24, d: 1, w: 7 } as const;
 
-/** An age in days, or with a unit. */
 function ageInDays(value: string): number {
   const [, number, unit = "d"] = /^(\d+)([hdw])?$/.exec(value) ?? [];
   if (number !== undefined) return Number(number) * DAYS[unit as keyof typeof DAYS];
   throw unusable(value, "--older-than", "days, or a number with h, d or w such as 30d");
-}
-
-const PRUNE_FLAGS = {
-  olderThan: parsed("Delete those not changed for this time: 12h, 30d, 6w", "age", ageInDays),
-  keep: parsed("Keep the latest N", "n", wholeNumber("--keep", 0)),
-  all: flag("Delete those of every directory"),
-  dryRun: flag("Only list what would be deleted"),
-  yes: flag("Do not ask"),
-};
-
-async function prune(this: CliContext, flags: FlagsOf<typeof PRUNE_FLAGS>): Promise<void> {
-  const { olderThan, keep, all = false } = flags;
-  if (olderThan === undefined && keep === undefined) {
-    throw usageError("Cannot prune without a rule", "give --older-than 30d, --keep N, or both");
-  }
-  const { pruneCandidates } = await loadManage();
-  const doomed = pruneCandidates(sessionsOf(runPaths(this), all), {
-    now: new Date(),
-    ...defined({ olderThanDays: olderThan, keep }),
-  });
-  if (doomed.length === 0) {
-    this.process.stdout.write("Nothing to delete\n");
-    return;
-  }
-  this.process.stdout.write(sessionTable(doomed, all));
-  const what = doomed.length === 1 ? "this session" : `these ${doomed.length} sessions`;
-  if (flags.dryRun) this.process.stdout.write(`Would delete ${what}\n`);
-  else if (flags.yes || confirmed(`Delete ${what} for good?`, what)) await deleteAll(this, doomed);
-  else this.process.stdout.write("Nothing was deleted\n");
 }
 
 /** Deletes sessions that no process is writing. */
@@ -436,46 +272,6 @@ async function deleteAll(context: CliContext, sessions: readonly SessionInfo[]):
     }
   }
   context.process.stdout.write(`Deleted ${count} ${count === 1 ? "session" : "sessions"}\n`);
-}
-
-const REWIND_FLAGS = {
-  to: parsed("Restore the end of this turn; 0: before the first", "turn", wholeNumber("--to", 0)),
-  code: flag("Restore files only"),
-  conversation: flag("Restore the conversation only"),
-  preview: flag("Only show what would change"),
-};
-
-async function rewindTo(this: CliContext, flags: FlagsOf<typeof REWIND_FLAGS>, ref?: string): Promise<void> {
-  if (flags.code && flags.conversation) {
-    throw usageError(
-      "Cannot use --code and --conversation together",
-      "leave both out to rewind code and conversation",
-    );
-  }
-  const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
-  let turn = flags.to ?? 0;
-  await change(this, ref, {
-    target: (state) => {
-      turn = flags.to ?? state.turns.at(-2)?.turn ?? 0;
-      return turnTarget(state, turn, scope);
-    },
-    preview: flags.preview ?? false,
-    done: (id) =>
-      `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
-      `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
-  });
-}
-
-async function redo(
-  this: CliContext,
-  flags: { readonly preview?: boolean },
-  ref?: string,
-): Promise<void> {
-  await change(this, ref, {
-    target: redoTarget,
-    preview: flags.preview ?? false,
-    done: (id) => `Restored session ${id} to before the rewind\n`,
-  });
 }
 
 const SCOPES: Readonly<Record<RewindScope, string>> = {
@@ -504,22 +300,15 @@ async function change(context: CliContext, ref: string | undefined, asked: Chang
   }
   if (target.scope !== "conversation" && Deno.stdin.isTerminal()) {
     const { files } = await previewRewind(parts, target);
-    const others = files.filter((file) => file.alsoByUser).map(({ path }) => path);
-    if (others.length > 0 && !agreesToLose(others)) {
-      context.process.stdout.write("Nothing was changed\n");
-      return;
+    const others = firstOf(files.filter((file) => file.alsoByUser).map(({ path }) => path), SHOWN_PATHS);
+    const question = `Changed by someone else since: ${others}. Overwrite that too? Type yes:`;
+    if (others !== "" && prompt(question) !== "yes") {
+      return context.process.stdout.write("Nothing was changed\n");
     }
   }
   const report = await rewind(parts, target);
   context.process.stdout.write(asked.done(log.id));
   if (target.scope !== "conversation") showReport(context, report);
-}
-
-/** Asks before changes of someone else are lost. */
-function agreesToLose(paths: readonly string[]): boolean {
-  const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
-  const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";
-  return prompt(`Changed by someone else since: ${names}${more}. Overwrite that too? Type yes:`) === "yes";
 }
 
 function talkPreview(state: SessionState, target: RewindTarget): string {
@@ -551,15 +340,12 @@ async function showFiles(
 
 const SHOWN_PATHS = 10;
 
-/** One line about ignored files that were too many to keep; empty when all were kept. */
 function uncoveredText(paths: readonly string[]): string {
   if (paths.length === 0) return "";
   if (paths[0] === ".") {
     return "Not covered: what commands changed, since the workspace has too many files; what tools wrote is\n";
   }
-  const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";
-  const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
-  return `Not covered, ignored and too many files to keep: ${names}${more}\n`;
+  return `Not covered, ignored and too many files to keep: ${firstOf(paths, SHOWN_PATHS)}\n`;
 }
 
 function showReport(context: CliContext, { restored, failed, uncovered }: FileReport): void {
@@ -581,53 +367,175 @@ function showReport(context: CliContext, { restored, failed, uncovered }: FileRe
 
 export const sessionCommands: CommandGroup = {
   commands: {
-    list: entry("List this directory's sessions, newest first", { flags: LIST_FLAGS, run: list }),
+    list: entry("List this directory's sessions, newest first", {
+      flags: { all: flag("List those of every directory"), json: JSON_FLAG, limit: limit("20") },
+      run(flags) {
+        const paths = runPaths(this);
+        if (flags.json) this.process.stdout.json(sessionsOf(paths, flags.all ?? false, flags.limit));
+        else printSessions(this, paths, flags);
+      },
+    }),
     show: entry("Print a session; without a name the latest", {
       flags: { json: flag("Print the events") },
       args: LATEST,
-      run: show,
+      async run({ json }, ref?: string) {
+        const session = chosenSession(runPaths(this), ref);
+        const { stdout } = this.process;
+        if (json) stdout.exact(printableJson(Deno.readTextFileSync(session.path)));
+        else stdout.write(await sessionText(this, session));
+      },
     }),
     search: entry("Find messages in this directory's sessions", {
-      flags: {
-        all: flag("Search the sessions of every directory"),
-        json: JSON_FLAG,
-        limit: limit("10"),
-      },
+      flags: { all: flag("Search the sessions of every directory"), json: JSON_FLAG, limit: limit("10") },
       rest: { ...argument("Words to find", "word"), minimum: 1 },
-      run: search,
+      async run({ all, json, limit }, ...words) {
+        const { home, cwd } = runPaths(this);
+        const { stdout, env } = this.process;
+        const query = words.join(" ");
+        if (query.trim() === "") throw usageError("Cannot search for nothing", "give one or more words");
+        const { SessionIndex } = await loadIndex();
+        using index = await SessionIndex.open(home);
+        const width = outputWidth();
+        const { hits } = index.search({
+          query,
+          limit,
+          ...(width === undefined || json ? {} : { width: Math.max(20, width - 6) }),
+          ...(all ? {} : { project: projectDir(home, cwd) }),
+        });
+        if (json) return stdout.json(hits);
+        const { bold } = palette(wantsColor(env, Deno.stdout.isTerminal()));
+        const mark = (text: string) => highlighted(text, words, bold);
+        const more = all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
+        if (hits.length > 0) {
+          stdout.exact(forReader(hits.map((hit) => hitText(hit, mark, width)).join("\n")));
+        } else stdout.write(forReader(`No message matches "${oneLine(query)}"; ${more}\n`));
+      },
     }),
     rename: entry("Give a session a title", {
       rest: { ...argument("The session, then its new title", "session title", "sessions"), minimum: 2 },
-      run: rename,
+      async run(_flags, ref, ...words) {
+        const title = oneLine(words.join(" "), 200);
+        if (title === "") throw usageError("Cannot rename a session to nothing", "give a title");
+        const session = chosenSession(runPaths(this), ref);
+        const { renameSession } = await loadManage();
+        await withSessionLock(() => renameSession(session.path, title));
+        this.process.stdout.write(`Session ${session.id} is now "${title}"\n`);
+      },
     }),
     export: entry("Write a session for others to read", {
-      flags: EXPORT_FLAGS,
+      flags: {
+        format: choice("Set the form; default: by the ending of the file", ["markdown", "html", "json"]),
+        output: option("Write here instead of standard output", "file"),
+        force: flag("Overwrite the file"),
+      },
       args: LATEST,
-      run: exportTo,
+      async run({ format, output, force = false }, ref?: string) {
+        const session = chosenSession(runPaths(this), ref);
+        const { stdout } = this.process;
+        const { exportSession, exportToFile } = await loadExport();
+        if (output === undefined || output === "-") {
+          const text = exportSession(session.path, format ?? "markdown");
+          return Deno.stdout.isTerminal() ? stdout.write(text) : stdout.exact(text);
+        }
+        exportToFile(session.path, output, { format, force, taken: "choose another name, or add --force" });
+        stdout.write(`Exported session ${session.id} to ${output}\n`);
+      },
     }),
     fork: entry("Copy a session, or its beginning", {
       flags: { turn: parsed("Copy up to the end of this turn", "n", wholeNumber("--turn", 1)) },
       args: LATEST,
-      run: fork,
+      async run({ turn }, ref?: string) {
+        const { path, id } = chosenSession(runPaths(this), ref);
+        const { copySession, forkSession } = await loadManage();
+        const made = turn === undefined
+          ? copySession(path, { version: VERSION })
+          : forkSession(path, turn, { version: VERSION });
+        const what = turn === undefined ? id : `${id} up to turn ${turn}`;
+        this.process.stdout.write(
+          `${made.id} is a copy of ${what}\nContinue with: reasonix run --resume ${made.id} "…"\n`,
+        );
+      },
     }),
     rewind: entry("Restore files and conversation to an earlier turn", {
       description: "Restore files and conversation to the end of a turn; without --to, to before the\n" +
         "last one. Files that only you changed stay as they are. Nothing is lost:\n" +
         "`session redo` takes it back.",
-      flags: REWIND_FLAGS,
+      flags: {
+        to: parsed("Restore the end of this turn; 0: before the first", "turn", wholeNumber("--to", 0)),
+        code: flag("Restore files only"),
+        conversation: flag("Restore the conversation only"),
+        preview: flag("Only show what would change"),
+      },
       args: LATEST,
-      run: rewindTo,
+      async run({ to, code, conversation, preview = false }, ref?: string) {
+        if (code && conversation) {
+          throw usageError(
+            "Cannot use --code and --conversation together",
+            "leave both out to rewind code and conversation",
+          );
+        }
+        const scope: RewindScope = code ? "code" : conversation ? "conversation" : "both";
+        let turn = to ?? 0;
+        await change(this, ref, {
+          target: (state) => {
+            turn = to ?? state.turns.at(-2)?.turn ?? 0;
+            return turnTarget(state, turn, scope);
+          },
+          preview,
+          done: (id) =>
+            `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
+            `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
+        });
+      },
     }),
     redo: entry("Take the latest rewind back", {
       flags: { preview: flag("Only show what would change") },
       args: LATEST,
-      run: redo,
+      async run({ preview = false }, ref?: string) {
+        const done = (id: string) => `Restored session ${id} to before the rewind\n`;
+        await change(this, ref, { target: redoTarget, preview, done });
+      },
     }),
     delete: entry("Delete a session for good", {
       flags: { yes: flag("Do not ask") },
       args: [SESSION],
-      run: remove,
+      async run({ yes }, ref) {
+        const session = chosenSession(runPaths(this), ref);
+        const { stdout } = this.process;
+        if (!yes && !confirmsDeletion(`session ${session.id}`)) return stdout.write("Nothing was deleted\n");
+        const { deleteSession } = await loadManage();
+        await withSessionLock(() => deleteSession(session));
+        stdout.write(`Deleted session ${session.id}\n`);
+      },
     }),
-    prune: entry("Delete old sessions for good", { flags: PRUNE_FLAGS, run: prune }),
+    prune: entry("Delete old sessions for good", {
+      flags: {
+        olderThan: parsed("Delete those not changed for this time: 12h, 30d, 6w", "age", ageInDays),
+        keep: parsed("Keep the latest N", "n", wholeNumber("--keep", 0)),
+        all: flag("Delete those of every directory"),
+        dryRun: flag("Only list what would be deleted"),
+        yes: flag("Do not ask"),
+      },
+      async run({ olderThan: olderThanDays, keep, all = false, dryRun, yes }) {
+        if (olderThanDays === undefined && keep === undefined) {
+          throw usageError("Cannot prune without a rule", "give --older-than 30d, --keep N, or both");
+        }
+        const { pruneCandidates } = await loadManage();
+        const rule = { now: new Date(), ...defined({ olderThanDays, keep }) };
+        const doomed = pruneCandidates(sessionsOf(runPaths(this), all), rule);
+        const { stdout } = this.process;
+        if (doomed.length === 0) return stdout.write("Nothing to delete\n");
+        stdout.write(sessionTable(doomed, all));
+        const what = doomed.length === 1 ? "this session" : `these ${doomed.length} sessions`;
+        if (dryRun) stdout.write(`Would delete ${what}\n`);
+        else if (yes || confirmsDeletion(what)) await deleteAll(this, doomed);
+        else stdout.write("Nothing was deleted\n");
+      },
+    }),
   },
 };
+
+function confirmsDeletion(what: string): boolean {
+  const question = `Delete ${what} for good?`;
+  return confirmed(question, { action: `delete ${what}`, exit: "usage", remedy: "add --yes" });
+}

@@ -15,10 +15,8 @@ import { loadLocalServers, type LocalServer } from "../../src/provider/mod.ts";
 import { displayWidth } from "../../src/util/display_width.ts";
 import { wrapText } from "../../src/view/mod.ts";
 
-/** The user gave up. */
 export class Cancelled extends Error {}
 
-/** Returns an answer; throws when there is none. */
 export function answered<T>(value: T): Exclude<T, symbol> {
   if (isAnswer(value)) return value;
   throw new Cancelled();
@@ -34,7 +32,6 @@ interface Choice<T extends string> {
   readonly hint?: string;
 }
 
-/** Lets the user pick one of several. */
 export async function pick<T extends string>(
   message: string,
   choices: readonly Choice<T>[],
@@ -73,16 +70,13 @@ export function closing(text: string): string {
   return linesOf(text).join(`\n${" ".repeat(GUIDE)}`);
 }
 
-/** The server that the wizard sets up. */
 export interface Target {
   readonly name: string;
   readonly baseUrl: string;
   /** Variable of its key; empty when it is not known to want one. */
   readonly keyName: string;
   readonly vendor?: Vendor;
-  /** The server on this machine that was found. */
   readonly local?: LocalServer;
-  /** The entry of the configuration that is to be changed. */
   readonly entry?: ProviderEntry;
 }
 

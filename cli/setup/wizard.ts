@@ -53,7 +53,6 @@ import { programFetch } from "../../src/util/network/fetch.ts";
 import { VERSION } from "../../src/util/version.ts";
 
 interface SetUpOptions {
-  /** File to write; default: the user's configuration. */
   readonly file?: string;
   /** The chat continues after the wizard. */
   readonly inChat?: boolean;
@@ -75,7 +74,6 @@ export async function setUp(context: CliContext, { file, inChat = false }: SetUp
   return true;
 }
 
-/** A key as it was given; `isNew` when it is to be saved. */
 interface KeyAnswer {
   readonly name: string;
   readonly value: string;
@@ -121,12 +119,10 @@ async function askSetup(
 
 interface Finish {
   readonly texts: Texts["setup"];
-  /** The file that a key was saved in. */
   readonly keyFile?: string;
   readonly inChat: boolean;
 }
 
-/** Says what was saved, and what comes next. */
 function finish(file: string, { texts, keyFile, inChat }: Finish): void {
   const saved = keyFile === undefined ? [] : linesOf(texts.savedKey(keyFile));
   log.success([...linesOf(texts.wrote(file)), ...saved].join("\n"));
@@ -297,7 +293,6 @@ async function chooseWindow(
   return readTokens(given ?? "") ?? 0;
 }
 
-/** The answers that the wizard collected. */
 export interface SetupAnswers {
   readonly entry: ProviderTable;
   /** A key that was typed, and the variable it is saved under. */

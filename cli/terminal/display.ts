@@ -19,7 +19,6 @@ export function displayOf(context: CliContext, noColor = false): Display {
   };
 }
 
-/** Width of the terminal; 80 where it is not known. */
 function columns(): number {
   try {
     return Deno.consoleSize().columns || 80;

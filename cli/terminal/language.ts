@@ -21,7 +21,6 @@ export function languageOf({ process }: CliContext, loaded?: LoadedConfig): Dete
   });
 }
 
-/** Loads the texts of an area in the language of the user. */
 export async function textsFor<A extends keyof Texts>(
   area: A,
   context: CliContext,
@@ -53,7 +52,6 @@ export async function inLanguage(error: unknown, locale: Locale): Promise<unknow
   });
 }
 
-/** Texts of a run. */
 export type RunTexts = Texts["run"] & Texts["reasons"];
 
 async function runTexts(locale: Locale): Promise<RunTexts> {
@@ -76,14 +74,12 @@ export class Speech {
     this.run = run;
   }
 
-  /** Takes the language of the environment for the beginning. */
   static async of(context: CliContext, flags: { readonly outputFormat: string }): Promise<Speech> {
     const localized = flags.outputFormat === "text";
     const locale = localized ? languageOf(context).locale : "en";
     return new Speech(context, localized, locale, await runTexts(locale));
   }
 
-  /** Takes what the configuration says; returns what is wrong with it. */
   async configure(loaded: LoadedConfig): Promise<string | undefined> {
     if (!this.#localized) return undefined;
     const { locale } = languageOf(this.#context, loaded);

@@ -5,7 +5,6 @@ import { isAbsolute } from "../../src/path/lexical.ts";
 import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { palette, roughWidth, wantsColor, wrapText } from "../../src/view/mod.ts";
 
-/** The part of its process that a command sees. */
 export interface CliContext {
   readonly process: {
     readonly stdout: StandardOutput;
@@ -15,7 +14,6 @@ export interface CliContext {
   };
 }
 
-/** Standard output of a command. */
 export interface StandardOutput {
   /** Writes text for people without what could steer a terminal: names come from repositories and servers. */
   write(text: string): void;
@@ -116,11 +114,9 @@ export function finalExitCode(context: CliContext): number {
   return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
 }
 
-/** The effect of a signal on a run. */
 export interface SignalHandlers {
   /** The first Ctrl-C, or a request to terminate: stop cleanly. */
   readonly stop: (reason: "interrupted" | "terminated") => void;
-  /** A second one: end at once. */
   readonly exit: (code: number) => void;
 }
 
@@ -147,7 +143,6 @@ export function onSignals(handlers: SignalHandlers): () => void {
   return () => removers.forEach((remove) => remove());
 }
 
-/** The working directory (or `dir` instead) and the Reasonix home. */
 export function runPaths(context: CliContext, dir?: string): RunPaths {
   ensureHome();
   const env: EnvLookup = (name) => context.process.env[name];

@@ -2,14 +2,12 @@ import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { after } from "../../src/util/timer.ts";
 
-/** The task of the command line. */
 export interface Task {
   readonly text: string;
   /** Standard input in addition to the task, if any; to be read as late as possible. */
   piped(): Promise<string | undefined>;
 }
 
-/** Reports to the user, in the user's language. */
 export interface InputReporter {
   readonly texts: Texts["run"]["input"];
   report(text: string): void;

@@ -38,7 +38,6 @@ const MAX_PARALLEL = 8;
 
 type ToolEnd = NewEventOf<"tool.end">;
 
-/** The effect of a batch of calls on the turn. */
 interface BatchOutcome {
   /** A refusal that ends the run (`--on-ask fail`). */
   blocked?: string;
@@ -184,7 +183,6 @@ type End = (outcome: ToolEnd["outcome"], result: ToolResult) => ToolEnd;
 
 interface Judging {
   readonly end: End;
-  /** Called when the call begins to execute. */
   readonly begin: () => void;
   readonly word?: HookWord;
 }
@@ -258,7 +256,6 @@ async function gated(
   return end(result.isError ? "error" : "ok", heard);
 }
 
-/** The result with what hooks say of it. */
 async function withSaid(batch: Batch, prepared: PreparedCall, result: ToolResult): Promise<ToolResult> {
   const said = await batch.deps.afterCall?.(prepared, result, batch.signal);
   if (said?.stop !== undefined) batch.outcome.blocked = said.stop;
@@ -286,13 +283,12 @@ function callSummary(call: ToolCall, prepared: PreparedCall | string): { summary
 }
 
 function shortened(text: string, max = MAX_LENGTH): string {
-  // Blanks take room as well: a little more than is kept is enough to look at.
+  // Blanks count as well: a little more than is kept is enough to look at.
   const begin = text.trimStart();
   const line = begin.slice(0, 16 * max).replace(/\s+/g, " ").trim();
   return line.length > max || begin.length > 16 * max ? `${line.slice(0, max - 1)}…` : line;
 }
 
-/** The tool that runs command lines. */
 const SHELL_TOOL = "bash";
 
 /**

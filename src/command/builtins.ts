@@ -1,6 +1,5 @@
 import type { CommandBody } from "./command.ts";
 
-/** A command of the program before it is loaded. */
 export interface Builtin {
   readonly aliases?: readonly string[];
   /** Works only in a chat: it opens another session, or quits. */

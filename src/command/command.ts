@@ -17,12 +17,10 @@ export interface OpenRequest {
   readonly approvalMode?: ApprovalMode;
 }
 
-/** One of several things to choose from. */
 export interface Choice<T> {
   readonly label: string;
   readonly detail?: string;
   readonly value: T;
-  /** A key that selects it. */
   readonly key?: string;
   /** Text shown while the entry is the current one. */
   readonly preview?: () => string | Promise<string>;
@@ -39,7 +37,6 @@ export interface ChooseOptions<T> {
   readonly onMove?: (value: T) => void;
 }
 
-/** A file as it was changed. */
 export interface ChangedFile {
   /** Safe for a terminal. */
   readonly path: string;
@@ -60,7 +57,6 @@ export interface ConfirmOptions {
 
 /** The session, and the front end that a slash command was typed into. */
 export interface CommandHost {
-  /** The language of the user. */
   readonly locale: Locale;
   /** No one can be asked and there is no other session to go to: the command is a whole run. */
   readonly headless?: boolean;
@@ -70,7 +66,6 @@ export interface CommandHost {
   session(): Promise<Assembly>;
   /** False: no session is open, and none is being opened. Absent: one is. */
   readonly opening?: boolean;
-  /** Everything that can be typed here. */
   commands(): Promise<readonly SlashCommand[]>;
   /**
    * Shows the user a report. Nothing of it is said to the model.
@@ -99,7 +94,6 @@ export interface CommandHost {
   send(text: string, rest?: Omit<TurnInput, "text">): void;
   /** Opens another session, or continues this one with another model. */
   reopen(request: OpenRequest): Promise<void>;
-  /** Leaves the front end. */
   quit(): void;
   /** Puts a text where the user types, for him to change and send. */
   draft?(text: string): void;
@@ -111,7 +105,6 @@ export interface CommandHost {
   settingSaved?(key: string, value: unknown): void | Promise<void>;
 }
 
-/** A value that can follow the name of a command. */
 export interface ArgumentValue {
   readonly value: string;
   /** Other words that find it, such as a title. */
@@ -121,11 +114,8 @@ export interface ArgumentValue {
   readonly open?: boolean;
 }
 
-/** The words after the name of a command. */
 export interface TypedArguments {
-  /** The words that are complete. */
   readonly before: readonly string[];
-  /** The one that is being written. */
   readonly word: string;
 }
 
@@ -154,13 +144,10 @@ export interface SlashCommand extends CommandBody {
   /** Without the slash. */
   readonly name: string;
   readonly aliases?: readonly string[];
-  /** One line of help. */
   readonly brief: string;
   /** Arguments, such as `[hint]`. */
   readonly argumentHint?: string;
-  /** Works only in a chat. */
   readonly chatOnly?: true;
-  /** Does not wait for the end of a turn. */
   readonly whileWorking?: true | ((argument: string) => boolean);
   readonly kind: "builtin" | "markdown" | "skill" | "prompt";
   /** The file or the MCP server it comes from; absent for the program's own. */

@@ -15,11 +15,9 @@ export type LineOutcome =
     readonly notice?: string;
   };
 
-/** The text that a command gave the user, and its cost. */
 export interface CommandReport {
   readonly text: string;
   readonly usage: Usage;
-  /** Absent when the price is unknown. */
   readonly cost?: Cost;
   readonly durationMs: number;
 }

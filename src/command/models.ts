@@ -23,7 +23,6 @@ import { grouped } from "../view/mod.ts";
 
 /** A model of a provider that the files may not have yet. */
 export interface OfferedModel {
-  /** `provider/model`. */
   readonly name: string;
   /** The provider with this model, where the configuration does not have both. */
   readonly provider?: ProviderEntry;
@@ -105,7 +104,6 @@ function hasList({ kind }: ProviderEntry): boolean {
 
 interface DetailParts {
   readonly loaded: LoadedConfig;
-  /** The model of the session. */
   readonly current: string;
   readonly texts: Texts["setting_commands"];
 }

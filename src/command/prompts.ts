@@ -94,7 +94,6 @@ const COMPLETION_MS = 3_000;
 
 type Declared = McpPromptInfo["arguments"];
 
-/** The arguments of a prompt. */
 interface PromptArguments {
   readonly given: Readonly<Record<string, string>>;
   /** Required ones that have no value. */

@@ -12,7 +12,6 @@ export interface CommandScope {
   readonly locale?: Locale;
   /** The session that is open, or being opened; without one there are only the commands of the program. */
   readonly session?: () => Promise<Assembly>;
-  /** Leaves out commands of the chat. */
   readonly headless?: boolean;
 }
 

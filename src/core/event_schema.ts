@@ -73,7 +73,7 @@ const confinement = z.object({
   readOnly: z.optional(z.boolean()),
   /** Directories that can be written, the project as an empty text. */
   roots: z.optional(z.array(z.string())),
-  /** Commands have a `/tmp` of their own. */
+  /** Commands have a private `/tmp`. */
   privateTmp: z.optional(z.boolean()),
   network: z.optional(z.enum(["none", "filtered", "open"])),
   /** Why the network cannot be confined though it should be. */
@@ -331,7 +331,7 @@ export const EVENT_KINDS = {
     /** A person was asked, and did not allow the call: it was not executed. */
     denied: z.optional(z.literal(true)),
   }),
-  /** Somebody is asked whether a call may run. */
+  /** A call requires approval. */
   "approval.request": z.object({
     callId: z.string(),
     tool: z.string(),
@@ -393,7 +393,7 @@ export const EVENT_KINDS = {
   }),
   /** The files of the workspace can be restored to how they were here. */
   "checkpoint": z.object({ turn: z.number(), files: z.number(), id: z.string() }),
-  /** Older messages are replaced to make room; one of the places where the request's prefix changes. */
+  /** Older messages are replaced by a shorter text, which changes the prefix of requests. */
   "compaction": z.object({
     reason: z.string(),
     /**

@@ -44,8 +44,8 @@ export interface PreparedCall {
   readonly writes?: readonly string[];
   readonly command?: CommandLine;
   /**
-   * The texts that rules by the tool's name are compared with besides its paths and its command, such as a
-   * search pattern.
+   * The texts that rules by the tool's name are compared with in addition to its paths and its command, such
+   * as a search pattern.
    */
   readonly subjects: readonly string[];
   /**

@@ -62,7 +62,6 @@ interface Report {
   readonly paths: Readonly<Record<string, string>>;
   readonly config: {
     readonly files: readonly { readonly path: string; readonly found: boolean }[];
-    /** Settings that differ from the defaults. */
     readonly settings: readonly { readonly key: string; readonly value: string; readonly origin: string }[];
     readonly warnings: readonly string[];
     readonly error?: string;
@@ -75,7 +74,6 @@ interface Report {
     /** The answer of the provider, or the state of a server that the program runs. */
     readonly online?: string;
   }[];
-  /** Model servers that answer on this machine. */
   readonly localServers: readonly LocalServerReport[];
   readonly servers: readonly ServerReport[];
   /** Language servers, with their programs where they are installed. */
@@ -406,7 +404,6 @@ function listed(title: string, rows: readonly string[] = []): string[] {
 
 const LIMIT_MS = 15_000;
 
-/** The answer of a provider in a few words, and its problems. */
 interface OnlineFinding {
   readonly summary: string;
   readonly problems: readonly string[];
@@ -506,7 +503,6 @@ function fetchOnce(): Fetch {
   };
 }
 
-/** A model server of this machine in the report. */
 interface LocalServerReport {
   readonly name: string;
   readonly url: string;

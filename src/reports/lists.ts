@@ -11,7 +11,6 @@ import { oneLine } from "../util/terminal_text.ts";
 
 type ReportTexts = Texts["report_commands"];
 
-/** Longer than any description may be. */
 const UNCUT = 2_000;
 
 /** A name with its description on a line of this width, and facts below it. */
@@ -46,7 +45,6 @@ export function agentFacts(
   ];
 }
 
-/** The hooks of a directory, in the order in which their answers count. */
 export function hooksText(rows: readonly HookRow[], { hooks: texts }: ReportTexts): string {
   if (rows.length === 0) return `${texts.none}\n`;
   return rows.map(({ event, matcher, command, place, source, state, why, ...rest }) => {

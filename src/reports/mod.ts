@@ -3,10 +3,8 @@ import { lazy } from "../util/lazy.ts";
 
 export { minute, type Row, rowsText, table } from "./table.ts";
 
-/** Checks of configuration, providers, sandbox and disk. */
 export const loadDoctor = lazy(() => import("./doctor.ts"));
 
-/** Agents, skills, hooks and permission rules. */
 export const loadLists = lazy(() => import("./lists.ts"));
 
 export const loadModelReports = lazy(() => import("./models.ts"));

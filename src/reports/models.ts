@@ -6,7 +6,6 @@ import { grouped } from "../view/mod.ts";
 import { table } from "./table.ts";
 
 export interface KnownModel {
-  /** `provider/model`. */
   readonly name: string;
   readonly entry: ProviderEntry;
   readonly info: ModelInfo;
@@ -26,7 +25,6 @@ export async function knownModel(
   return { name: `${entry.name}/${model}`, entry, info, ...(facts ? { facts } : {}) };
 }
 
-/** The levels of effort that a model has, for people; undefined where they are unknown. */
 function effortText({ reasoning }: ModelInfo, texts: Texts["models"]): string | undefined {
   if (!reasoning) return undefined;
   const { thinks, levels = [], budget, toggle } = reasoning;
@@ -65,7 +63,6 @@ export function knownModelJson({ name, entry, info, facts }: KnownModel): Record
   };
 }
 
-/** The models of a list with window, efforts and prices. */
 export function modelsText(
   all: readonly KnownModel[],
   texts: Texts["models"],
@@ -98,7 +95,6 @@ export function modelsText(
   return `${text}${texts.mayCostMore}\n`;
 }
 
-/** The facts about one model, and their sources. */
 export function modelText({ name, entry, info, facts }: KnownModel, texts: Texts["models"]): string {
   const { rows: names, unknown } = texts;
   const { contextWindow, outputLimit, price } = info;

@@ -7,7 +7,6 @@ interface ColumnOptions {
   readonly width?: number | undefined;
 }
 
-/** Cells in columns two blanks apart, a line each. */
 function columns(
   rows: readonly (readonly string[])[],
   { right = [], width }: ColumnOptions = {},

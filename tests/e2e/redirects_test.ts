@@ -106,7 +106,7 @@ Deno.test("run says in one line that an MCP server redirects to another origin, 
 
 Deno.test("all senders that are tested through the program are redirected here", () => {
   assertEquals(sendersOf("program").sort(), [
-    "cli/commands/models.ts",
+    "cli/commands/reports.ts",
     "src/provider/wire/http_stream.ts",
     "src/reports/doctor.ts",
   ]);

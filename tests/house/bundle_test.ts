@@ -125,7 +125,7 @@ Deno.test("chunks get into parts by the paths of their modules, except what a st
     "zh.js": "src/i18n/zh_cn.ts",
     "sentences.js": "src/i18n/zh-CN.json",
     "client.js": "npm/@modelcontextprotocol/client/index.js",
-    "stats.js": "cli/commands/stats.ts",
+    "reports.js": "cli/commands/reports.ts",
     "grep.js": "src/tool/builtin/grep/grep.ts",
     "google.js": "src/provider/kinds/google/kind.ts",
     "sandbox.js": "cli/commands/sandbox.ts",
@@ -147,7 +147,7 @@ Deno.test("chunks get into parts by the paths of their modules, except what a st
       zh_cn: ["zh.js", "sentences.js"],
       mcp: ["client.js"],
       chat: ["repl.js"],
-      commands: ["stats.js"],
+      commands: ["reports.js"],
       tools: ["grep.js"],
     },
   );

@@ -17,7 +17,7 @@ export const OPENERS: Readonly<Record<string, string>> = {
  * since they are a part of each of these.
  */
 export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
-  "cli/commands/models.ts": "program",
+  "cli/commands/reports.ts": "program",
   "src/reports/doctor.ts": "program",
   "src/mcp/oauth/http_access.ts": "functions",
   "src/mcp/oauth/sign_in.ts": "functions",

@@ -92,7 +92,6 @@ export const completionCommand = command({
 
 interface CompletedProgram {
   readonly appFor: (command: string | undefined) => Promise<Application<CliContext>>;
-  /** The words with the short form of a command written out. */
   readonly inCommandWords: (words: readonly string[]) => readonly string[];
 }
 
@@ -117,7 +116,6 @@ export function completeCommand({ appFor, inCommandWords }: CompletedProgram): C
   });
 }
 
-/** Words that can be in the position of a command. */
 const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
 
 /** Proposals of the parser. Flags are among them once a dash says that one is meant, or nothing else fits. */

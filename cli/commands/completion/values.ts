@@ -14,7 +14,6 @@ import {
 } from "../../../src/config/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 
-/** A word that is being typed, and the complete words before it. */
 interface Typed {
   readonly current: string;
   readonly before: readonly string[];
@@ -47,7 +46,6 @@ function words(values: readonly string[]): readonly Proposal[] {
   return values.map((word) => ({ word }));
 }
 
-/** Names of MCP servers that some file describes. */
 function serverNames(loaded: LoadedConfig): readonly Proposal[] {
   return words([...new Set(listServers(loaded).map(({ name }) => name))]);
 }
@@ -64,7 +62,6 @@ async function toolNames(server: string, loaded: LoadedConfig): Promise<readonly
   );
 }
 
-/** Names that a task can begin with: commands of the program and skills. */
 async function slashNames(loaded: LoadedConfig): Promise<readonly Proposal[]> {
   const { skills } = await findSkillSet(runPaths(processContext()), loaded);
   return [

@@ -23,11 +23,17 @@ import { findProgram } from "../../../src/util/process.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";
+import { defined } from "../../../src/util/json.ts";
 
 const SCOPE = {
   project: flag("Use the files of this project"),
   user: flag("Use your own files (default)"),
 };
+
+type Edits = Awaited<ReturnType<typeof loadServerEdits>>;
+type NewServer = Omit<Parameters<Edits["addServer"]>[1], "name">;
+
+type AddFlags = FlagsOf<typeof ADD_FLAGS>;
 
 const ADD_FLAGS = {
   env: options("Variable for the program, also only its name", "NAME=value"),
@@ -43,59 +49,60 @@ const ADD_FLAGS = {
   ...SCOPE,
 };
 
-type AddFlags = FlagsOf<typeof ADD_FLAGS>;
-
-type Edits = Awaited<ReturnType<typeof loadServerEdits>>;
-type NewServer = Omit<Parameters<Edits["addServer"]>[1], "name">;
-
 /** Adds a server to the user's file, or to the project's, and shows what was written. */
-async function add(
-  this: CliContext,
-  flags: AddFlags,
-  name: string,
-  ...words: string[]
-): Promise<void> {
-  const paths = runPaths(this);
-  if (flags.project && flags.user) throw usage(name, "--project and --user exclude each other", "give one");
-  requireName(name);
-  const server = serverOf(name, words, flags, paths);
-  const loaded = await loadConfig(paths);
-  const file = flags.project ? projectConfigFile(paths.cwd) : userConfigFile(paths);
-  const own = [file, mcpJsonFile(flags.project ? paths.cwd : paths.home)];
-  const known = listServers(loaded).filter((row) => row.name === name);
-  for (const { place } of known) {
-    if (!place || !own.includes(place.file)) continue;
-    const remedy = `choose another, or: reasonix mcp remove ${name}`;
-    throw usage(name, `there is one of that name (${formatLocation(place)})`, remedy);
-  }
-  const { addServer } = await loadServerEdits();
-  const saved = flags.project ? new Map<string, string>() : loaded.keys.saved();
-  const taken = (variable: string, value: string) =>
-    [paths.env(variable), saved.get(variable)].some((other) => other !== undefined && other !== value);
-  const { change, secrets } = await addServer(file, { name, ...server }, taken);
-  const notes = known.map(({ place }) =>
-    `There is another of that name${place ? ` in ${formatLocation(place)}` : ""}`
-  );
-  for (const { variable, value } of secrets) {
-    if (paths.env(variable) === value) notes.push(`${variable} comes from your environment, as it does now`);
-    else if (flags.project) {
-      notes.push(
-        `The value of ${variable} is not written into a file that others read: ` +
-          `export ${variable}, or put it into .env of this project and keep that out of version control`,
-      );
-    } else {
-      const keep = () => saveKey(loaded.keys.file, variable, value);
-      if (!saved.has(variable)) await writing(loaded.keys.file, keep);
-      notes.push(`The value of ${variable} is kept in ${loaded.keys.file}, which only you can read`);
+export const ADD = entry("Add a server", {
+  description: "Add a server to your own files, or to those of this project.\n" +
+    "  reasonix mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
+    "  reasonix mcp add tracker https://tracker.example/mcp --header 'X-Team: a'",
+  flags: ADD_FLAGS,
+  aliases: { e: "env", t: "transport" },
+  rest: { ...argument("Name, then an address, or -- and a command line", "name"), minimum: 1 },
+  async run(flags, ...[name = "", ...words]) {
+    const paths = runPaths(this);
+    const { project = false } = flags;
+    if (project && flags.user) throw usage(name, "--project and --user exclude each other", "give one");
+    requireName(name);
+    const server = serverOf(name, words, flags, paths);
+    const loaded = await loadConfig(paths);
+    const file = project ? projectConfigFile(paths.cwd) : userConfigFile(paths);
+    const files = [file, mcpJsonFile(project ? paths.cwd : paths.home)];
+    const known = listServers(loaded).filter((row) => row.name === name);
+    for (const { place } of known) {
+      if (!place || !files.includes(place.file)) continue;
+      const remedy = `choose another, or: reasonix mcp remove ${name}`;
+      throw usage(name, `there is one of that name (${formatLocation(place)})`, remedy);
     }
-  }
-  await writeChange(change, { shared: flags.project ?? false });
-  notes.push(...hints(server, flags, paths));
-  notes.push(flags.project ? "It starts after `reasonix trust`" : `Try it: reasonix mcp test ${name}`);
-  this.process.stdout.write(forReader(`Added "${name}" to ${file}\n`));
-  this.process.stdout.exact(changedLines(this, change));
-  this.process.stdout.write(forReader(notes.map((note) => `${note}\n`).join("")));
-}
+    const { addServer } = await loadServerEdits();
+    const saved = project ? new Map<string, string>() : loaded.keys.saved();
+    const isTaken = (variable: string, value: string) =>
+      [paths.env(variable), saved.get(variable)].some((other) => other !== undefined && other !== value);
+    const { change, secrets } = await addServer(file, { name, ...server }, isTaken);
+    const notes = known.map(({ place }) =>
+      `There is another of that name${place ? ` in ${formatLocation(place)}` : ""}`
+    );
+    for (const { variable, value } of secrets) {
+      if (paths.env(variable) === value) {
+        notes.push(`${variable} comes from your environment, as it does now`);
+      } else if (project) {
+        notes.push(
+          `The value of ${variable} is not written into a file that others read: ` +
+            `export ${variable}, or put it into .env of this project and keep that out of version control`,
+        );
+      } else {
+        const keep = () => saveKey(loaded.keys.file, variable, value);
+        if (!saved.has(variable)) await writing(loaded.keys.file, keep);
+        notes.push(`The value of ${variable} is kept in ${loaded.keys.file}, which only you can read`);
+      }
+    }
+    await writeChange(change, { shared: project });
+    notes.push(...hints(server, flags, paths));
+    notes.push(project ? "It starts after `reasonix trust`" : `Try it: reasonix mcp test ${name}`);
+    const { stdout } = this.process;
+    stdout.write(forReader(`Added "${name}" to ${file}\n`));
+    stdout.exact(changedLines(this, change));
+    stdout.write(forReader(notes.map((note) => `${note}\n`).join("")));
+  },
+});
 
 function usage(name: string, why: string, remedy: string): ReasonixError {
   return usageError(`Cannot add the MCP server ${JSON.stringify(name)}: ${why}`, remedy);
@@ -188,14 +195,13 @@ function program(name: string, { first, rest, flags, paths }: ProgramWords): New
     const remedy = first.includes("/") ? "give the path of a program" : "install it, or give its path";
     throw usage(name, `there is no program ${JSON.stringify(first)}`, remedy);
   }
-  // A path in the user's file is relative to another directory than a typed one.
-  const cwd = flags.cwd === undefined || flags.project ? flags.cwd : directory;
   return {
     type: "stdio",
     command: first,
     args: rest,
     env: Object.fromEntries((flags.env ?? []).map((text) => variable(name, text))),
-    ...(cwd === undefined ? {} : { cwd }),
+    // A path in the user's file is relative to another directory than a typed one.
+    ...defined({ cwd: flags.cwd === undefined || flags.project ? flags.cwd : directory }),
   };
 }
 
@@ -224,42 +230,46 @@ const REMOVE_FLAGS = {
   ),
 };
 
-type RemoveFlags = FlagsOf<typeof REMOVE_FLAGS>;
-
 /** Takes a server out of the file that describes it. Everything else in the file stays as it is. */
-async function remove(this: CliContext, flags: RemoveFlags, name: string): Promise<void> {
-  const paths = runPaths(this);
-  const { removeServer } = await loadServerEdits();
-  const places = [
-    { whose: "project", path: projectConfigFile(paths.cwd) },
-    { whose: "project", path: mcpJsonFile(paths.cwd) },
-    { whose: "user", path: userConfigFile(paths) },
-    { whose: "user", path: mcpJsonFile(paths.home) },
-  ] as const;
-  const wanted = places.filter(({ whose }) => flags[whose] || (!flags.project && !flags.user));
-  const found: { whose: "project" | "user"; change: Parameters<typeof writeChange>[0] }[] = [];
-  for (const { whose, path } of wanted) {
-    const change = await removeServer(path, name);
-    if (change) found.push({ whose, change });
-  }
-  const [first, ...others] = found;
-  if (!first) throw await unknown(name, paths);
-  if (others.some(({ whose }) => whose !== first.whose)) {
-    const files = found.map(({ change }) => change.path).join(" and ");
-    throw usageError(`Cannot remove "${name}": it is in ${files}`, "say which one: add --project or --user");
-  }
-  // What cannot be read is no reason to keep the entry, which may be what is wrong.
-  const before = await remoteServers(paths).catch(() => undefined);
-  await writeChange(first.change, { shared: first.whose === "project" });
-  this.process.stdout.write(forReader(`Removed "${name}" from ${first.change.path}\n`));
-  this.process.stdout.exact(changedLines(this, first.change));
-  if (before) await forgetSignIn(this, paths, { name, before });
-  await forgetSecrets(this, first.change, { paths, files: places.map(({ path }) => path), flags });
-  const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
-  if (next?.place) {
-    this.process.stdout.write(forReader(`From now on the one in ${formatLocation(next.place)} counts\n`));
-  }
-}
+export const REMOVE = entry("Remove a server", {
+  flags: REMOVE_FLAGS,
+  args: [argument("Name of the server", "name", "servers")],
+  async run(flags, name) {
+    const paths = runPaths(this);
+    const { stdout } = this.process;
+    const { removeServer } = await loadServerEdits();
+    const files = [
+      { owner: "project", path: projectConfigFile(paths.cwd) },
+      { owner: "project", path: mcpJsonFile(paths.cwd) },
+      { owner: "user", path: userConfigFile(paths) },
+      { owner: "user", path: mcpJsonFile(paths.home) },
+    ] as const;
+    const wanted = files.filter(({ owner }) => flags[owner] || (!flags.project && !flags.user));
+    const found: { owner: "project" | "user"; change: FileChange }[] = [];
+    for (const { owner, path } of wanted) {
+      const change = await removeServer(path, name);
+      if (change) found.push({ owner, change });
+    }
+    const [first, ...others] = found;
+    if (!first) throw await unknown(name, paths);
+    if (others.some(({ owner }) => owner !== first.owner)) {
+      const paths = found.map(({ change }) => change.path).join(" and ");
+      throw usageError(
+        `Cannot remove "${name}": it is in ${paths}`,
+        "say which one: add --project or --user",
+      );
+    }
+    // What cannot be read is no reason to keep the entry, which may be what is wrong.
+    const before = await remoteServers(paths).catch(() => undefined);
+    await writeChange(first.change, { shared: first.owner === "project" });
+    stdout.write(forReader(`Removed "${name}" from ${first.change.path}\n`));
+    stdout.exact(changedLines(this, first.change));
+    if (before) await forgetSignIn(this, paths, { name, before });
+    await forgetSecrets(this, first.change, { paths, files: files.map(({ path }) => path), flags });
+    const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
+    if (next?.place) stdout.write(forReader(`From now on the one in ${formatLocation(next.place)} counts\n`));
+  },
+});
 
 /**
  * Takes the secrets out of the home's `.env` that only this entry named. Projects elsewhere may name them
@@ -271,7 +281,7 @@ async function forgetSecrets(
   { paths, files, flags }: {
     readonly paths: RunPaths;
     readonly files: readonly string[];
-    readonly flags: RemoveFlags;
+    readonly flags: FlagsOf<typeof REMOVE_FLAGS>;
   },
 ): Promise<void> {
   const { keys, keyNames } = await loadConfig(paths);
@@ -349,7 +359,6 @@ async function writeChange(
   await writing(path, () => writeConfig(path, after, options));
 }
 
-/** Adds the file to the error of a failed write. */
 async function writing(path: string, write: () => Promise<void>): Promise<void> {
   try {
     await write();
@@ -363,7 +372,7 @@ async function writing(path: string, write: () => Promise<void>): Promise<void> 
   }
 }
 
-/** The lines of the file that are new and those that are gone, which lie together. */
+/** The lines of the file that are new and those that are gone, which follow each other. */
 function changedLines(context: CliContext, { before, after }: FileChange): string {
   const { added, removed } = palette(displayOf(context).outColor);
   const old = before.split(/\r?\n/);
@@ -380,19 +389,3 @@ function changedLines(context: CliContext, { before, after }: FileChange): strin
     });
   return [...shown(old, "-"), ...shown(now, "+")].join("");
 }
-
-export const ADD = entry("Add a server", {
-  description: "Add a server to your own files, or to those of this project.\n" +
-    "  reasonix mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
-    "  reasonix mcp add tracker https://tracker.example/mcp --header 'X-Team: a'",
-  flags: ADD_FLAGS,
-  aliases: { e: "env", t: "transport" },
-  rest: { ...argument("Name, then an address, or -- and a command line", "name"), minimum: 1 },
-  run: add,
-});
-
-export const REMOVE = entry("Remove a server", {
-  flags: REMOVE_FLAGS,
-  args: [argument("Name of the server", "name", "servers")],
-  run: remove,
-});

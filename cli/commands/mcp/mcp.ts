@@ -6,13 +6,7 @@ import { displayOf } from "../../terminal/display.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import { type CliContext, onSignals, runPaths } from "../../terminal/process.ts";
 import { type KnownServer, loadServerWork } from "../../../src/features/mod.ts";
-import {
-  buildAccessScope,
-  gateOptions,
-  loadTrustedConfig,
-  type RunPaths,
-  SandboxSession,
-} from "../../../src/run/mod.ts";
+import { loadTrustedConfig, type RunPaths } from "../../../src/run/mod.ts";
 import {
   formatProblem,
   listServers,
@@ -22,15 +16,7 @@ import {
   type ServerRow,
   userConfigFile,
 } from "../../../src/config/mod.ts";
-import {
-  EXIT,
-  type ExitName,
-  formatLocation,
-  isAbort,
-  ReasonixError,
-  textOf,
-  usageError,
-} from "../../../src/core/mod.ts";
+import { EXIT, formatLocation, isAbort, ReasonixError, textOf, usageError } from "../../../src/core/mod.ts";
 import { LineSplitter } from "../../../src/util/lines.ts";
 import {
   loadSignIn,
@@ -43,14 +29,15 @@ import {
   type ServerStatus,
   type SignedInServer,
 } from "../../../src/mcp/mod.ts";
-import { createGate } from "../../../src/permission/mod.ts";
 import { preparedCall } from "../../../src/tool/mod.ts";
 import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
-import { isRecord, parseJson } from "../../../src/util/json.ts";
+import { defined, isRecord, parseJson } from "../../../src/util/json.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { palette } from "../../../src/view/mod.ts";
+import { openConfig } from "../../terminal/open.ts";
+import { explainCall } from "../../explain_call.ts";
 
 /** Servers for a command that uses them itself: nothing has started yet. */
 interface OpenServers {
@@ -60,24 +47,17 @@ interface OpenServers {
   readonly paths: RunPaths;
 }
 
-interface OpenOptions {
-  /** The only server that matters; absent: all that are switched on. */
-  readonly name?: string | undefined;
-  /** Receives the time that the end of the servers took. */
-  readonly onClosed?: (ms: number) => void;
-}
-
 /**
- * Does something with the servers that count here, and ends what was started. Untrusted servers of a project
- * are left out.
+ * Works with the servers that count here, or with one, and ends what was started. Untrusted servers of a
+ * project are left out. `onClosed` receives the milliseconds that stopping took.
  */
-async function openNamed<T>(
+async function openServers<T>(
   context: CliContext,
-  { name, ...options }: OpenOptions,
+  name: string | undefined,
   work: (open: OpenServers) => Promise<T>,
+  onClosed: (ms: number) => void = () => {},
 ): Promise<T> {
-  const paths = runPaths(context);
-  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const { paths, loaded } = await openConfig(context);
   const rows = listServers(loaded);
   if (name !== undefined) requireServer(rows, name);
   const all = loaded.config.plugins;
@@ -86,17 +66,15 @@ async function openNamed<T>(
     ? all.filter(({ enabled }) => enabled)
     : all.filter((entry) => entry.name === name).map((entry) => ({ ...entry, enabled: true }));
   const { withServers } = await loadServerWork();
-  return await withServers(
-    { paths, loaded, plugins, ...options },
-    (servers) => work({ servers, rows, loaded, paths }),
-  );
+  const open = { paths, loaded, plugins, onClosed };
+  return await withServers(open, (servers) => work({ servers, rows, loaded, paths }));
 }
 
 /** Throws a ReasonixError where no server of that name can be used, and says why. */
 function requireServer(rows: readonly ServerRow[], name: string): void {
-  const own = rows.filter((row) => row.name === name);
-  if (own.some(({ state, target }) => state === "on" || (state === "off" && target !== ""))) return;
-  const [row] = own;
+  const named = rows.filter((row) => row.name === name);
+  if (named.some(({ state, target }) => state === "on" || (state === "off" && target !== ""))) return;
+  const [row] = named;
   const cannot = `Cannot use the MCP server "${name}"`;
   if (!row) {
     const near = suggestNames(name, rows.map((other) => other.name));
@@ -112,42 +90,22 @@ function requireServer(rows: readonly ServerRow[], name: string): void {
       "use it in another directory, or take the entry out of the project's file",
     );
   }
-  const exit: ExitName = row.state === "untrusted" ? "blocked" : "config";
-  const reason = row.state === "untrusted"
-    ? "it comes with the project, and you have not trusted it"
-    : row.why ?? "";
+  const isUntrusted = row.state === "untrusted";
+  const reason = isUntrusted ? "it comes with the project, and you have not trusted it" : row.why ?? "";
   throw new ReasonixError(`${cannot}: ${reason}${place}`, {
-    exit,
-    ...(row.remedy === undefined ? {} : { remedy: row.remedy }),
+    exit: isUntrusted ? "blocked" : "config",
+    ...defined({ remedy: row.remedy }),
   });
 }
 
-/** Lists the servers that the files describe, and why some of them do not count. Nothing is started. */
-async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
-  const paths = runPaths(this);
-  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
-  const { knownServers } = await loadServerWork();
-  const rows = await knownServers(paths, loaded);
-  const { stdout, stderr } = this.process;
-  if (flags.json) {
-    stdout.json(rows);
-    return;
-  }
-  const ofServers = new Set(loaded.leftOut.map(({ place }) => formatLocation(place)));
-  for (const warning of loaded.warnings) {
-    const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatLocation(warning.place));
-    if (about) stderr.write(`! ${formatProblem(warning)}\n`);
-  }
+function listText(paths: RunPaths, rows: readonly KnownServer[]): string {
   if (rows.length === 0) {
     const files = [userConfigFile(paths), mcpJsonFile(paths.cwd)].join(" or ");
-    stdout.write(
-      forReader(`No MCP servers. Add one: reasonix mcp add NAME -- COMMAND, or write it into ${files}\n`),
-    );
-    return;
+    return `No MCP servers. Add one: reasonix mcp add NAME -- COMMAND, or write it into ${files}\n`;
   }
   const home = paths.env("HOME");
-  const short = (text: string) => home && home !== "/" ? text.replaceAll(`${home}/`, "~/") : text;
-  stdout.write(forReader(rows.map((row) => short(rowText(row, paths.cwd))).join("")));
+  const text = rows.map((row) => rowText(row, paths.cwd)).join("");
+  return home && home !== "/" ? text.replaceAll(`${home}/`, "~/") : text;
 }
 
 const STATES = {
@@ -180,7 +138,6 @@ function remembered(status: KnownServer["status"]): string {
   return isKnown ? counted(status) : "never started";
 }
 
-/** The counted offer of a server: `2 tools, 1 prompt, 3 resources`. */
 function counted(
   { tools, prompts, resources }: Pick<ServerStatus, "tools" | "prompts" | "resources">,
 ): string {
@@ -267,56 +224,59 @@ const VIEWS = {
 } as const satisfies Readonly<Record<string, View>>;
 
 /** Starts servers and shows one side of them; a server that cannot be used is a line, and exit code 1. */
-function show(view: keyof typeof VIEWS) {
-  return async function (this: CliContext, flags: { readonly json?: boolean }, name?: string): Promise<void> {
-    const { stdout, stderr } = this.process;
-    const { lines, data }: View = VIEWS[view];
-    await openNamed(this, { name }, async ({ servers, rows }) => {
-      const out = rows.filter(({ state, name: other }) =>
-        name === undefined && (state === "untrusted" || state === "left out") &&
-        !servers.servers.some(({ spec }) => spec.name === other)
-      );
-      await servers.start();
-      const failed = servers.servers.filter(({ status }) => status.state !== "ready");
-      if (flags.json) {
-        const all = servers.servers.map((server) => ({
-          ...(view === "status" ? server.status : { name: server.spec.name, state: server.status.state }),
-          ...data(server, servers),
-        }));
-        const rest = out.map((row) => ({
-          name: row.name,
-          state: row.state,
-          detail: row.why,
-          remedy: row.remedy,
-        }));
-        const elsewhere = servers.status.filter(({ state }) => state === "provider");
-        stdout.json([...all, ...elsewhere, ...rest]);
-      } else {
-        const colours = palette(displayOf(this).outColor);
-        for (const server of servers.servers) {
-          stdout.exact(forReader(`${statusLine(server.status, colours)}\n`));
-          if (server.status.state !== "ready") continue;
-          for (const line of lines(server, servers)) stdout.exact(forReader(`  ${line}\n`));
+function view(view: keyof typeof VIEWS, brief: string) {
+  const { lines, data }: View = VIEWS[view];
+  return entry(brief, {
+    flags: { json: JSON_FLAG },
+    args: [optional(argument("Only this server", "name", "servers"))],
+    async run({ json }, name?: string) {
+      const { stdout, stderr } = this.process;
+      await openServers(this, name, async ({ servers, rows }) => {
+        const unused = rows.filter(({ state, name: other }) =>
+          name === undefined && (state === "untrusted" || state === "left out") &&
+          !servers.servers.some(({ spec }) => spec.name === other)
+        );
+        await servers.start();
+        const remote = servers.status.filter(({ state }) => state === "provider");
+        if (servers.servers.some(({ status }) => status.state !== "ready")) {
+          this.process.exitCode = EXIT.failed;
         }
-        for (const status of servers.status.filter(({ state }) => state === "provider")) {
-          stdout.exact(forReader(`${elsewhereLine(status, colours)}\n`));
+        if (json) {
+          const all = servers.servers.map((server) => ({
+            ...(view === "status" ? server.status : { name: server.spec.name, state: server.status.state }),
+            ...data(server, servers),
+          }));
+          const rest = unused.map(({ name, state, why: detail, remedy }) => ({
+            name,
+            state,
+            detail,
+            remedy,
+          }));
+          return stdout.json([...all, ...remote, ...rest]);
         }
-        for (const { name, why = "", remedy = "" } of out) {
-          stdout.exact(forReader(`${colours.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}\n`));
-        }
-        if (servers.status.length + out.length === 0) {
-          stderr.write(
-            "No MCP server is switched on here; `reasonix mcp list` shows those that are described\n",
-          );
-        }
-      }
-      if (failed.length > 0) this.process.exitCode = EXIT.failed;
-    });
-  };
+        const colors = palette(displayOf(this).outColor);
+        const shown = [
+          ...servers.servers.flatMap((server) => [
+            statusLine(server.status, colors),
+            ...(server.status.state === "ready" ? lines(server, servers).map((line) => `  ${line}`) : []),
+          ]),
+          ...remote.map((status) => remoteLine(status, colors)),
+          ...unused.map(({ name, why = "", remedy = "" }) =>
+            `${colors.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}`
+          ),
+        ];
+        for (const line of shown) stdout.exact(forReader(`${line}\n`));
+        if (servers.status.length + unused.length > 0) return;
+        stderr.write(
+          "No MCP server is switched on here; `reasonix mcp list` shows those that are described\n",
+        );
+      });
+    },
+  });
 }
 
 /** A server that the model's provider speaks to: nothing of it can be tried from here. */
-function elsewhereLine({ name }: ServerStatus, { good }: ReturnType<typeof palette>): string {
+function remoteLine({ name }: ServerStatus, { good }: ReturnType<typeof palette>): string {
   return `${good("→")} ${oneLine(name, 60)}  the model's provider speaks to it (kinds anthropic and ` +
     'responses, transport = "provider"); nothing of it runs here';
 }
@@ -326,47 +286,6 @@ function statusLine(status: ServerStatus, { good, bad }: ReturnType<typeof palet
   const { state, detail = "", greetedMs = 0, listedMs = 0, protocol = "" } = status;
   if (state !== "ready") return `${bad("✗")} ${name}  ${state}: ${oneLine(detail, 600)}`;
   return `${good("✓")} ${name}  ${counted(status)}  ${greetedMs + listedMs} ms, protocol ${protocol}`;
-}
-
-/** Starts a server, says how each step went and how long it took, and ends it. */
-async function test(this: CliContext, _flags: unknown, name: string): Promise<void> {
-  const { stdout } = this.process;
-  const { good, bad, dim, warning } = palette(displayOf(this).outColor);
-  const print = (text: string) => stdout.exact(forReader(`${text}\n`));
-  let works = false;
-  const onClosed = (ms: number) => works && print(`${good("✓")} ${seconds(ms)}  ended`);
-  await openNamed(this, { name, onClosed }, async ({ servers, rows }: OpenServers) => {
-    const server = servers.named(name);
-    const row = rows.find((each) => each.name === name && each.target !== undefined);
-    const where = row?.place === undefined ? "" : formatLocation(row.place);
-    print(`${oneLine(name, 60)}  ${server.spec.type}  ${oneLine(row?.target ?? "", 400)}`);
-    print(dim(`  ${terminalSafe(where)}${row?.state === "off" ? ", switched off there" : ""}`));
-    const limit = server.spec.startupMs > 0 ? ` (at most ${server.spec.startupMs / 1000} s)` : "";
-    this.process.stderr.write(`· Starting${limit}\n`);
-    const begun = performance.now();
-    await server.start();
-    const { status } = server;
-    const ended = performance.now();
-    if (status.state !== "ready") {
-      print(`${bad("✗")} ${seconds(ended - begun)}  ${stateText(status)}`);
-      const log = logEnd(server);
-      if (log.length > 0) print(["  Its last words:", ...log.map((line) => `    ${line}`)].join("\n"));
-      print(dim(`  All of its log: ${terminalSafe(status.log)}`));
-      this.process.exitCode = EXIT.failed;
-      return;
-    }
-    const { about, protocol = "", capabilities = [] } = status;
-    const who = oneLine([about?.name, about?.version].filter(Boolean).join(" "), 100) ||
-      "a server without a name";
-    print(`${good("✓")} ${seconds(status.greetedMs ?? 0)}  ${who} answers, protocol ${protocol}`);
-    print(
-      `${good("✓")} ${seconds(status.listedMs ?? 0)}  ${counted(status)}; ` +
-        `supports ${capabilities.map((each) => oneLine(each, 40)).join(", ") || "nothing"}`,
-    );
-    for (const line of toolLines(servers.offers().map(({ info }) => info))) print(`  ${line}`);
-    for (const problem of status.problems) print(`${warning("!")} ${oneLine(problem, 300)}`);
-    works = true;
-  });
 }
 
 function seconds(ms: number): string {
@@ -381,33 +300,6 @@ function stateText({ state, detail = "" }: ServerStatus): string {
 function logEnd({ log }: McpServer): string[] {
   const lines = log.last.map((line) => oneLine(line, 400));
   return lines.filter((line, at) => line !== lines[at - 1]);
-}
-
-/** Calls a tool of a server by hand, as the model would, and prints what comes back. */
-async function call(
-  this: CliContext,
-  flags: { readonly json?: boolean },
-  ...[name = "", tool = "", ...words]: string[]
-): Promise<void> {
-  const given = await givenArguments(words);
-  await openNamed(this, { name }, async (open) => {
-    const server = open.servers.named(name);
-    await server.start();
-    const life = new AbortController();
-    const result = await server.use(async (connection) => {
-      const offered = toolOf(open, name, tool);
-      const args = given(offered.info.schema);
-      await requireAllowed(open, offered.name, args);
-      return await connection.call(offered.info.name, args, {
-        signal: life.signal,
-        progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
-      });
-    }, life.signal);
-    const { stdout } = this.process;
-    if (flags.json) stdout.json(result);
-    else stdout.write(resultText(result));
-    if (result.isError) this.process.exitCode = EXIT.failed;
-  });
 }
 
 type Schema = OfferedTool["info"]["schema"];
@@ -485,35 +377,25 @@ function toolOf({ servers }: OpenServers, server: string, tool: string): Offered
   );
 }
 
-/** A person who types the call needs not require approval it; what the rules refuse stays refused. */
+/** Throws for a call that the rules refuse. A person who types a call needs no approval of it. */
 async function requireAllowed(
   { paths, loaded, servers }: OpenServers,
   name: string,
   args: Record<string, unknown>,
 ): Promise<void> {
-  const scope = buildAccessScope(paths, loaded.config, undefined);
-  const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
-  const gate = createGate(
-    gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, record: () => {} }),
-  );
-  try {
-    const tool = servers.tools().find((each) => each.name === name);
-    if (!tool) throw new TypeError("The server offers the tool");
-    const prepared = preparedCall({ id: "call", name, arguments: JSON.stringify(args) }, tool, args);
-    const { decision, reason, rule, origin } = await gate.explain(prepared);
-    if (decision !== "deny") return;
-    const place = origin === undefined ? "" : ` (${origin})`;
-    const why = rule === undefined ? reason.replace(/^blocked: /, "") : `the rule ${rule}${place} forbids it`;
-    throw new ReasonixError(`Cannot call ${name}: ${why}`, {
-      exit: "blocked",
-      remedy: "change the rule, or call another tool",
-    });
-  } finally {
-    await jail.close();
-  }
+  const tool = servers.tools().find((each) => each.name === name);
+  if (!tool) throw new TypeError("The server offers the tool");
+  const call = preparedCall({ id: "call", name, arguments: JSON.stringify(args) }, tool, args);
+  const { decision, reason, rule, origin } = await explainCall(call, { paths, loaded });
+  if (decision !== "deny") return;
+  const place = origin === undefined ? "" : ` (${origin})`;
+  const why = rule === undefined ? reason.replace(/^blocked: /, "") : `the rule ${rule}${place} forbids it`;
+  throw new ReasonixError(`Cannot call ${name}: ${why}`, {
+    exit: "blocked",
+    remedy: "change the rule, or call another tool",
+  });
 }
 
-/** The texts of a result; other content is named. */
 function resultText({ content, structuredContent }: CallToolResult): string {
   const texts = content.map((block): string => {
     switch (block.type) {
@@ -537,77 +419,11 @@ function resultText({ content, structuredContent }: CallToolResult): string {
   return text === "" ? "(no output)\n" : `${text}\n`;
 }
 
-async function login(this: CliContext, flags: { readonly print?: boolean }, name: string): Promise<void> {
-  const paths = runPaths(this);
-  const { loaded, spec } = await configured(paths, name);
-  const { stdout, stderr } = this.process;
-  const { signIn } = await loadSignIn();
-  const life = new AbortController();
-  const stopped = onSignals({
-    stop: () => life.abort(new DOMException("Interrupted", "AbortError")),
-    exit: Deno.exit,
-  });
-  try {
-    const { issuer, scope } = await signIn(spec, {
-      home: paths.home,
-      secret: (variable) => lookUpSecret(variable, loaded.keys),
-      visit: (address) => {
-        const opened = !flags.print && openInBrowser(address, [paths.cwd]);
-        const what = opened ? "A browser was opened for the sign-in; its address is" : "To sign in, visit";
-        // Never broken into lines: it is to be copied.
-        stdout.write(`${what}\n\n  ${address.href}\n\n`);
-        const paste = Deno.stdin.isTerminal()
-          ? " If the browser is on another machine, paste the address at which it ends."
-          : "";
-        stderr.write(`· Waiting for the end of the sign-in.${paste}\n`);
-      },
-      ...(Deno.stdin.isTerminal() ? { pasted: pastedLines(life.signal) } : {}),
-      refused: (why) => stderr.write(`· Not taken: ${textOf(why)}\n`),
-      signal: life.signal,
-    });
-    const rights = scope === undefined ? "" : `, rights: ${oneLine(scope, 300)}`;
-    stdout.write(forReader(`Signed in at ${name} (${oneLine(issuer, 200)}${rights})\n`));
-    stdout.write(forReader(`Try it: reasonix mcp test ${name}\n`));
-  } catch (error) {
-    if (!isAbort(error)) throw error;
-    stderr.write("Interrupted; nothing was kept\n");
-    this.process.exitCode = EXIT.interrupt;
-  } finally {
-    stopped();
-    life.abort();
-  }
-}
-
-/** Gives tokens back to those who issued them, and forgets them. */
-async function logout(this: CliContext, _flags: unknown, name: string): Promise<void> {
-  const paths = runPaths(this);
-  const { signOut } = await loadSignIn();
-  const { loaded, servers } = await toLeave(paths, name);
-  const { stdout, stderr } = this.process;
-  const revoked: string[] = [];
-  let known = false;
-  for (const server of servers) {
-    const left = await signOut(server, {
-      home: paths.home,
-      secret: (variable) => lookUpSecret(variable, loaded.keys),
-    });
-    known ||= left.known;
-    revoked.push(...left.revoked);
-    for (const problem of left.problems) {
-      stderr.write(
-        `· The tokens could not be given back and are good until they run out: ${oneLine(problem, 300)}\n`,
-      );
-    }
-  }
-  const note = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
-  stdout.write(forReader(known ? `Signed out of ${name}${note}\n` : `You are not signed in at ${name}\n`));
-}
-
 /**
  * The servers of a name: the one of the configuration, else those that the user signed in at when their entry
  * had this name. One that is in use under another name is left to that.
  */
-async function toLeave(
+async function signedInServers(
   paths: RunPaths,
   name: string,
 ): Promise<{ readonly loaded: LoadedConfig; readonly servers: readonly SignedInServer[] }> {
@@ -656,21 +472,67 @@ async function configured(
 
 const NAME = argument("Name of the server", "name", "servers");
 
-/** Shows one side of all servers that are switched on, or of one. */
-function view(name: keyof typeof VIEWS, brief: string) {
-  return entry(brief, {
-    flags: { json: JSON_FLAG },
-    args: [optional(argument("Only this server", "name", "servers"))],
-    run: show(name),
-  });
-}
-
 export const mcpCommands: CommandGroup = {
   commands: {
-    list: entry("List the configured servers", { flags: { json: JSON_FLAG }, run: list }),
+    list: entry("List the configured servers", {
+      flags: { json: JSON_FLAG },
+      async run({ json }) {
+        const { paths, loaded } = await openConfig(this);
+        const rows = await (await loadServerWork()).knownServers(paths, loaded);
+        const { stdout, stderr } = this.process;
+        if (json) return stdout.json(rows);
+        const ofServers = new Set(loaded.leftOut.map(({ place }) => formatLocation(place)));
+        for (const warning of loaded.warnings) {
+          const { place } = warning;
+          const isOther = place?.file.endsWith(".mcp.json") && !ofServers.has(formatLocation(place));
+          if (isOther) stderr.write(`! ${formatProblem(warning)}\n`);
+        }
+        stdout.write(forReader(listText(paths, rows)));
+      },
+    }),
     add: ADD,
     remove: REMOVE,
-    test: entry("Start a server and show the result", { args: [NAME], run: test }),
+    test: entry("Start a server and show the result", {
+      args: [NAME],
+      async run(_flags, name) {
+        const { good, bad, dim, warning } = palette(displayOf(this).outColor);
+        const print = (text: string) => this.process.stdout.exact(forReader(`${text}\n`));
+        let works = false;
+        await openServers(this, name, async ({ servers, rows }) => {
+          const server = servers.named(name);
+          const { spec, status: { log } } = server;
+          const row = rows.find((each) => each.name === name && each.target !== undefined);
+          const where = row?.place === undefined ? "" : formatLocation(row.place);
+          print(`${oneLine(name, 60)}  ${spec.type}  ${oneLine(row?.target ?? "", 400)}`);
+          print(dim(`  ${terminalSafe(where)}${row?.state === "off" ? ", switched off there" : ""}`));
+          const limit = spec.startupMs > 0 ? ` (at most ${spec.startupMs / 1000} s)` : "";
+          this.process.stderr.write(`· Starting${limit}\n`);
+          const begun = performance.now();
+          await server.start();
+          const { status } = server;
+          if (status.state !== "ready") {
+            print(`${bad("✗")} ${seconds(performance.now() - begun)}  ${stateText(status)}`);
+            const last = logEnd(server).map((line) => `    ${line}`);
+            if (last.length > 0) print(["  Its last words:", ...last].join("\n"));
+            print(dim(`  All of its log: ${terminalSafe(log)}`));
+            this.process.exitCode = EXIT.failed;
+            return;
+          }
+          const { about, protocol = "", capabilities = [], greetedMs = 0, listedMs = 0 } = status;
+          const named = oneLine([about?.name, about?.version].filter(Boolean).join(" "), 100);
+          const supported = capabilities.map((each) => oneLine(each, 40)).join(", ") || "nothing";
+          print(
+            `${good("✓")} ${seconds(greetedMs)}  ${
+              named || "a server without a name"
+            } answers, protocol ${protocol}`,
+          );
+          print(`${good("✓")} ${seconds(listedMs)}  ${counted(status)}; supports ${supported}`);
+          for (const line of toolLines(servers.offers().map(({ info }) => info))) print(`  ${line}`);
+          for (const problem of status.problems) print(`${warning("!")} ${oneLine(problem, 300)}`);
+          works = true;
+        }, (ms) => works && print(`${good("✓")} ${seconds(ms)}  ended`));
+      },
+    }),
     status: view("status", "Start servers and show their state"),
     tools: view("tools", "Show the tools of servers"),
     resources: view("resources", "Show the resources of servers"),
@@ -684,14 +546,103 @@ export const mcpCommands: CommandGroup = {
         ...argument("Server, tool, then key=value …, a JSON object, or - to read one", "name", "serverTools"),
         minimum: 2,
       },
-      run: call,
+      async run({ json }, ...[name = "", tool = "", ...words]) {
+        const given = await givenArguments(words);
+        await openServers(this, name, async (open) => {
+          const server = open.servers.named(name);
+          await server.start();
+          const { signal } = new AbortController();
+          const result = await server.use(async (connection) => {
+            const offered = toolOf(open, name, tool);
+            const args = given(offered.info.schema);
+            await requireAllowed(open, offered.name, args);
+            return await connection.call(offered.info.name, args, {
+              signal,
+              progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
+            });
+          }, signal);
+          const { stdout } = this.process;
+          if (json) stdout.json(result);
+          else stdout.write(resultText(result));
+          if (result.isError) this.process.exitCode = EXIT.failed;
+        });
+      },
     }),
     login: entry("Sign in at a server, in the browser", {
       flags: { print: flag("Open no browser, only print the address") },
       args: [NAME],
-      run: login,
+      async run({ print }, name) {
+        const paths = runPaths(this);
+        const { loaded, spec } = await configured(paths, name);
+        const { stdout, stderr } = this.process;
+        const { signIn } = await loadSignIn();
+        const life = new AbortController();
+        const removeListeners = onSignals({
+          stop: () => life.abort(new DOMException("Interrupted", "AbortError")),
+          exit: Deno.exit,
+        });
+        const terminal = Deno.stdin.isTerminal();
+        try {
+          const { issuer, scope } = await signIn(spec, {
+            home: paths.home,
+            secret: (variable) => lookUpSecret(variable, loaded.keys),
+            visit: (address) => {
+              const opened = !print && openInBrowser(address, [paths.cwd]);
+              const what = opened
+                ? "A browser was opened for the sign-in; its address is"
+                : "To sign in, visit";
+              // Never broken into lines: it is to be copied.
+              stdout.write(`${what}\n\n  ${address.href}\n\n`);
+              const paste = terminal
+                ? " If the browser is on another machine, paste the address at which it ends."
+                : "";
+              stderr.write(`· Waiting for the end of the sign-in.${paste}\n`);
+            },
+            ...(terminal ? { pasted: pastedLines(life.signal) } : {}),
+            refused: (why) => stderr.write(`· Not taken: ${textOf(why)}\n`),
+            signal: life.signal,
+          });
+          const rights = scope === undefined ? "" : `, rights: ${oneLine(scope, 300)}`;
+          stdout.write(forReader(`Signed in at ${name} (${oneLine(issuer, 200)}${rights})\n`));
+          stdout.write(forReader(`Try it: reasonix mcp test ${name}\n`));
+        } catch (error) {
+          if (!isAbort(error)) throw error;
+          stderr.write("Interrupted; nothing was kept\n");
+          this.process.exitCode = EXIT.interrupt;
+        } finally {
+          removeListeners();
+          life.abort();
+        }
+      },
     }),
-    logout: entry("Sign out of a server, and forget its tokens", { args: [NAME], run: logout }),
+    logout: entry("Sign out of a server, and forget its tokens", {
+      args: [NAME],
+      async run(_flags, name) {
+        const paths = runPaths(this);
+        const { signOut } = await loadSignIn();
+        const { loaded, servers } = await signedInServers(paths, name);
+        const { stdout, stderr } = this.process;
+        const revoked: string[] = [];
+        let isKnown = false;
+        for (const server of servers) {
+          const left = await signOut(server, {
+            home: paths.home,
+            secret: (variable) => lookUpSecret(variable, loaded.keys),
+          });
+          isKnown ||= left.known;
+          revoked.push(...left.revoked);
+          for (const problem of left.problems.map((text) => oneLine(text, 300))) {
+            stderr.write(
+              `· The tokens could not be given back and are good until they run out: ${problem}\n`,
+            );
+          }
+        }
+        const note = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
+        stdout.write(
+          forReader(isKnown ? `Signed out of ${name}${note}\n` : `You are not signed in at ${name}\n`),
+        );
+      },
+    }),
     import: entry("Import the servers of another agent", {
       ...IMPORT_WORDS,
       async run(flags, agent) {

@@ -13,12 +13,10 @@ export class AgentMode {
   readonly output: ShownTexts | undefined;
   readonly #steps: number;
   readonly #dumps: boolean;
-  /** The last reply as the provider sent it. */
   #raw = "";
   /** The last text: an answer may hold only the mark that ends the turns. */
   #said = "";
 
-  /** Throws a ReasonixError (usage) for flags that contradict each other. */
   constructor(flags: RunFlags, { agent_mode }: Config) {
     this.#steps = flags.steps ?? agent_mode.default_steps;
     const output = flags.output ?? (this.#steps > 1 ? agent_mode.output : undefined);
@@ -46,7 +44,6 @@ export class AgentMode {
     if (said !== "") this.#said = said;
   }
 
-  /** The outcome with the answer as it is to be printed. */
   async outcome(outcome: TurnOutcome): Promise<TurnOutcome> {
     if (this.output === "raw") {
       const { withoutMarks } = await loadDoneMark();

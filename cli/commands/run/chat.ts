@@ -41,7 +41,6 @@ async function withFirstFiles(
   return (await import("./attached_files.ts")).withFiles(message, file, runPaths(context, dir).cwd);
 }
 
-/** `reasonix` without a word; the exit code. */
 export async function bareChat(): Promise<number> {
   const context = processContext();
   try {
@@ -106,7 +105,6 @@ function isOn(value = ""): boolean {
   return value !== "" && value !== "0";
 }
 
-/** `reasonix chat`, and `reasonix` alone. */
 export const chatCommand = command({
   description: 'Open the chat; `reasonix` alone and `reasonix "message"` do the same. Without a\n' +
     "terminal that can show it, each line of standard input is a message.",

@@ -35,7 +35,6 @@ export function requireTasks(flags: RunFlags): void {
   );
 }
 
-/** The options of a run that are no settings. */
 export function runOptions({ permissionMode, forkSession, tools: _tools, ...flags }: RunFlags): RunOptions {
   return {
     ...flags,

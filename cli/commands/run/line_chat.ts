@@ -21,9 +21,7 @@ type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
 type Lines = Awaited<ReturnType<Repl["loadLines"]>>;
 
 export interface LineOptions {
-  /** A first message; empty: none. */
   readonly first: string;
-  /** Why the chat cannot be drawn. */
   readonly why: "pipe" | "dumb" | "linear" | "broken";
 }
 
@@ -66,7 +64,6 @@ class LineChat {
   readonly #err = new Output(Deno.stderr);
   readonly #person: InstanceType<Lines["LinePerson"]>;
   readonly #host: InstanceType<Repl["SessionHost"]>;
-  /** Messages that come before the next line. */
   readonly #next: Message[] = [];
   #printer: Printer | undefined;
   /** Resolves when all that has happened is printed. */

@@ -17,7 +17,6 @@ import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 type ServerTexts = Texts["mcp_commands"];
 
 const ACTIONS = ["login", "restart", "load", "unload", "trust", "untrust"] as const;
-/** Other words for the same. */
 const SYNONYMS: ReadonlyMap<string, Action> = new Map([["on", "load"], ["off", "unload"]]);
 type Action = (typeof ACTIONS)[number];
 
@@ -151,7 +150,6 @@ async function serverNames(host: CommandHost): Promise<ArgumentValue[]> {
 
 interface Wish {
   readonly action: Action;
-  /** The server. */
   readonly name: string;
   /** Tools of it, by the server's names; absent: none is named. */
   readonly tools?: readonly string[];
@@ -323,7 +321,6 @@ function stateText(status: ServerStatus, texts: ServerTexts): string {
   return why === undefined ? parts : oneLine(texts.because(parts, why), 400);
 }
 
-/** All servers, a line each; those that wait for trust at the end. */
 function listText(
   all: readonly ServerStatus[],
   waiting: readonly string[],
@@ -335,13 +332,11 @@ function listText(
   ]);
 }
 
-/** The raw name of a tool, and its short name. */
 function toolText(name: string, { shortNames }: McpServer["spec"]): string {
   const alias = shortNames.get(name);
   return alias === undefined ? name : `${name} (${alias})`;
 }
 
-/** Everything about one server. */
 function detailText({ status, listing, spec }: McpServer, texts: ServerTexts): string {
   const { about, protocol, problems, log } = status;
   const { fields } = texts;

@@ -44,7 +44,6 @@ export const helpCommand: CommandBody = {
   },
 };
 
-/** Commands that most sessions use. */
 const FIRST: readonly string[] = [
   "new",
   "resume",
@@ -176,7 +175,6 @@ interface Change {
   readonly hunks?: readonly string[];
 }
 
-/** The changes of files since the session began. */
 async function changesOf(host: CommandHost): Promise<Change[]> {
   const { rewindable, session: { state } } = await host.session();
   if (state.turns.length === 0) return [];
@@ -413,7 +411,6 @@ export const memoryCommand: CommandBody = {
   },
 };
 
-/** The list of forgotten facts, or all versions of one. */
 function archiveText(
   facts: Awaited<ReturnType<MemoryPort["archive"]>>,
   name: string | undefined,
@@ -507,7 +504,6 @@ async function bugReport(host: CommandHost): Promise<string> {
 
 type State = Awaited<ReturnType<CommandHost["session"]>>["session"]["state"];
 
-/** The last error. */
 function lastProblem({ events }: State): string {
   const found = [...events.known].findLast((event) =>
     event?.type === "error" || (event?.type === "turn.end" && event.reason !== "done")

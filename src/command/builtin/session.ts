@@ -256,7 +256,6 @@ export const copyCommand: CommandBody = {
 
 type SessionTexts = Awaited<ReturnType<typeof loadTexts<"session_commands">>>;
 
-/** The nth code block of an answer. */
 function block(answer: string, argument: string, texts: SessionTexts): string {
   const blocks = codeBlocks(answer);
   const found = /^\d+$/.test(argument) ? blocks[Number(argument) - 1] : undefined;
@@ -291,7 +290,6 @@ function turnValues({ turns }: SessionState): readonly ArgumentValue[] {
     .map(({ turn, prompt }) => ({ value: String(turn), detail: oneLine(userText(prompt), 60) }));
 }
 
-/** The turn to restore, and the message afterwards. */
 interface BringBack {
   readonly turn: number;
   readonly scope: RewindScope;
@@ -312,7 +310,6 @@ async function bringBack(host: CommandHost, { turn, scope, done }: BringBack): P
   return true;
 }
 
-/** Asks before changes of someone else are lost. */
 async function agrees(
   host: CommandHost,
   target: RewindTarget,
@@ -343,7 +340,6 @@ function fileReportText(
   return lines.join("\n");
 }
 
-/** Paths in one line; of many only the first. */
 function pathList(paths: readonly string[], texts: Texts["session_commands"]): string {
   const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
   return paths.length > SHOWN_PATHS ? texts.andMore(names, paths.length - SHOWN_PATHS) : names;
@@ -404,7 +400,6 @@ async function sessionChoices(
   }));
 }
 
-/** Its first and its last message. */
 function sessionPreview({ prompt, path }: IndexedSession, texts: Texts["overlay"]["sessions"]): string {
   const last = lastAnswer(path);
   return [
@@ -431,10 +426,8 @@ function ages(locale: string, now: number): (time: string) => string {
   };
 }
 
-/** Files that a preview names. */
 const SHOWN_FILES = 3;
 
-/** The end of a turn to restore, 0 before the first, and the scope. */
 interface ChosenMoment {
   readonly turn: number;
   readonly scope: RewindScope;
@@ -457,7 +450,6 @@ async function chooseMoment(
   return chosen === undefined ? undefined : { turn, scope: chosen };
 }
 
-/** Turns that can be restored, the latest first. */
 function momentsOf(assembly: Assembly, texts: Texts["overlay"]["turns"]): Choice<number>[] {
   const { turns } = assembly.session.state;
   // The end of the latest turn is where the session is.

@@ -72,7 +72,6 @@ function configured(
   return { name: `${entry.name}/${model}` };
 }
 
-/** Undefined: the user left. */
 async function asksToSave(
   host: CommandHost,
   { name }: OfferedModel,
@@ -137,7 +136,6 @@ function offeredLevels({ provider: { model } }: Assembly, all: readonly string[]
   return own.length > 0 ? own : all;
 }
 
-/** Collaboration, approval and permission modes. */
 const MODES = ["normal", "plan", "goal", "ask", "auto", "yolo", "read-only", "write"] as const;
 type ModeName = (typeof MODES)[number];
 
@@ -269,7 +267,6 @@ async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<st
   return file;
 }
 
-/** Removes a rule from the user's file that has it. Rules of other files stay. */
 async function remove(host: CommandHost, rule: string): Promise<string> {
   const texts = await loadTexts("setting_commands", host.locale);
   const { loaded, paths } = await host.session();
@@ -378,13 +375,11 @@ export const themeCommand: CommandBody = {
   },
 };
 
-/** The themes there are, and the one that is set. */
 function themesOf(loaded: LoadedConfig) {
   const setting = listSettings(loaded).find(({ key }) => key === KEY);
   return { themes: setting?.values?.map(String) ?? [], current: String(setting?.value) };
 }
 
-/** Languages in their own words. */
 const NAMES: Readonly<Record<Locale, string>> = { "en": "English", "zh-CN": "简体中文" };
 
 export const langCommand: CommandBody = {
@@ -420,7 +415,6 @@ function isSame(name: string, wanted: string): boolean {
   return a === b || a.split("-")[0] === b;
 }
 
-/** A rule that the user wants. */
 interface NewRule {
   readonly list: RuleList;
   readonly rule: string;
@@ -428,7 +422,6 @@ interface NewRule {
   readonly here: boolean;
 }
 
-/** Edits of the rules of the user's files. */
 interface RuleEdits {
   add(rule: NewRule): Promise<void>;
   remove(rule: string): Promise<void>;

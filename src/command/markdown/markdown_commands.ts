@@ -12,14 +12,12 @@ import type { TrustItem } from "../../trust/mod.ts";
 import { listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 
-/** The command files of a session. */
 export function commandsOf({ paths }: Pick<Assembly, "paths">): MarkdownCommands {
   const { cwd, home, env } = paths;
   const userHome = env("HOME") ?? env("USERPROFILE");
   return findMarkdownCommands({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
 }
 
-/** The command of a file. */
 export function slashCommand(command: CommandFile): SlashCommand {
   const { name, file, description, argumentHint } = command;
   return {
@@ -216,7 +214,6 @@ function markdownFiles(root: string): { readonly file: string; readonly name: st
   return found;
 }
 
-/** A command of a Markdown file. */
 interface CommandFile {
   /** Without the slash; `git:commit` for `git/commit.md`. */
   readonly name: string;
@@ -224,9 +221,7 @@ interface CommandFile {
   readonly scope: SkillScope;
   readonly description: string;
   readonly argumentHint?: string;
-  /** The model its turn is answered by. */
   readonly model?: string;
-  /** Allow rules of its turn. */
   readonly allowedTools: readonly string[];
   readonly pieces: readonly Piece[];
 }
@@ -268,7 +263,6 @@ function readCommandFile(
   };
 }
 
-/** Hints look like lists: `[file] [line]`. */
 function hintOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return Array.isArray(value) ? `[${value.join(", ")}]` : undefined;

@@ -87,7 +87,6 @@ function quoted(value: string, context: Context, placeholder: string): string {
   return words.map((word) => PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 }
 
-/** The context of each character. */
 function contextsOf(line: string): Context[] {
   const contexts: Context[] = [];
   /** Contexts that are open, with what closes each of them. */
@@ -120,7 +119,6 @@ interface Opener {
   readonly text: string;
   readonly inside: readonly Context[];
   readonly opens: { readonly context: Context; readonly end: string };
-  /** Only at the beginning of a word. */
   readonly word?: true;
 }
 

@@ -50,10 +50,10 @@ async function applyChanges(
   { name, id, signal }: Bringing,
 ): Promise<readonly string[]> {
   const patch = await worktree.diff();
-  if (patch.bytes === 0) return ["It worked in a work tree of its own and changed nothing."];
+  if (patch.bytes === 0) return ["It worked in a separate work tree and changed nothing."];
   const files = patch.files.join(", ");
   const why = await refusal(run, worktree, patch, { name, id, signal });
-  if (why === undefined) return [`Its changes, made in a work tree of its own, are applied: ${files}`];
+  if (why === undefined) return [`Its changes, made in a separate work tree, are applied: ${files}`];
   const kept = `${run.session.paths.dir}/outputs/${id}.patch`;
   await Deno.mkdir(kept.slice(0, kept.lastIndexOf("/")), { recursive: true, mode: 0o700 });
   await Deno.copyFile(patch.file, kept);
@@ -80,7 +80,6 @@ async function refusal(
   }
 }
 
-/** The patch as the edit that it is. */
 async function editOf(
   { record: { top } }: Worktree,
   { file, files }: WorktreePatch,

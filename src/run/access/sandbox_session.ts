@@ -57,13 +57,11 @@ export interface SandboxSessionDeps {
     text: Text,
     more?: Partial<Pick<NewEventOf<"notice">, "level" | "confinement">>,
   ) => void;
-  /** The gate can ask a person. */
   readonly attended?: boolean;
   /** The jail is described in each session, and not only where the project has another one than before. */
   readonly describes?: boolean;
 }
 
-/** Names that one notice lists. */
 const MAX_NAMES = 20;
 
 type Hint = "file" | "network" | "readOnly" | "mode" | "setup";
@@ -88,7 +86,6 @@ function hintText(hint: Hint, hosts: readonly string[]): LocalizedMessage {
 /** The gate as far as the jail asks it: for the mode, a person's answer, and the network it opened. */
 type JailGate = Partial<Pick<PermissionGate, "permissionMode" | "confirm" | "takeNetwork" | "grants">>;
 
-/** A proxy that lets commands reach some hosts. */
 interface NetworkFilter extends AsyncDisposable {
   readonly network: "filtered";
   readonly proxy: FilterProxy["address"];
@@ -107,12 +104,10 @@ export class SandboxSession {
   readonly #sources: SandboxSessionDeps;
   readonly #explained = new Set<Hint>();
   #jail: Promise<Jail> | undefined;
-  /** Writable roots of that jail. */
   #roots = 0;
   /** The jail with the hosts of the session, and the same in which files stay as they are. */
   #online: { readonly of: Jail; readonly hosts: string; readonly jail: Jail } | undefined;
   #readOnly: { readonly of: Jail; readonly jail: Jail } | undefined;
-  /** Names of variables that commands do not get. */
   #heldBack: readonly string[] = [];
   #notified: Promise<void> | undefined;
   #remembered: Promise<void> | undefined;
@@ -133,12 +128,10 @@ export class SandboxSession {
     this.#gate = gate;
   };
 
-  /** The current mode keeps files as they are. */
   get #filesStay(): boolean {
     return keepsFiles(this.#gate.permissionMode ?? this.#sources.permissionMode ?? "workspace-write");
   }
 
-  /** Hosts that are open until the session ends. */
   get #openHosts(): readonly string[] {
     return [...this.#gate.grants?.hosts ?? []];
   }
@@ -204,7 +197,7 @@ export class SandboxSession {
     };
     const ask: PermissionGate["confirm"] = async (...question) =>
       await gate.confirm?.(...question) ??
-        { decision: "deny", source: "headless", reason: "this run asks nobody" };
+        { decision: "deny", source: "headless", reason: "this run has no prompts" };
     return {
       ...common,
       escape: (command, signal) =>
@@ -265,19 +258,18 @@ export class SandboxSession {
     return { network: "open", refused: [], [Symbol.asyncDispose]: () => Promise.resolve() };
   }
 
-  /** Starts a proxy for the configured hosts and more. */
   async #startFilter(more: readonly string[]): Promise<NetworkFilter> {
     const hosts = [...await expanded(this.#sources.loaded.config.sandbox.network_hosts), ...more];
     // The mounts of a kept container stay, so the socket is in a directory that it shows.
     const dir = this.#keeps ? this.#tmp : undefined;
-    const folder = await Deno.makeTempDir({
+    const directory = await Deno.makeTempDir({
       ...(dir === undefined ? {} : { dir }),
       prefix: "reasonix-proxy-",
     });
     const refused: string[] = [];
     const proxy = await startFilterProxy({
       hosts,
-      listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
+      listen: Deno.build.os === "linux" ? { socket: `${directory}/proxy.sock` } : { port: 0 },
       onRefused: ({ host, port }, reason) => {
         refused.push(port === 443 || port === 80 ? host : `${host}:${port}`);
         this.#sources.notify?.(message`Refused a connection to ${`${host}:${port}`}: ${reason}`);
@@ -286,7 +278,7 @@ export class SandboxSession {
     let closing: Promise<void> | undefined;
     const close = async () => {
       await proxy[Symbol.asyncDispose]();
-      await Deno.remove(folder, { recursive: true }).catch(() => {});
+      await Deno.remove(directory, { recursive: true }).catch(() => {});
     };
     const filter: NetworkFilter = {
       network: "filtered",
@@ -320,7 +312,7 @@ export class SandboxSession {
         ? message`A command made files that an Edit rule denies: ${names}; look at them before you trust them`
         : message`A command made files that other programs run or obey: ${names}; look at them before you trust them`;
       this.#sources.notify?.(text, { level: "warning" });
-      return `this command ${what}: ${names}; the user was told`;
+      return `this command ${what}: ${names}; the user was notified`;
     });
   }
 
@@ -417,12 +409,12 @@ export class SandboxSession {
     const { notify, unconfined, expectedJail, describes, paths } = this.#sources;
     if (!notify || (!jail.confined && (unconfined || expectedJail))) return;
     const { text: line, confinement } = await this.confinement();
-    const folder = projectDir(cacheDirectory(paths), paths.cwd);
-    const file = `${folder}/jail`;
+    const directory = projectDir(cacheDirectory(paths), paths.cwd);
+    const file = `${directory}/jail`;
     if (jail.confined && !describes && readSmallText(file) === line) return;
     notify(line, { confinement });
     // What cannot be remembered is said again. The command does not wait for it.
-    this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
+    this.#remembered = Deno.mkdir(directory, { recursive: true, mode: 0o700 })
       .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
   }
 
@@ -484,7 +476,6 @@ async function expanded(entries: readonly string[]): Promise<readonly string[]> 
   return [...entries.filter((entry) => entry !== REGISTRIES), ...await packageRegistries()];
 }
 
-/** Lines of the configuration that let commands reach hosts. */
 function networkLines(hosts: readonly string[]): string {
   const setting = hosts.length === 0 ? "network = true" : `network_hosts = ${JSON.stringify(hosts)}`;
   return `[sandbox]\n${setting}`;
@@ -495,7 +486,6 @@ function listed(paths: readonly string[]): string {
   return `${paths.slice(0, MAX_NAMES).join(", ")}${more}`;
 }
 
-/** Opens the jail for one piece of work. */
 export async function withJail<T>(
   sources: SandboxSessionDeps,
   work: (jail: Jail) => T | Promise<T>,

@@ -60,7 +60,6 @@ interface Batch {
   readonly flags: RunFlags;
   readonly paths: RunPaths;
   readonly journal: BatchJournal;
-  /** Directory of the patches. */
   readonly patches: string;
   readonly guard: ProcessGuard;
   readonly stop: AbortController;

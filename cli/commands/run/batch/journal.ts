@@ -5,7 +5,6 @@ import type { RunFlags } from "../../../run_flags.ts";
 import type { BatchTask } from "./task_file.ts";
 
 interface TaskHistory {
-  /** The session that was begun, and its directory. */
   readonly begin?: { readonly session: string; readonly cwd: string };
   readonly result?: TaskResult;
 }

@@ -4,7 +4,6 @@ import { isDirectory } from "../../../../src/path/probe.ts";
 import { isRecord } from "../../../../src/util/json.ts";
 import { suggestNames } from "../../../../src/util/suggest.ts";
 
-/** One task of a batch, as its line says. */
 export interface BatchTask {
   readonly id: string;
   readonly prompt: string;
@@ -19,7 +18,6 @@ const FIELDS = ["id", "prompt", "task", "dir", "model", "check"] as const;
 type Field = (typeof FIELDS)[number];
 
 const MAX_ID = 200;
-/** Wrong lines that one message lists. */
 const MAX_LISTED = 20;
 
 interface Wrong {
@@ -154,7 +152,6 @@ function jsonProblem(raw: string, message: string): LineProblem {
 /** The text of a task file and where it came from. */
 export interface TaskSource {
   readonly text: string;
-  /** The name as the user gave it. */
   readonly shown: string;
   /** Real path; of standard input a name that belongs to the directory. */
   readonly path: string;

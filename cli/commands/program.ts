@@ -1,0 +1,153 @@
+/** The program itself: its version, its documentation, its setup, and the plugins that come with it. */
+import {
+  argument,
+  command,
+  type CommandGroup,
+  entry,
+  flag,
+  JSON_FLAG,
+  optional,
+  parsed,
+  unusable,
+  wholeNumber,
+} from "../command.ts";
+import { displayOf } from "../terminal/display.ts";
+import { textsFor } from "../terminal/language.ts";
+import { loadPages } from "../terminal/pages.ts";
+import { runPaths } from "../terminal/process.ts";
+import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
+import { errorMessage, ReasonixError, usageError } from "../../src/core/mod.ts";
+import { exists } from "../../src/path/probe.ts";
+import { rowsText } from "../../src/reports/mod.ts";
+import { suggestNames } from "../../src/util/suggest.ts";
+import { VERSION } from "../../src/util/version.ts";
+import { loadMarkdown, palette } from "../../src/view/mod.ts";
+
+export const versionCommand = command({
+  flags: { json: JSON_FLAG },
+  run({ json }) {
+    const { deno, v8, typescript } = Deno.version;
+    const { target } = Deno.build;
+    this.process.stdout.exact(
+      json
+        ? `${JSON.stringify({ reasonix: VERSION, deno, v8, typescript, target, event_format: 1 })}\n`
+        : `reasonix ${VERSION}\ndeno ${deno} (v8 ${v8}, ${target})\n`,
+    );
+  },
+});
+
+/**
+ * On a terminal asks for a provider, tries it and adds it to the configuration; without one writes a
+ * commented file.
+ */
+export const setupCommand = command({
+  flags: { yes: flag("Write the default file without questions") },
+  args: [optional(argument("File to write (default: your user config)", "path"))],
+  async run({ yes }, path?: string) {
+    const paths = runPaths(this);
+    const file = path === undefined
+      ? userConfigFile(paths)
+      : path.startsWith("/")
+      ? path
+      : `${paths.cwd}/${path}`;
+    if (!yes && Deno.stdin.isTerminal() && Deno.stdout.isTerminal()) {
+      await (await import("../setup/wizard.ts")).setUp(this, { file });
+      return;
+    }
+    if (exists(file)) {
+      throw usageError(
+        `Cannot write ${file}: it exists and is not overwritten`,
+        "run `reasonix setup` on a terminal to add or change a provider, or change a setting with " +
+          "`reasonix config set KEY VALUE`",
+      );
+    }
+    const text = await defaultConfigText();
+    try {
+      Deno.mkdirSync(file.replace(/[/\\][^/\\]*$/, "") || "/", { recursive: true, mode: 0o700 });
+      Deno.writeTextFileSync(file, text, { createNew: true, mode: 0o600 });
+    } catch (error) {
+      throw new ReasonixError(`Cannot write ${file}: ${errorMessage(error)}`, {
+        remedy: "name a writable place",
+      });
+    }
+    this.process.stdout.write(`${(await textsFor("setup", this)).wroteDefault(file)}\n`);
+  },
+});
+
+export const docsCommand = command({
+  args: [optional(argument("Page to print", "page"))],
+  async run(_flags, name?: string) {
+    const { stdout } = this.process;
+    const pages = await loadPages();
+    if (name === undefined) {
+      const titles = Object.entries(pages).map(([key, text]) => [`  ${key}`, titleOf(text)] as const);
+      return stdout.write(`Pages, to be read with reasonix docs NAME:\n${rowsText(titles)}`);
+    }
+    const wanted = name.toLowerCase().replace(/\.md$/, "").replace(/^.*\//, "");
+    const page = Object.entries(pages).find(([key]) => key === wanted || key.endsWith(`/${wanted}`))?.[1];
+    if (page === undefined) {
+      const [guess] = suggestNames(wanted, Object.keys(pages), 1);
+      const hint = guess === undefined ? "" : `did you mean ${guess}? `;
+      throw usageError(`Cannot find the page ${JSON.stringify(name)}`, `${hint}reasonix docs lists them`);
+    }
+    const { terminal, columns, outColor } = displayOf(this);
+    const renderer = terminal
+      ? await loadMarkdown({ palette: palette(outColor) }).catch(() => undefined)
+      : undefined;
+    await renderer?.prepare(page);
+    stdout.exact(renderer ? `${renderer.render(unwrapped(page), columns()).join("\n")}\n` : page);
+  },
+});
+
+const BLOCK = /^\s*(?:#|\||[-*] |\d+\. |`{3}|>|$)/;
+
+/** The text with each paragraph on one line, so that it wraps at the width of the terminal. */
+function unwrapped(text: string): string {
+  const lines: string[] = [];
+  let isCode = false;
+  for (const line of text.split("\n")) {
+    const before = lines.at(-1) ?? "";
+    const isProse = !isCode && !BLOCK.test(line) && before !== "" && !/^\s*(?:#|\||`{3})/.test(before);
+    if (isProse) lines[lines.length - 1] = `${before} ${line.trim()}`;
+    else lines.push(line);
+    if (/^\s*`{3}/.test(line)) isCode = !isCode;
+  }
+  return lines.join("\n");
+}
+
+function titleOf(text: string): string {
+  return /^# (.+)$/m.exec(text)?.[1] ?? "";
+}
+
+export const pluginCommands: CommandGroup = {
+  commands: {
+    example: entry("Start the example plugin, an MCP server", {
+      flags: {
+        http: parsed(
+          "Serve streamable HTTP on this port of 127.0.0.1 (0 = any) instead of standard input",
+          "port",
+          portNumber,
+        ),
+      },
+      async run({ http }) {
+        const { serve } = await import("../../plugins/example/main.ts").catch((error) => {
+          throw new ReasonixError(`Cannot load the plugin: ${errorMessage(error)}`, {
+            remedy: "keep reasonix.mcp.js next to reasonix.js",
+          });
+        });
+        await serve(http).catch((error: unknown) => {
+          throw new ReasonixError(`Cannot serve the plugin on port ${http}: ${errorMessage(error)}`, {
+            remedy: "choose another port, or 0 for any free one",
+          });
+        });
+      },
+    }),
+  },
+};
+
+/** A TCP port, or 0 for any free one. */
+function portNumber(value: string): number {
+  const port = wholeNumber("--http", 0)(value);
+  if (port < 65536) return port;
+  throw unusable(value, "--http", "a port, from 0 to 65535");
+}
