@@ -166,7 +166,6 @@ function mergedStrictly(schema: Schema): Schema {
   return all;
 }
 
-/** Strict schemas know `anyOf` only. */
 function oneAlternative(schema: Schema): Schema {
   const { oneOf, ...own } = schema;
   if (!Array.isArray(oneOf)) return schema;
