@@ -244,7 +244,7 @@ function windowOf(row: Json): number | undefined {
  * llama.cpp's `/props`: the window that one slot was started with (the model's training length says nothing
  * about that), and what the loaded model can do.
  */
-function readProps(body: unknown): ModelDetails {
+export function readProps(body: unknown): ModelDetails {
   const props = record(body);
   const { vision } = record(props.modalities);
   const { supports_tools: tools } = record(props.chat_template_caps);

@@ -33,7 +33,7 @@ export abstract class WireReply implements ReplyReader {
   protected usage: Usage | undefined;
   /** The server's reason for the end; undefined before it. */
   protected finish: FinishReason | undefined;
-  /** True once the server has said that nothing follows. */
+  /** True after the event that ends a reply. */
   protected stopped = false;
   /** True where the counts come with the reason or before it. */
   protected readonly countsFirst: boolean = false;
