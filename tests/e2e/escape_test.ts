@@ -1,6 +1,6 @@
 /** One run without the jail: offered to a person where the jail stopped a command, in the assembled agent. */
 import { createAgent } from "../../mod.ts";
-import type { ApprovalAnswer, Event } from "../../src/core/mod.ts";
+import { type ApprovalAnswer, type Event, textOf } from "../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../src/permission/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { bash } from "../conformance/sandbox/attacks.ts";
@@ -58,7 +58,7 @@ Deno.test({
     assertEquals(asked.length, 1);
     assertEquals([asked[0]?.subject, asked[0]?.scopes], [command, ["once", "session"]]);
     assertMatch(
-      asked[0]?.reason ?? "",
+      textOf(asked[0]?.reason ?? ""),
       /seems to have been stopped by the sandbox \(".*Read-only file system"\)/,
     );
     assertEquals(
@@ -104,7 +104,7 @@ Deno.test({
     for (const scenario of scenarios) {
       const { asked } = await runWith(g, scenario);
       assertEquals(
-        asked.filter((request) => request.reason.includes("sandbox")),
+        asked.filter((request) => textOf(request.reason).includes("sandbox")),
         [],
         JSON.stringify(scenario),
       );

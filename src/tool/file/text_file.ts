@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { message, ReasonixError } from "../../core/mod.ts";
 import { osReason } from "./os_reason.ts";
 import type { Surroundings } from "./suggest_paths.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
@@ -95,7 +95,7 @@ async function missing(target: Target, context?: Surroundings): Promise<Reasonix
   const { suggestPaths } = await import("./suggest_paths.ts");
   const near = await suggestPaths(target, context);
   const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";
-  return new ReasonixError(`${target.shown} does not exist`, { remedy });
+  return new ReasonixError(message`${target.shown} does not exist`, { remedy });
 }
 
 const MAX_EDIT_BYTES = 50 * 1024 * 1024;
@@ -179,7 +179,7 @@ const LEGACY: ReadonlySet<string> = new Set<Encoding>(["gb18030", "windows-1252"
 /** The "read before edit" rule: refuses a file the model has not seen, or not in its present state. */
 export function requireSeen(context: ToolContext, file: TextFile): void {
   if (!context.seen.get(file.path)) {
-    throw new ReasonixError(`${file.shown} has not been read in this session`, {
+    throw new ReasonixError(message`${file.shown} has not been read in this session`, {
       remedy: "read_file it first",
     });
   }

@@ -140,7 +140,7 @@ for (
       "a refusal of nothing",
       '{"permissions": {"deny": ["Bash()"]}}',
       "1:27",
-      'Cannot read permission rule "Bash()": nothing stands in its parentheses',
+      'Cannot read permission rule "Bash()": its parentheses are empty',
     ],
     [
       "a mistyped refusal",

@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { Question } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
@@ -16,7 +17,7 @@ export async function ask(args: Record<string, unknown>, context: ToolContext): 
   if (!answers) {
     return {
       content: "The user declined to answer; go on with your best judgement or stop and say what is missing",
-      summary: "declined",
+      summary: message`declined`,
     };
   }
   const lines = questions.map((question, index) => {
@@ -55,7 +56,7 @@ function assumed(questions: readonly Question[]): ToolResult {
   return {
     content:
       `Nobody is there to answer. Assumption, not a decision of the user:\n${text}\nState this assumption in your final answer.`,
-    summary: "assumed",
+    summary: message`assumed`,
   };
 }
 

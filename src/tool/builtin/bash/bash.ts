@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import { errorMessage, message, ReasonixError, type Text } from "../../../core/mod.ts";
 import { contains } from "../../../path/lexical.ts";
 import { isDirectory, isFile } from "../../../path/probe.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
@@ -213,9 +213,9 @@ class Foreground {
       `and ${atCap ? "longer work" : "what goes on"} with run_in_background]`;
   }
 
-  #summary(end: ProcessEnd): string {
-    if (this.#diskFull !== undefined) return "disk full";
-    return this.#timedOut ? "timed out" : end.signal ?? `exit ${end.code}`;
+  #summary(end: ProcessEnd): Text {
+    if (this.#diskFull !== undefined) return message`disk full`;
+    return this.#timedOut ? message`timed out` : end.signal ?? message`exit ${end.code ?? ""}`;
   }
 }
 

@@ -1,3 +1,4 @@
+import { message, type Text } from "../../../core/mod.ts";
 import { readFilter } from "../../search/path_filter.ts";
 import { reported, searchTarget, shown, type Target } from "../../search/place.ts";
 import type { FoundFile, FoundLine, SearchReport } from "../../search/request.ts";
@@ -76,11 +77,12 @@ function rendered(report: SearchReport, view: View): ToolResult {
   return { content: [body, ...notes].join("\n"), summary, ...(truncated ? { truncated } : {}) };
 }
 
-function summaryOf(report: SearchReport, mode: Mode): string {
-  const files = `${report.files.length} ${report.files.length === 1 ? "file" : "files"}`;
-  if (report.stopped === "limit") return "too many matches";
-  if (report.total === 0) return "no matches";
-  return mode === "files" ? files : `${report.total} ${report.total === 1 ? "match" : "matches"} in ${files}`;
+function summaryOf(report: SearchReport, mode: Mode): Text {
+  const files = report.files.length === 1 ? message`1 file` : message`${report.files.length} files`;
+  if (report.stopped === "limit") return message`too many matches`;
+  if (report.total === 0) return message`no matches`;
+  if (mode === "files") return files;
+  return report.total === 1 ? message`1 match in ${files}` : message`${report.total} matches in ${files}`;
 }
 
 function remarks(report: SearchReport, mode: Mode, limit: number, target: Target): string[] {

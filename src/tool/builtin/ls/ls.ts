@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { IgnoreScope, isTelling } from "../../../path/ignore_files.ts";
 import { reported, searchTarget, shown } from "../../search/place.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
@@ -42,7 +43,7 @@ export function ls(args: Record<string, unknown>, context: ToolContext): Promise
     return {
       content: [head, ...(cut.text === "" ? [] : [cut.text]), ...(total === 0 ? ["(empty)"] : []), ...notes]
         .join("\n"),
-      summary: `${total} ${total === 1 ? "entry" : "entries"}`,
+      summary: total === 1 ? message`1 entry` : message`${total} entries`,
       ...(truncated ? { truncated } : {}),
     };
   });

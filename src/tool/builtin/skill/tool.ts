@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
@@ -11,7 +12,7 @@ export const SKILL = defineBuiltin({
   },
   required: ["name"],
   readOnly: true,
-  title: ({ name }) => `skill ${name}`,
+  title: ({ name }) => message`skill ${String(name)}`,
   optional: true,
   synonyms: { skill: "name", skill_name: "name", args: "arguments" },
   subjects: ({ name }) => texts(name),

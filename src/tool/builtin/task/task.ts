@@ -1,3 +1,4 @@
+import { message } from "../../../core/mod.ts";
 import type { AgentPort, AgentReport, AgentTask } from "../../services.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { keepEnds, spillPath } from "../../truncation.ts";
@@ -68,7 +69,7 @@ async function resultOf(report: AgentReport, context: ToolContext): Promise<Tool
   const lines = [text, ...notes, `[${facts}; resume goes on with it]`].filter((line) => line !== "");
   return {
     content: lines.join("\n"),
-    summary: state === "running" ? `runs as ${report.id}` : facts,
+    summary: state === "running" ? message`runs as ${report.id}` : facts,
     ...(head.length > 0 ? { isError: true } : {}),
     ...(truncated ? { truncated } : {}),
   };

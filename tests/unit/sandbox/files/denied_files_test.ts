@@ -63,7 +63,7 @@ Deno.test({
     await furnish(g);
     await Deno.symlink(`${g.ws}/sub/.env`, `${g.ws}/link`);
     const jail = await groundJail(g, { denyRead: [".env", "docs/**", "*.pem"] });
-    assertStringIncludes(jail.describe(), "5 paths are hidden (Read rules)");
+    assertStringIncludes(jail.describe().text, "5 paths are hidden (Read rules)");
     for (
       const line of [
         "cat .env sub/.env link docs/deep/a.md keys/a.pem",

@@ -119,7 +119,7 @@ Deno.test({
       assertEquals(await sh(jail, g.ws, free), { code: 0, stdout: "x\nseen\n", stderr: "" });
       await assertRejects(() => Deno.stat(mark), Deno.errors.NotFound);
       assertStringIncludes(
-        jail.describe(),
+        jail.describe().text,
         "the workspace is read-only, they can write a private /tmp and package caches;",
       );
     } finally {

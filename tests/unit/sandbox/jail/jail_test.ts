@@ -2,7 +2,7 @@ import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/jail/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/jail/backends/bubblewrap.ts";
 import { createJail, expectedSandbox, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
-import { describeJail, jailConfinement } from "../../../../src/sandbox/jail/confinement.ts";
+import { describeConfinement, jailConfinement } from "../../../../src/sandbox/jail/confinement.ts";
 import { probeCached, rememberedProbe } from "../../../../src/sandbox/jail/expected_sandbox.ts";
 import {
   assert,
@@ -65,7 +65,7 @@ Deno.test("createJail runs commands as they are when it is off, and says so", as
   assertEquals(plan.env.PATH, "/bin");
   assertEquals(plan.env.OTEL_X, undefined);
   assert(!jail.confined);
-  assertMatch(jail.describe(), /^Commands are not confined \(\[sandbox\] bash = "off"\)/);
+  assertMatch(jail.describe().text, /^Commands are not confined \(\[sandbox\] bash = "off"\)/);
 });
 
 Deno.test({
@@ -77,7 +77,7 @@ Deno.test({
     assertEquals(error.exit, "blocked");
     assertStringIncludes(error.message, "bubblewrap: cannot cut off the network (refused)");
     const jail = await groundJail(g, { mode: "auto" });
-    assertStringIncludes(jail.describe(), "the network is NOT confined (refused)");
+    assertStringIncludes(jail.describe().text, "the network is NOT confined (refused)");
     assertEquals((await sh(jail, g.ws, "echo runs")).stdout, "runs\n");
     assert((await groundJail(g, { network: "open" })).confined);
   },
@@ -174,24 +174,24 @@ Deno.test({
   ...jailed("describe says in one line what is and what is not confined"),
   fn: async () => {
     await using g = await ground();
-    const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe();
+    const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe().text;
     assertStringIncludes(
       closed,
       `Commands run in a jail (bubblewrap): they can write ${g.ws}, a private /tmp and package caches; no network`,
     );
     assertStringIncludes(closed, "1 path is hidden (forbid_read)");
-    const usual = (await groundJail(g)).describe(g.ws);
+    const usual = (await groundJail(g)).describe(g.ws).text;
     assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
     assert(!usual.includes("hidden"), usual);
-    assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
+    assertStringIncludes((await groundJail(g, { network: "open" })).describe().text, "network open");
     const { data } = (await groundJail(g)).readOnly();
     assertStringIncludes(
-      describeJail(jailConfinement({
+      describeConfinement(jailConfinement({
         backend: data.backend,
         scope: data.fixed.scope,
         privateTmp: true,
         openNetwork: "refused",
-      })),
+      })).text,
       "the workspace is read-only, they can write a private /tmp and package caches; " +
         "the network is NOT confined (refused)",
     );

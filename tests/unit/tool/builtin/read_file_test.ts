@@ -1,3 +1,4 @@
+import { textOf } from "../../../../src/core/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 import { READ_FILE } from "../../../../src/tool/builtin/read_file/tool.ts";
@@ -9,7 +10,7 @@ Deno.test("read_file numbers lines from 1 and marks the file as seen", async () 
   const context = makeToolContext(dir.path);
   const result = await READ_FILE.execute({ path: "a.txt" }, context);
   assertEquals(result.content, "   1→one\n   2→two");
-  assertEquals(result.summary, "2 lines");
+  assertEquals(textOf(result.summary), "2 lines");
   assertEquals(result.truncated, undefined);
   assertEquals(context.seen.get(`${dir.path}/a.txt`)?.size, 8);
 });

@@ -1,3 +1,4 @@
+import { textOf } from "../../../../src/core/mod.ts";
 import { BUILTINS, type FreeSpace, openServices, type Tool } from "../../../../src/tool/mod.ts";
 import { DiskWatch } from "../../../../src/tool/shell/disk_watch.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
@@ -65,7 +66,7 @@ Deno.test("bash ends a command that fills the disk and says so", async () => {
     result.content,
     /^begun\n\[stopped: only 100 MB were left on the disk of .* min_free_disk_mb is 512/,
   );
-  assertEquals([result.isError, result.summary], [true, "disk full"]);
+  assertEquals([result.isError, textOf(result.summary)], [true, "disk full"]);
 });
 
 Deno.test("a background job that fills the disk is ended and job_output says why", async () => {
