@@ -23,7 +23,7 @@ export type Suggested = Pick<
 >;
 
 interface QuestionOptions {
-  /** Where no one can be asked, what only a person may allow is refused. */
+  /** In a non-interactive run, what only a person may allow is refused. */
   readonly interactive: boolean;
   /** Rules that an answer could save. */
   readonly suggested: Suggested;
@@ -31,7 +31,6 @@ interface QuestionOptions {
   readonly savesTrust: boolean;
   /** Plan mode asks. */
   readonly inPlan: boolean;
-  /** What a hook says of the call. */
   readonly hook?: HookWord | undefined;
 }
 
@@ -68,7 +67,7 @@ function destructiveQuestion(evaluation: Evaluation, interactive: boolean): Deci
     source: "floor",
     reason: message`the destructive-command check refuses ${
       quoteForMessage(subject)
-    } because nobody can confirm it: ${reason}`,
+    } because no user can confirm it: ${reason}`,
   };
 }
 
@@ -140,8 +139,8 @@ export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evalua
 }
 
 /**
- * The arguments of a call besides its command or its paths, one a line, such as the directory of the command
- * where that is not `cwd`.
+ * The arguments of a call other than its command or its paths, one a line, such as the directory of the
+ * command where that is not `cwd`.
  */
 export function restOf({ call, directory }: Evaluation, cwd: string): string {
   const { args, command, reads, writes = [] } = call;
@@ -266,7 +265,7 @@ export async function confirmOnce(
   return decision;
 }
 
-/** What a rule is proposed for. */
+/** The call that a rule is proposed for. */
 interface ProposedCall {
   readonly call: PreparedCall;
   readonly subject: string;

@@ -247,8 +247,8 @@ class SessionGate implements PermissionGate {
   }
 
   /**
-   * What a call would do. A directory that it may not write to is opened where a person says so. A failure is
-   * not quoted where a rule asks: it could show what the file holds.
+   * The changes that a call would make. A directory that it may not write to is opened where a person says
+   * so. A failure is not quoted where a rule asks: it could show what the file holds.
    */
   async #preview(call: PreparedCall, signal: AbortSignal, ruled = false): Promise<CallPreview | Decision> {
     const { preview, sandbox, approver } = this.#options;

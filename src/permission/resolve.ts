@@ -67,7 +67,7 @@ function isRuledReader({ call, ruling: { by, outcome, rule } }: Evaluation): boo
 
 const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
 
-/** What an ask rule would do. */
+/** The effect of a hook that asks is that of an ask rule. */
 function askedByHook(subject: string, context: DecisionContext): Decision | "ask" {
   if (approvesAll(context)) return ALLOWED_BY_MODE;
   return context.interactive ? "ask" : nonInteractive(subject, context, { rule: "of a hook" });
@@ -213,8 +213,7 @@ function unsure(ruling: Ruling, subject: string, context: DecisionContext): Deci
 }
 
 /**
- * Returns what a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was
- * given.
+ * A call that requires approval each time stays refused unless a rule names the tool or `--on-ask` was given.
  */
 function nonInteractiveAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
   const { rule } = ruling;

@@ -3,7 +3,7 @@ import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { SessionGrants } from "./grants.ts";
 
 /**
- * How far approvals are given without a person: as the policy says, writers by default, or everything not
+ * The approvals that are given without a person: as the policy says, writers by default, or everything not
  * denied.
  */
 export type ApprovalMode = "ask" | "auto" | "yolo";
@@ -47,7 +47,7 @@ export interface SandboxAccess {
   openDirectory(directory: string): Promise<void>;
 }
 
-/** Why a rule of the user's own words is not taken for a call. */
+/** The reason why a rule that the user wrote is not taken for a call. */
 export type RuleRefusal =
   | { readonly code: "unreadable"; readonly texts: MessageTexts }
   /** The call would not be allowed by it. */
@@ -279,7 +279,7 @@ export interface PermissionGate extends Gate {
    * destructive-command check stay).
    */
   approvedPlan: boolean;
-  /** What was granted for the session. */
+  /** Everything that was granted for the session. */
   readonly grants: SessionGrants;
   /** Allow rules that hold until the session ends. */
   readonly sessionRules: readonly string[];
@@ -335,7 +335,8 @@ export interface Decision {
 }
 
 /**
- * What a hook says about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask rule.
+ * The word of a hook about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask
+ * rule.
  */
 export interface HookWord {
   readonly word: "allow" | "ask";

@@ -36,7 +36,6 @@ export function errorOf(failure: ProviderFailure): ReasonixError {
   return new ReasonixError(messageOf(failure.error), { exit: "provider", cause: failure });
 }
 
-/** An error with a text for people. */
 export function providerError(
   kind: ProviderErrorKind,
   text: Text,
@@ -293,7 +292,6 @@ function errorText(value: unknown): string | undefined {
   return typeof raw === "string" && message ? `${message} (${raw})` : message;
 }
 
-/** The HTTP status in an error object, when one of its codes is a number. */
 export function statusIn(error: Readonly<Record<string, unknown>>): number | undefined {
   for (const code of [error.status, error.code, error.status_code, error.http_status]) {
     const number = typeof code === "string" && /^\d{3}$/.test(code) ? Number(code) : code;

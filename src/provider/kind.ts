@@ -60,7 +60,6 @@ export interface ProviderKind {
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-/** Waits; settles early, without an error, when the signal aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   // Unlike the limit of a pending read, nothing else keeps the process alive while it waits.

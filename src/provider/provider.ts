@@ -23,7 +23,6 @@ export interface ResolvedEffort {
 
 /** One concrete model at one vendor endpoint. */
 export interface ModelInfo {
-  /** Name of the configured provider instance, such as "deepseek". */
   readonly provider: string;
   /** Identifier sent on the wire. */
   readonly id: string;

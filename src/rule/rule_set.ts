@@ -25,7 +25,7 @@ export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server"> & {
 };
 
 /**
- * What the policy says, before anybody is asked.
+ * The decision of the policy, before a prompt.
  *
  * `unsure` means that a denied command could hide in what cannot be judged; `fallback` that no rule matched.
  */
@@ -149,11 +149,11 @@ export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatch
   return allowance(rules.allow, files, paths);
 }
 
-/** What one call is about, with its paths resolved. */
+/** The files and subjects of a call, with its paths resolved. */
 interface CallFiles {
   readonly reads: readonly PathForms[];
   readonly writes: readonly PathForms[];
-  /** What an allow rule must cover: what is written where something is, else what is read. */
+  /** The files that an allow rule must cover: those that are written, or else those that are read. */
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
   readonly texts: readonly string[];

@@ -97,15 +97,11 @@ export function parseConfigValue(key: string, text: string): unknown {
 }
 
 function checkNewValue(path: KeyPath, value: unknown): void {
-  const schema: JsonSchema = schemaAt(path);
+  const schema = schemaAt(path);
   const findings: Finding[] = [];
   if (value !== undefined) checkValue(value, schema, path, findings);
   const errors = findings.filter((finding) => finding.level === "error");
-  if (errors.length > 0) {
-    throw new ConfigError(
-      errors.map(({ path: _path, at: _at, ...problem }) => problem),
-    );
-  }
+  if (errors.length > 0) throw new ConfigError(errors.map(({ path: _, at: __, ...problem }) => problem));
 }
 
 function parentOf(table: TomlTable, path: KeyPath, create: boolean): TomlTable | unknown[] | undefined {

@@ -200,8 +200,8 @@ function strictFinding(
 }
 
 /**
- * How many files are counted, and how many names a glob may become, before it is only said that there are
- * more.
+ * The most files that are counted, and the most names that a glob may become; beyond them there are "at
+ * least" as many.
  */
 const MAX_COUNT = 5000;
 const MAX_NAMES = 200;

@@ -41,7 +41,7 @@ import {
   unsure,
 } from "../../rule/mod.ts";
 
-/** What a command line is judged against. */
+/** The rules and directories that a command line is judged by. */
 export interface JudgeContext {
   readonly ruleSet: RuleSet;
   /** Rules about the tool that runs the line. */

@@ -61,7 +61,7 @@ function grammarOf(
   return action === undefined ? {} : { destroys: destructionBy(action, when, unless) };
 }
 
-/** What a program destroys with a word that matches `when`, and none that matches `unless`. */
+/** The destruction by a program with a word that matches `when`, and none that matches `unless`. */
 function destructionBy(action: string, when: RegExp | undefined, unless: RegExp | undefined) {
   const [code = "", ...details] = action.split(" ");
   return ({ name, args }: Call): Destruction[] => {

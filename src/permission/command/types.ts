@@ -33,7 +33,7 @@ export interface FileUse {
   readonly moved?: true;
   /** Opened by the shell for a redirection, so the command itself does not say so. */
   readonly redirect?: true;
-  /** What is there is kept. */
+  /** The content that is there is kept. */
   readonly append?: true;
 }
 

@@ -17,7 +17,6 @@ interface IgnoreRule {
   readonly replace?: string;
 }
 
-/** First line of a cassette. */
 export interface CassetteHeader {
   readonly cassette: typeof CASSETTE_VERSION;
   readonly provider?: string;

@@ -21,7 +21,6 @@ import {
 export interface RecordOptions {
   /** Cassette to write; an existing file is replaced. */
   readonly file: string;
-  /** Values that differ between runs, by name. */
   readonly values?: Readonly<Record<string, string>>;
 }
 

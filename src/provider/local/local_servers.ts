@@ -15,7 +15,6 @@ export interface LocalServer extends LocalVendor {
   readonly models: readonly ServedModel[];
 }
 
-/** Limit of looking for servers on this machine. */
 const LIMIT_MS = 300;
 const LONGEST_LOCAL_PAGE = 2 * 1024 * 1024;
 /** Lists of vendors with many models have a few megabytes. */
@@ -99,7 +98,6 @@ const DESCRIBERS: Readonly<Record<string, (ask: Ask) => Promise<Describe>>> = {
 interface Page {
   /** 0: no answer in time. */
   readonly status: number;
-  /** Parsed JSON of a success; undefined for anything else. */
   readonly body: unknown;
 }
 
@@ -207,7 +205,6 @@ const LIST_FIELDS = [
   "max_input_tokens",
 ];
 
-/** A model as a server describes it. */
 export interface ServedModel {
   readonly id: string;
   /** Tokens. */
@@ -247,7 +244,7 @@ function windowOf(row: Json): number | undefined {
  * llama.cpp's `/props`: the window that one slot was started with (the model's training length says nothing
  * about that), and what the loaded model can do.
  */
-function readProps(body: unknown): ModelDetails {
+export function readProps(body: unknown): ModelDetails {
   const props = record(body);
   const { vision } = record(props.modalities);
   const { supports_tools: tools } = record(props.chat_template_caps);

@@ -2,6 +2,7 @@ import { errorMessage, type LocalizedMessage, message, type ProviderErrorKind } 
 import { baseName } from "../../path/lexical.ts";
 import { providerError, ProviderFailure } from "../errors.ts";
 import { sleep } from "../kind.ts";
+import { readProps } from "../local/local_servers.ts";
 import { endGroup, endOrphan, makePipe, openPipe, startSupervisor } from "./server_process.ts";
 import {
   boundLog,
@@ -16,7 +17,7 @@ import {
   type ServerLease,
 } from "./server_files.ts";
 import type { ServerPlan } from "./server_plan.ts";
-import { defined, isRecord, parseJson } from "../../util/json.ts";
+import { defined, parseJson } from "../../util/json.ts";
 import { boundedText } from "../wire/bounded_text.ts";
 import { FileLock } from "../../util/lock.ts";
 import type { Fetch } from "../../util/network/fetch.ts";
@@ -286,10 +287,7 @@ function isRefusal(status: number): boolean {
 
 /** Tokens that one conversation can have there; undefined when it does not say. */
 export async function askWindow(address: ServerAddress): Promise<number | undefined> {
-  const props = parseJson((await get(address, "/props"))?.text ?? "");
-  const settings = isRecord(props) ? props.default_generation_settings : undefined;
-  const window = isRecord(settings) ? settings.n_ctx : undefined;
-  return typeof window === "number" && Number.isInteger(window) && window > 0 ? window : undefined;
+  return readProps(parseJson((await get(address, "/props"))?.text ?? "")).window;
 }
 
 async function get(

@@ -13,7 +13,6 @@ export interface ProcessName {
   readonly start: string;
 }
 
-/** The facts of a server that its users share. */
 export interface ServerLease {
   /** The supervisor process, whose process group the server is in. */
   readonly supervisor: ProcessName;
@@ -81,7 +80,6 @@ export class ServerFiles {
     await writeFileAtomic(this.#lease, text, { setMode: 0o600 });
   }
 
-  /** Writes a new key, one that no argument list shows. */
   async writeKey(): Promise<string> {
     const bytes = crypto.getRandomValues(new Uint8Array(24));
     const key = `rx-${bytes.toHex()}`;
@@ -94,7 +92,6 @@ export class ServerFiles {
     return readOwnText(this.key)?.trim() ?? "";
   }
 
-  /** Removes the pipes of earlier servers. */
   async clear(): Promise<void> {
     for (const { name } of sortedEntries(this.directory)) {
       if (name.startsWith("pipe-")) await Deno.remove(join(this.directory, name)).catch(() => {});
@@ -189,7 +186,6 @@ export function lastLines(path: string, start: number): string {
   return lines.slice(-LAST_LINES).join(" | ");
 }
 
-/** Reports whether the log says that the port was taken. */
 export function saysPortTaken(path: string, start: number): boolean {
   return /couldn't bind|could ?n[o']t bind|failed to bind|address already in use/i.test(
     textSince(path, start),

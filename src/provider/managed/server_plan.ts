@@ -231,7 +231,6 @@ export function checkMemory(provider: string, paths: readonly string[], availabl
   throw noStart(provider, "server.model_path", what, remedy);
 }
 
-/** A size as model pages show it. */
 export function modelSize(bytes: number): string {
   if (bytes < GB) return `${Math.ceil(bytes / 1e6)} MB`;
   return `${(bytes / GB).toFixed(bytes < 10 * GB ? 1 : 0)} GB`;

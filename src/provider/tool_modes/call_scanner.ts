@@ -91,7 +91,6 @@ export class CallScanner {
     this.#options = options;
   }
 
-  /** Returns text before the first mark that was not returned yet. */
   push(piece: string): string {
     this.#raw += piece;
     this.#held += piece;

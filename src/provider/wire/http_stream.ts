@@ -218,7 +218,6 @@ class IdleTimeout {
     this.#arm(limit);
   }
 
-  /** Restarts the limit. */
   touch(): void {
     if (this.#limit !== undefined) this.#deadline = this.#clock.now() + this.#limit.ms;
   }

@@ -82,7 +82,7 @@ class NoStrictForm extends Error {}
 
 /**
  * The schema as strict function calling takes it: every object closed, every key required, keys that were
- * optional may be null, refused keywords said in the description. Undefined when it allows what no strict
+ * optional may be null, refused keywords noted in the description. Undefined when it allows what no strict
  * schema can (keys of any name, any value at all, references to elsewhere).
  *
  * Source: the guide to structured outputs of OpenAI, "Supported schemas".
@@ -166,7 +166,6 @@ function mergedStrictly(schema: Schema): Schema {
   return all;
 }
 
-/** Strict schemas know `anyOf` only. */
 function oneAlternative(schema: Schema): Schema {
   const { oneOf, ...own } = schema;
   if (!Array.isArray(oneOf)) return schema;
@@ -301,7 +300,7 @@ const MOST_REFERENCES = 200;
 /**
  * The schema of a function's arguments in the keywords that servers with a subset of JSON Schema read.
  * References inside of it are replaced by what they lead to, `allOf` is laid together, and what has no
- * keyword is said in the description; arguments are checked against the tool's own schema anyhow.
+ * keyword is noted in the description; arguments are checked against the schema of the tool all the same.
  */
 export function subsetSchema(schema: JsonSchema): JsonSchema {
   const { $defs: _, definitions: __, ...own } = schema;

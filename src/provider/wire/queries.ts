@@ -12,7 +12,6 @@ import { endpointOf, requestHeaders } from "./endpoint.ts";
 import type { Fields } from "./message_parts.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
-/** Longest waits. */
 const LIST_MS = 15_000;
 const COUNT_MS = 30_000;
 const MOST_PAGES = 50;

@@ -21,7 +21,6 @@ export interface MessageWriter {
 interface Conversation {
   readonly writer: MessageWriter;
   buffer: Uint8Array<ArrayBuffer>;
-  /** Bytes of the buffer that are written. */
   length: number;
   /** True once the list has an entry, so that the next one needs a comma. */
   started: boolean;

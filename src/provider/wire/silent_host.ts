@@ -2,7 +2,6 @@ import { message } from "../../core/mod.ts";
 import { type Endpoint, nameOf, providerError, ProviderFailure } from "../errors.ts";
 import type { Clock } from "../kind.ts";
 
-/** Longest time to make a working connection. */
 const LIMIT_MS = 10_000;
 
 /**

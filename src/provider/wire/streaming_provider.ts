@@ -20,7 +20,6 @@ import type { KindOptions, ProviderDeps } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import { type ReplyReader, streamReply } from "./http_stream.ts";
 
-/** The wire of a kind that streams over HTTP. */
 export interface Wire {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,7 +41,6 @@ export function eventsUrl(events: string): string {
   return `data:text/event-stream,${encodeURIComponent(events)}`;
 }
 
-/** Another way to send a request that was refused. */
 export interface Adaptation {
   /** A field that the user asked for and that is left out from now on. */
   readonly without?: string;

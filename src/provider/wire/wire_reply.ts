@@ -20,7 +20,6 @@ export interface ReplyContext {
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
   readonly callIdPrefix: string;
-  /** Called with the name when a call begins. */
   readonly onCall?: ((tool: string) => void) | undefined;
 }
 
@@ -34,7 +33,7 @@ export abstract class WireReply implements ReplyReader {
   protected usage: Usage | undefined;
   /** The server's reason for the end; undefined before it. */
   protected finish: FinishReason | undefined;
-  /** True once the server has said that nothing follows. */
+  /** True after the event that ends a reply. */
   protected stopped = false;
   /** True where the counts come with the reason or before it. */
   protected readonly countsFirst: boolean = false;
@@ -184,7 +183,6 @@ export class EventReader {
   /** Numbers of events that could be read, and that could not. */
   good = 0;
   broken = 0;
-  /** True when one of the broken events was about a tool call. */
   brokenCall = false;
   /** True once the server has sent `[DONE]`. */
   done = false;
@@ -250,7 +248,6 @@ export type Channel = "text" | "reasoning";
 
 /** Joins the pieces of a reply's text into chunks that can be shown, whole characters only. */
 class SpokenText {
-  /** True until there was any text. */
   isSilent = true;
   #channel: Channel = "text";
   #pending = "";

@@ -65,7 +65,7 @@ const ALWAYS_ON: readonly Layer[] = [
   {
     id: "trust",
     name: message`trust`,
-    meaning: message`what a project brings to be run does nothing until it is trusted`,
+    meaning: message`repository content that would execute does nothing until it is trusted`,
     fullAccess: true,
   },
 ];

@@ -1,6 +1,6 @@
 import { message, ReasonixError } from "../../core/mod.ts";
 import { osReason } from "./os_reason.ts";
-import type { Surroundings } from "./suggest_paths.ts";
+import type { PathEnvironment } from "./suggest_paths.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
 import type { FileVersion, ToolContext } from "../tool.ts";
 import { joinBytes } from "../../util/bytes.ts";
@@ -54,7 +54,7 @@ function shownPath(context: ToolContext, real: string): string {
  * refused before it is opened, since opening alone can hang. With `context`, the error about a missing one
  * names files of that name elsewhere.
  */
-export async function statRegular(target: Target, context?: Surroundings): Promise<ExistingFile> {
+export async function statRegular(target: Target, context?: PathEnvironment): Promise<ExistingFile> {
   let info: Deno.FileInfo;
   try {
     // A call into the kernel takes microseconds, the way to a thread and back a hundred times that.
@@ -91,7 +91,7 @@ export function kindOf(info: Deno.FileInfo): string {
   return "special file";
 }
 
-async function missing(target: Target, context?: Surroundings): Promise<ReasonixError> {
+async function missing(target: Target, context?: PathEnvironment): Promise<ReasonixError> {
   const { suggestPaths } = await import("./suggest_paths.ts");
   const near = await suggestPaths(target, context);
   const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";

@@ -311,7 +311,7 @@ Deno.test("what an answer about an address of a server grants is that address", 
   }
 });
 
-/** What is wrong with rules that the user writes for a call, and which is then saved. */
+/** The problems of rules that the user writes for a call. */
 async function edited(request: ReturnType<typeof bash>, rules: readonly string[]) {
   const { gate, asked } = attended(ONCE);
   await gate.check(request, signal);

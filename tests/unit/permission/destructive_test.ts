@@ -17,8 +17,8 @@ const signal = new AbortController().signal;
 /** `ws` is the workspace, `home` the home directory, `other` is next to them. */
 async function tree(): Promise<{ root: string; ws: string; home: string } & AsyncDisposable> {
   const root = await Deno.realPath(await Deno.makeTempDir());
-  for (const folder of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "home/.config", "other/data"]) {
-    await Deno.mkdir(`${root}/${folder}`, { recursive: true });
+  for (const directory of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "home/.config", "other/data"]) {
+    await Deno.mkdir(`${root}/${directory}`, { recursive: true });
   }
   for (
     const file of ["ws/build/a", "ws/build/deep/b", "ws/src/c", "home/docs/d", "other/data/e", "other/f"]

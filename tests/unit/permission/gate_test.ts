@@ -286,10 +286,10 @@ Deno.test("a question that is interrupted is a refusal, and recorded as one", as
 });
 
 Deno.test("a command is judged in the directory it runs in", async () => {
-  let folder: string | undefined = "/w/secret";
-  const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellDirectory: () => folder });
+  let directory: string | undefined = "/w/secret";
+  const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellDirectory: () => directory });
   assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "deny rule");
-  folder = undefined;
+  directory = undefined;
   assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "allow headless");
   for (const workdir of ["secret", "/w/secret", "docs/../secret"]) {
     const request = call("bash", { command: "echo x > a", workdir });
@@ -396,9 +396,9 @@ Deno.test("huge and deeply nested lines are decided, and none slips through", as
 
 Deno.test("an allowed command that only reads says so, in the decision and not in the record", async () => {
   const { gate, events } = scene("/w");
-  const told = async (command: string) => (await gate.check(bash(command), signal)).readsOnly;
-  assertEquals([await told("ls -l | grep x"), await told("true && git status")], [true, true]);
-  assertEquals([await told("ls > out"), await told("make"), await told("ls $(")], [
+  const readsOnly = async (command: string) => (await gate.check(bash(command), signal)).readsOnly;
+  assertEquals([await readsOnly("ls -l | grep x"), await readsOnly("true && git status")], [true, true]);
+  assertEquals([await readsOnly("ls > out"), await readsOnly("make"), await readsOnly("ls $(")], [
     undefined,
     undefined,
     undefined,
@@ -413,7 +413,7 @@ Deno.test("a read that a hook wants prompted for requires approval, whatever the
     ask: (request: { tool: string }) => Promise.resolve((asked.push(request.tool), answer)),
   };
   const { gate } = scene("/w", {}, { approver });
-  const hook = { word: "ask", reason: "somebody wants to know" } as const;
+  const hook = { word: "ask", reason: "a hook wants to know" } as const;
   for (const request of [call("grep", { pattern: "x" }, true), bash("ls")]) {
     assertEquals((await gate.check(request, signal, hook)).decision, "deny");
     assertEquals((await gate.check(request, signal)).decision, "allow");
@@ -424,7 +424,7 @@ Deno.test("a read that a hook wants prompted for requires approval, whatever the
 Deno.test("a link that leads elsewhere since the last call is judged by where it leads now", async () => {
   const cwd = await Deno.realPath(await Deno.makeTempDir());
   try {
-    for (const folder of ["open", "secret"]) await Deno.mkdir(`${cwd}/${folder}`);
+    for (const directory of ["open", "secret"]) await Deno.mkdir(`${cwd}/${directory}`);
     await Deno.symlink("open", `${cwd}/link`);
     const { gate } = scene(cwd, { deny: ["Edit(secret/**)"] });
     const decide = async () => (await gate.check(edit("link/a.ts"), signal)).decision;

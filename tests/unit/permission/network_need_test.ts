@@ -47,7 +47,7 @@ function gateIn(cwd: string, { answer, online = false, more }: Asking = {}) {
   return { gate, asked };
 }
 
-/** What is offered for a line: its hosts, `*` for any, nothing for none. */
+/** The offer for a line: its hosts, `*` for any, nothing for none. */
 async function offered(line: string, cwd = "/w"): Promise<string> {
   const { gate, asked } = gateIn(cwd);
   await gate.check(bash(line), NEVER);
@@ -120,8 +120,8 @@ Deno.test("a host is named as it is contacted, however its address is written", 
 });
 
 Deno.test("git contacts the remote of the repository that its words name", async () => {
-  await using folder = await makeTempDir();
-  const cwd = folder.path;
+  await using directory = await makeTempDir();
+  const cwd = directory.path;
   await Deno.mkdir(`${cwd}/.git`);
   await Deno.mkdir(`${cwd}/src`);
   const config = [

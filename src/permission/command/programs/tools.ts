@@ -245,7 +245,7 @@ const AWK_OPTIONS =
   "sandbox version";
 
 /**
- * Where a program begins a slash can only open a pattern; one with a quote or a bracket is left to be
+ * At the beginning of a program a slash can only open a pattern; one with a quote or a bracket is left to be
  * looked at.
  */
 const AWK_FIRST_PATTERN = /^\s*!?\s*\/(?:[^/\\\n"[]|\\.)*\//;

@@ -16,7 +16,8 @@ export async function ask(args: Record<string, unknown>, context: ToolContext): 
   context.signal.throwIfAborted();
   if (!answers) {
     return {
-      content: "The user declined to answer; go on with your best judgement or stop and say what is missing",
+      content:
+        "The user declined to answer; continue with your best judgement or stop and say what is missing",
       summary: message`declined`,
     };
   }
@@ -55,7 +56,7 @@ function assumed(questions: readonly Question[]): ToolResult {
   const text = keepHead(lines.join("\n"), DEFAULT_CAPS).text;
   return {
     content:
-      `Nobody is there to answer. Assumption, not a decision of the user:\n${text}\nState this assumption in your final answer.`,
+      `No user is available to answer. Assumption, not a decision of the user:\n${text}\nState this assumption in your final answer.`,
     summary: message`assumed`,
   };
 }

@@ -69,7 +69,7 @@ function rendered(report: SearchReport, view: View): ToolResult {
   const summary = summaryOf(report, mode);
   const cut = keepHead(lines.join("\n"), { maxBytes: MAX_BYTES });
   const units = mode === "content" ? report.total : report.files.length;
-  const notes = remarks(report, mode, limit, target);
+  const notes = notesOf(report, mode, limit, target);
   const left = units > limit || report.stopped !== undefined;
   const truncated = cut.truncated ??
     (left ? { cut: "tail" as const, reason: "matches" as const, keptBytes: cut.text.length } : undefined);
@@ -85,7 +85,7 @@ function summaryOf(report: SearchReport, mode: Mode): Text {
   return report.total === 1 ? message`1 match in ${files}` : message`${report.total} matches in ${files}`;
 }
 
-function remarks(report: SearchReport, mode: Mode, limit: number, target: Target): string[] {
+function notesOf(report: SearchReport, mode: Mode, limit: number, target: Target): string[] {
   const out: string[] = [];
   const units = mode === "content" ? report.total : report.files.length;
   const what = mode === "content" ? `matches in ${report.files.length} files` : "files";

@@ -28,7 +28,7 @@ export function ls(args: Record<string, unknown>, context: ToolContext): Promise
     const notes: string[] = [];
     if (page.length === 0 && total > 0) notes.push(`[there are only ${total} entries]`);
     else if (next <= total) {
-      notes.push(`[entries ${offset}-${next - 1} of ${total}; go on with offset ${next}]`);
+      notes.push(`[entries ${offset}-${next - 1} of ${total}; continue with offset ${next}]`);
     }
     if (tree.more) notes.push("[too many entries to count; list a directory below]");
     if (tree.ignored > 0) notes.push(`[${tree.ignored} ignored not shown; all shows them]`);

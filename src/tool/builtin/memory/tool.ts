@@ -71,7 +71,7 @@ const KINDS: ReadonlySet<unknown> = new Set<MemoryKind>(["user", "project", "ref
 
 async function remember(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const port = await context.services?.memory?.();
-  if (!port) return failure("Cannot save a fact: no memory is kept here", "tell the user instead");
+  if (!port) return failure("Cannot save a fact: no memory is kept here", "inform the user instead");
   const { name, description, text, scope, kind, pinned } = args;
   const { path, updated } = await port.remember({
     name: String(name),

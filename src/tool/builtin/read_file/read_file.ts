@@ -159,7 +159,7 @@ function showPage(window: LineWindow, page: Page, file: PageFile): ToolResult {
   const whole = file.open !== true && last === window.total;
   const total = file.open ? message`more than ${window.total}` : String(window.total);
   if (!whole) {
-    notes.unshift(`[lines ${page.offset}–${last} of ${textOf(total)}; go on with offset ${last + 1}]`);
+    notes.unshift(`[lines ${page.offset}–${last} of ${textOf(total)}; continue with offset ${last + 1}]`);
   }
   const truncated = truncationOf(window, page, file, whole);
   return {

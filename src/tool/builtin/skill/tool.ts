@@ -21,7 +21,7 @@ export const SKILL = defineBuiltin({
 
 async function skill(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const port = context.services?.skills;
-  if (!port) return failure("Cannot load a skill: there are none here", "go on without it");
+  if (!port) return failure("Cannot load a skill: there are none here", "continue without it");
   const given = args.arguments;
   const found = await port.activate(String(args.name), typeof given === "string" ? given : undefined);
   return typeof found === "string"

@@ -66,7 +66,7 @@ async function resultOf(report: AgentReport, context: ToolContext): Promise<Tool
     : [];
   const whole = [...head, ...(answer === "" ? [] : [answer])].join("\n");
   const { text, truncated } = await kept(whole, context);
-  const lines = [text, ...notes, `[${facts}; resume goes on with it]`].filter((line) => line !== "");
+  const lines = [text, ...notes, `[${facts}; resume continues it]`].filter((line) => line !== "");
   return {
     content: lines.join("\n"),
     summary: state === "running" ? message`runs as ${report.id}` : facts,

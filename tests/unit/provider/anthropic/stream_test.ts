@@ -97,19 +97,6 @@ Deno.test("anthropic provider tries again when the server is overloaded, by its 
   assertStringIncludes(retries[2]?.reason ?? "", "Overloaded (request req_stream)");
 });
 
-Deno.test("anthropic provider says what is wrong when the server refuses the request or the key", async () => {
-  const refused = (type: string, message: string) => ({ type: "error", error: { type, message } });
-  const bad = await outcomeOf({ status: 400, body: refused("invalid_request_error", "messages: no") });
-  assertEquals([bad.error?.kind, bad.retries.length], ["bad_request", 0]);
-  const key = await outcomeOf({ status: 401, body: refused("authentication_error", "invalid x-api-key") });
-  assertEquals(key.error?.kind, "auth");
-  const long = await outcomeOf({
-    status: 400,
-    body: refused("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
-  });
-  assertEquals(long.error?.kind, "context_length");
-});
-
 Deno.test("anthropic reply that the model declines is an error with the server's words, and counted", async () => {
   const stop_details = { type: "refusal", category: "cyber", explanation: "This could enable harm." };
   const outcome = await outcomeOf({ text: "Well, ", stop: { stop_reason: "refusal", stop_details } });

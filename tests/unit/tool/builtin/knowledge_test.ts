@@ -20,7 +20,7 @@ async function run(name: string, args: unknown, services: ToolServices = {}) {
   return await (registry.get(call.tool) as Tool).execute(call.args, { ...makeToolContext("/"), services });
 }
 
-Deno.test("the knowledge tools are offered when they are asked for", () => {
+Deno.test("the knowledge tools are offered when they are enabled", () => {
   const offered = new ToolRegistry(BUILTINS).schemas().map((schema) => schema.name);
   assertEquals(NAMES.filter((name) => offered.includes(name)), []);
   assertEquals(NAMES.filter((name) => registry.get(name) !== undefined), NAMES);

@@ -45,7 +45,7 @@ Deno.test("ls continues at an offset and says where", async () => {
   );
   const context = makeToolContext(dir.path);
   const first = await tool("ls").execute({ limit: 10 }, context);
-  assertStringIncludes(first.content, "  f09\n[entries 1-10 of 25; go on with offset 11]");
+  assertStringIncludes(first.content, "  f09\n[entries 1-10 of 25; continue with offset 11]");
   const last = await tool("ls").execute({ limit: 10, offset: 21 }, context);
   assertEquals(last.content, "./\n  f20\n  f21\n  f22\n  f23\n  f24");
   assertEquals(

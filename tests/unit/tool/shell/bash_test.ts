@@ -129,7 +129,7 @@ Deno.test("bash stops at its time limit with everything it started, and gives wh
   assertEquals(await gone(() => processesWith(b.dir)), []);
 });
 
-Deno.test("bash says that no call may take longer when more was asked for than the limit", async () => {
+Deno.test("bash says that no call may take longer when a call wants more than the limit", async () => {
   await using b = await bench({ settings: { bashTimeoutSeconds: 0.2 } });
   assertEquals(
     (await b.run("sleep 50", { timeout_ms: 600_000 })).content,

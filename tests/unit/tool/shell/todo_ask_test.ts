@@ -30,7 +30,7 @@ const QUESTIONS = [
   { question: "Colour?", options: [{ label: "Blue" }, { label: "Red" }] },
 ];
 
-Deno.test("ask assumes the safest option when no one is there and labels it", async () => {
+Deno.test("ask assumes the safest option without a user and labels it", async () => {
   await using dir = await makeTempDir();
   const result = await tool("ask").execute({ questions: QUESTIONS }, makeToolContext(dir.path));
   assertMatch(result.content, /Assumption, not a decision of the user/);
