@@ -37,7 +37,7 @@ export class Git {
     const program = findGit(cwd);
     if (program !== undefined) return new Git(program);
     throw new ReasonixError(message`Cannot find git, which work trees are made with`, {
-      remedy: message`install git, or work without work trees of your own`,
+      remedy: message`install git, or work without separate work trees`,
     });
   }
 

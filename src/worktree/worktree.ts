@@ -94,7 +94,7 @@ export async function createWorktree(options: WorktreeOptions, signal?: AbortSig
   const repository = await openRepository(git, cwd, signal);
   if (contains(repository.top, home)) {
     throw new ReasonixError(
-      message`Cannot make a work tree of ${repository.top}: the Reasonix home lies in it`,
+      message`Cannot make a work tree of ${repository.top}: it contains the Reasonix home`,
       {
         remedy: message`set REASONIX_HOME to a directory outside of the repository`,
       },
@@ -138,7 +138,7 @@ async function claim(
   } catch (error) {
     throw new ReasonixError(
       message`Cannot make a work tree in ${worktreesDir(home)}: ${errorMessage(error)}`,
-      { remedy: message`make the Reasonix home writable and make room there`, cause: error },
+      { remedy: message`make the Reasonix home writable and free space there`, cause: error },
     );
   }
 }

@@ -1,14 +1,7 @@
 import { checkValue, type Finding } from "../load/check.ts";
 import { checkLayer, parseToml, readText } from "../load/layer.ts";
 import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import {
-  isTable,
-  type JsonSchema,
-  locate,
-  parseKeyPath,
-  schemaAt,
-  type TomlTable,
-} from "../schema/json_schema.ts";
+import { isTable, locate, parseKeyPath, schemaAt, type TomlTable } from "../schema/json_schema.ts";
 import { message, ReasonixError } from "../../core/mod.ts";
 import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/json.ts";
