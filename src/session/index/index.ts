@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { ReasonixError, type Spending } from "../../core/mod.ts";
+import { message, ReasonixError, type Spending } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
 import { defined } from "../../util/json.ts";
 import { matchExpression, snippet, termsOf } from "../../util/search_words.ts";
@@ -420,10 +420,10 @@ export async function readAround(question: AroundQuery): Promise<TranscriptPiece
   }
   if (pieces.length > 0) return pieces;
   throw new ReasonixError(
-    `Cannot read around event ${question.seq} of session ${question.session}: no such session`,
+    message`Cannot read around event ${question.seq} of session ${question.session}: no such session`,
     {
       exit: "usage",
-      remedy: "use the session and seq of a search hit",
+      remedy: message`use the session and seq of a search hit`,
     },
   );
 }
