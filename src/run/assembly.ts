@@ -355,19 +355,19 @@ export class Assembly implements AsyncDisposable {
 
   /**
    * Runs a first turn in memory while its message is written: this loads and compiles what the turn executes,
-   * and makes the HTTP client, which takes longer than everything else before the request. Nothing is recorded,
-   * sent or kept, so that the real turn uses what holds then; `sink` receives the events.
+   * and makes the HTTP client, which takes longer than everything else before the request. Nothing is
+   * recorded, sent or kept, so that the real turn uses what holds then; `sink` receives the events.
    */
   async warmUp(sink: EventSink): Promise<void> {
     const { turn, session: { head }, redact } = this.#deps;
     const { provider } = turn;
-    if (!provider.rehearse) return;
+    if (!provider.warmUp) return;
     const recorder = new Recorder(new MemoryStore(redact));
     recorder.subscribe(sink);
     const session = { state: recorder.state, ...(head ? { head } : {}) };
     // Servers are not waited for: what they offer is not known before.
     await recordOpening(recorder, { ...this.#deps, session, plugins: undefined });
-    const stream = provider.rehearse.bind(provider);
+    const stream = provider.warmUp.bind(provider);
     const controller = new Controller(recorder, { ...turn, provider: { ...provider, stream } });
     await controller.submit({ type: "turn", input: { text: "." } });
   }

@@ -20,17 +20,17 @@ Deno.test("a warm-up sends, records and changes nothing, and the first request i
       loaded: await loadTrustedConfig({ ...paths, flags: config, noFiles: true }, {}),
     });
   {
-    await using warmed = await open();
+    await using warm = await open();
     const files = () => [...Deno.readDirSync(paths.home)].map(({ name }) => name);
     const before = files();
     const seen: string[] = [];
-    await warmed.warmUp((event) => void seen.push(event.type));
+    await warm.warmUp((event) => void seen.push(event.type));
     assertEquals([seen[0], seen.at(-1)], ["session.start", "turn.state"]);
     assert(seen.includes("message.delta"), "the reply was read to its end");
     assertEquals(files(), before);
-    assertEquals([server.requests.length, warmed.session.state.lastSeq], [0, 0]);
-    assertEquals((await warmed.run("say one")).answer, "one");
-    assertEquals(warmed.session.state.turns.map(({ prompt }) => prompt), ["say one"]);
+    assertEquals([server.requests.length, warm.session.state.lastSeq], [0, 0]);
+    assertEquals((await warm.run("say one")).answer, "one");
+    assertEquals(warm.session.state.turns.map(({ prompt }) => prompt), ["say one"]);
   }
   await using plain = await open();
   await plain.run("say one");
