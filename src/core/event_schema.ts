@@ -308,6 +308,8 @@ export const EVENT_KINDS = {
     summary: z.string(),
     /** One line that says what the call does, in place of its name and summary. */
     title: z.optional(z.string()),
+    /** The title for other languages. */
+    said,
   }),
   /** Output of a running call. Live only. */
   "tool.delta": z.object({ callId: z.string(), text: z.string() }),
@@ -321,6 +323,8 @@ export const EVENT_KINDS = {
     images: z.optional(z.array(image)),
     /** One line for people. */
     summary: z.string(),
+    /** The summary for other languages. */
+    said,
     durationMs: z.number(),
     changes: z.optional(z.array(fileChange)),
     truncated: z.optional(truncation),

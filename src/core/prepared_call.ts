@@ -1,4 +1,5 @@
 import type { ToolCall } from "./message.ts";
+import type { Text } from "./texts.ts";
 
 /** Families of tools that one permission rule can name together. */
 export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp" | "Task";
@@ -23,7 +24,7 @@ export interface PreparedCall {
   /** By the tool's own argument names, checked against its schema. */
   readonly args: Record<string, unknown>;
   /** One line for people that says what the call does. */
-  readonly title: string;
+  readonly title: Text;
   readonly family?: ToolFamily;
   /** It is known to change nothing. */
   readonly readOnly: boolean;
@@ -51,7 +52,7 @@ export interface PreparedCall {
   /**
    * The reason every such call needs approval, whatever was allowed before; continues "it would".
    */
-  readonly alwaysAsk?: string;
+  readonly alwaysAsk?: Text;
   /** It starts another agent, whose calls are judged one by one. */
   readonly delegates?: true;
   /**

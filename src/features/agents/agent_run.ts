@@ -7,6 +7,7 @@ import {
   type EventOf,
   type EventSink,
   isAbort,
+  message,
   type NewEventOf,
   type PreparedCall,
   ReasonixError,
@@ -542,7 +543,7 @@ function readingOnly(gate: Gate): Gate {
     check: (call: PreparedCall, signal) =>
       call.readOnly
         ? gate.check(call, signal)
-        : { decision: "deny", source: "mode", reason: "blocked: this agent only reads" },
+        : { decision: "deny", source: "mode", reason: message`this agent only reads` },
   };
 }
 

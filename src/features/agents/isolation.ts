@@ -1,5 +1,5 @@
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage, type PreparedCall, ReasonixError } from "../../core/mod.ts";
+import { errorMessage, type PreparedCall, ReasonixError, textOf } from "../../core/mod.ts";
 import { createWorktree, type Worktree, type WorktreePatch } from "../../worktree/mod.ts";
 import type { RunContext, RunPaths } from "../../run/mod.ts";
 
@@ -71,7 +71,7 @@ async function refusal(
   const problem = await worktree.problemOf(patch);
   if (problem !== undefined) return `they do not fit the files as they are now (${problem})`;
   const { decision, reason } = await gate.check(await editOf(worktree, patch, { name, id }), signal);
-  if (decision === "deny") return (reason ?? "refused").replace(/^blocked: /, "");
+  if (decision === "deny") return textOf(reason ?? "refused");
   try {
     await worktree.applyToParent(patch);
   } catch (error) {

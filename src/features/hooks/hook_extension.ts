@@ -8,6 +8,7 @@ import {
   type PreparedCall,
   ReasonixError,
   textFields,
+  textOf,
 } from "../../core/mod.ts";
 import type { ApprovalRequest, Approver } from "../../permission/mod.ts";
 import type {
@@ -483,9 +484,6 @@ export async function withHooks(options: AssemblyOptions): Promise<AssemblyOptio
   };
 }
 
-/** Reasons of prompts about calls without a rule, which a hook may answer; a person answers the others. */
-const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
-
 /** Asks hooks before the person, and notifies them of the prompt. */
 function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {
   return {
@@ -535,7 +533,7 @@ async function answerOfHooks(
     names,
     callId: request.callId,
     signal,
-    input: { ...input, message: request.reason },
+    input: { ...input, message: textOf(request.reason) },
   });
   if (outcome?.decision === "deny") {
     const { reason: note = "", stop } = outcome;
@@ -548,6 +546,7 @@ async function answerOfHooks(
 }
 
 /** A hook never answers what a rule, a destructive command or a protected file asks about. */
-function mayAnswer({ why, personOnly, destructive, escape }: ApprovalRequest): boolean {
-  return why !== undefined && OPEN.has(why.code) && !personOnly && !destructive && !escape;
+function mayAnswer(request: ApprovalRequest): boolean {
+  const { unruled, readOnlyClaim, personOnly, destructive, escape } = request;
+  return (unruled || readOnlyClaim) === true && !personOnly && !destructive && !escape;
 }

@@ -210,7 +210,7 @@ const SUBMIT_PLAN: Tool = {
   },
   readOnly: true,
   synonyms: { goal: "objective", plan: "steps" },
-  title: () => "hand in the plan",
+  title: () => message`hand in the plan`,
   translate: ({ steps, ...rest }) => ({
     ...rest,
     ...(steps === undefined ? {} : { steps: stepTexts(steps) }),
@@ -225,7 +225,7 @@ const SUBMIT_PLAN: Tool = {
     const answer = [`Objective: ${String(objective).trim()}`, "", ...list].join("\n");
     return Promise.resolve({
       content: "The plan was handed in.",
-      summary: texts.length === 1 ? "1 step" : `${texts.length} steps`,
+      summary: texts.length === 1 ? message`1 step` : message`${texts.length} steps`,
       endsTurn: { answer },
     });
   },

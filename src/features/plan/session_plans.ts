@@ -203,7 +203,7 @@ export class SessionPlans implements PlanController {
     if (!reviewer) {
       return {
         content: "The plan is kept; no user is available to approve it now, so this turn is over.",
-        summary: "proposed",
+        summary: message`proposed`,
         endsTurn: { answer: text },
       };
     }
@@ -211,10 +211,10 @@ export class SessionPlans implements PlanController {
     signal.throwIfAborted();
     if (!answer) {
       const content = "The user has not decided yet. Plan mode stays on; wait for what they say.";
-      return { content, summary: "left open", endsTurn: { answer: "" } };
+      return { content, summary: message`left open`, endsTurn: { answer: "" } };
     }
     const content = await this.decide(answer);
-    return { content, summary: answer.approve ? "approved" : "to be changed" };
+    return { content, summary: answer.approve ? message`approved` : message`to be changed` };
   }
 
   async ask(signal: AbortSignal): Promise<TurnInput | undefined> {
@@ -274,7 +274,7 @@ export class SessionPlans implements PlanController {
       modes.approvedPlan = false;
       await this.#record({ state: "finished" });
     }
-    return { content: checklist(todos.get()), summary: `${done.length}/${steps.length} done` };
+    return { content: checklist(todos.get()), summary: message`${`${done.length}/${steps.length}`} done` };
   }
 
   async #approve({ plan, note, window, acceptEdits, by }: PlanApproval): Promise<string> {

@@ -7,7 +7,7 @@ import {
   type LoadedConfig,
   type LoadOptions,
 } from "../../config/mod.ts";
-import { formatLocation, message, type NewEventOf, ReasonixError } from "../../core/mod.ts";
+import { formatLocation, message, type NewEventOf, ReasonixError, textFields } from "../../core/mod.ts";
 import { contains } from "../../path/lexical.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { processEnvironment } from "../../path/read_env.ts";
@@ -113,13 +113,15 @@ function accessOf(
     }
     : {
       full: false,
-      notice: { text: `Commands and file tools stay confined in spite of ${MODE}, because of ${stays}` },
+      notice: textFields(
+        message`Commands and file tools stay confined in spite of ${MODE}, because of ${stays}`,
+      ),
     };
 }
 
 function unconfined(why: string, full = false): Warning {
   const confinement = noConfinement(why, full);
-  return { text: describeConfinement(confinement), confinement };
+  return { ...textFields(describeConfinement(confinement)), confinement };
 }
 
 /** `further` are directories that file tools may write to in addition to those of the configuration. */

@@ -8,6 +8,7 @@ import {
   subjectOf,
   type Text,
   textFields,
+  textOf,
 } from "../../core/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { readSmallText } from "../../path/probe.ts";
@@ -22,6 +23,7 @@ import {
 } from "../../permission/mod.ts";
 import {
   type CommandOutcome,
+  type Confinement,
   createJail,
   describeConfinement,
   type ExpectedSandbox,
@@ -394,7 +396,12 @@ export class SandboxSession {
   }
 
   /** Describes what commands can and cannot do at the moment. */
-  async confinement(): Promise<Required<Pick<Warning, "text" | "confinement">>> {
+  async confinement(): Promise<Warning> {
+    const { text, confinement } = await this.#confinement();
+    return { ...textFields(text), confinement };
+  }
+
+  async #confinement(): Promise<{ readonly text: LocalizedMessage; readonly confinement: Confinement }> {
     const { paths: { cwd } } = this.#sources;
     const jail = await this.open();
     const confinement = (this.#filesStay ? jail.readOnly() : jail).confinement(cwd);
@@ -408,14 +415,14 @@ export class SandboxSession {
   async #notifyConfinement(jail: Jail): Promise<void> {
     const { notify, unconfined, expectedJail, describes, paths } = this.#sources;
     if (!notify || (!jail.confined && (unconfined || expectedJail))) return;
-    const { text: line, confinement } = await this.confinement();
+    const { text, confinement } = await this.#confinement();
     const directory = projectDir(cacheDirectory(paths), paths.cwd);
     const file = `${directory}/jail`;
-    if (jail.confined && !describes && readSmallText(file) === line) return;
-    notify(line, { confinement });
-    // What cannot be remembered is said again. The command does not wait for it.
+    if (jail.confined && !describes && readSmallText(file) === text.text) return;
+    notify(text, { confinement });
+    // A failed write only repeats the notice. The command does not wait for it.
     this.#remembered = Deno.mkdir(directory, { recursive: true, mode: 0o700 })
-      .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
+      .then(() => Deno.writeTextFile(file, text.text, { mode: 0o600 })).catch(() => {});
   }
 
   /** The container of the project stays, and its mounts with it. */
@@ -535,14 +542,17 @@ async function offerEscape(
   const directory = kind === "file" ? writtenDirectory(evidence, cwd, couldOpen) : undefined;
   if (enforced && kind === "file" && directory === undefined) return undefined;
   const choices = [
-    ...(kind === "network" ? ["with a network"] : []),
-    ...(directory === undefined ? [] : [`with ${directory} writable for this session`]),
-    ...(enforced ? [] : ["not confined at all"]),
+    ...(kind === "network" ? [message`with a network`] : []),
+    ...(directory === undefined ? [] : [message`with ${directory} writable for this session`]),
+    ...(enforced ? [] : [message`not confined at all`]),
   ];
   const question: Confirmation = {
     subject: subjectOf(call),
-    reason: `seems to have been stopped by the sandbox (${JSON.stringify(evidence)}) and would run once ` +
-      `more from its beginning, ${choices.join(" or ")}`,
+    reason: message`seems to have been stopped by the sandbox (${
+      JSON.stringify(evidence)
+    }) and would run again from its beginning, ${
+      choices.reduce((first, second) => message`${first} or ${second}`)
+    }`,
     source: "confinement",
     ...(directory === undefined ? {} : { directory }),
     escape: {
@@ -553,7 +563,7 @@ async function offerEscape(
   };
   const { decision, reason } = await ask(call, question, signal);
   if (decision !== "allow") {
-    return (reason ?? "the user declined to run it without the sandbox").replace(/^blocked: /, "");
+    return textOf(reason ?? "the user declined to run it without the sandbox");
   }
   const again = await withGranted(argv, cwd, directory);
   if (again) {
