@@ -14,6 +14,7 @@ import {
 import {
   addSpending,
   type EventSink,
+  message,
   NO_SPENDING,
   ReasonixError,
   type Spending,
@@ -134,7 +135,7 @@ function reasonOf(signal: AbortSignal | undefined): "interrupted" | "terminated"
 function throwIfStopped(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
   const exit = reasonOf(signal) === "terminated" ? "terminated" : "interrupt";
-  throw new ReasonixError("Stopped before the turn began", { exit });
+  throw new ReasonixError(message`Stopped before the turn began`, { exit });
 }
 
 class TurnTotal {
