@@ -43,7 +43,6 @@ type Gathered<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer U)[]
 class CommandReader {
   readonly #environment: Environment;
   readonly #found: Gathered<Omit<Effects, "cwds">>;
-  /** A wrapper changes the directory. */
   #moved = false;
 
   constructor(command: SimpleCommand, environment: Environment) {
@@ -315,10 +314,7 @@ function onlyReads({ args }: Call, row: Program): boolean {
     (allowed === undefined || parsed.operands.every((each) => isKnown(each) && allowed.test(each)));
 }
 
-interface FileUses {
-  readonly reads: readonly FileUse[];
-  readonly writes: readonly FileUse[];
-}
+type FileUses = Pick<Effects, "reads" | "writes">;
 
 /** Options that give the pattern or the program, so that every plain word is a file. */
 const PATTERN = /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression))/;
@@ -353,7 +349,6 @@ function fileUses({ args }: Call, row: Program): FileUses {
   }
 }
 
-/** Returns the files named by output options. */
 function outputs(args: readonly string[], names: readonly string[]): string[] {
   return args.flatMap((word, i) =>
     names.flatMap((name) => {
