@@ -10,7 +10,7 @@ FLAGS
      --mode    What may run [read-only|workspace-write|plan]
 `;
 
-Deno.test("forReader continues under descriptions and parts lists behind their bars", () => {
+Deno.test("forReader indents wrapped descriptions and splits lists at their bars", () => {
   assertEquals(forReader(HELP, 34).split("\n"), [
     "USAGE",
     "  reasonix session",
@@ -29,7 +29,7 @@ Deno.test("forReader continues under descriptions and parts lists behind their b
   ]);
 });
 
-Deno.test("forReader puts descriptions below names that leave too little room", () => {
+Deno.test("forReader puts descriptions below names that are too long", () => {
   assertEquals(forReader("  --a-very-long-option  说明文字很长，要换行", 24).split("\n"), [
     "  --a-very-long-option",
     "        说明文字很长，要",
@@ -37,7 +37,7 @@ Deno.test("forReader puts descriptions below names that leave too little room", 
   ]);
 });
 
-Deno.test("forReader leaves lines that fit as they are, and cuts nothing", () => {
+Deno.test("forReader keeps lines that fit and truncates nothing", () => {
   assertEquals(forReader(HELP, 80), HELP);
   const squeezed = forReader(HELP, 26);
   assertEquals(squeezed.replace(/\s/g, ""), HELP.replace(/\s/g, ""));
