@@ -56,8 +56,8 @@ const GUIDE = 3;
 
 /** Breaks a text at words, as the kit does it only for some of its questions. */
 export function linesOf(text: string): string[] {
-  const room = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
-  return text.split("\n").flatMap((line) => wrapText(line, room, displayWidth));
+  const width = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
+  return text.split("\n").flatMap((line) => wrapText(line, width, displayWidth));
 }
 
 /** The same with the line at the left of all but the first. */

@@ -220,8 +220,8 @@ async function tryModel(
 /** The result in the language of the user, then the message of the provider. */
 function failureText(failure: CheckFailure, host: string, texts: Texts["setup"]): string {
   const { auth, reached, message } = failure;
-  const verdict = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
-  return guided(`${verdict}\n${message}`);
+  const summary = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
+  return guided(`${summary}\n${message}`);
 }
 
 function trial(target: Target, key: KeyAnswer) {
@@ -327,7 +327,7 @@ interface SearchOptions {
 
 const ROWS = 16;
 
-/** A list of names that typing narrows: the kit's own one says its words in English only. */
+/** A list of names with a filter: the one of the kit is English only. */
 function searchList({ message, names, initialValue, texts }: SearchOptions): Promise<unknown> {
   const dim = (text: string) => styleText("dim", text);
   const prompt = new AutocompletePrompt({

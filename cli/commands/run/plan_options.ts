@@ -22,7 +22,7 @@ export async function planOptions(
   if (permissionMode === "read-only" || permissionMode === "danger-full-access") {
     throw usageError(
       `Cannot use --plan-then-run together with --permission-mode ${permissionMode}`,
-      "leave out --permission-mode: the plan is made in plan mode and carried out in workspace-write",
+      "leave out --permission-mode: the plan is made in plan mode and executed in workspace-write",
     );
   }
   const window = onAsk === undefined || onAsk === "allow";
