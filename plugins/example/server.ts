@@ -78,7 +78,7 @@ function addResources(server: McpServer): void {
   });
   server.registerResource("greeting", greeting, {
     title: "Greeting",
-    description: "A greeting for somebody",
+    description: "A greeting by name",
     mimeType: "text/plain",
   }, ({ href }, { name }) => ({
     contents: [{ uri: href, mimeType: "text/plain", text: `Hello, ${decodeURIComponent(String(name))}!\n` }],

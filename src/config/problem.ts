@@ -18,7 +18,6 @@ export interface ConfigProblem {
   readonly message: string;
   readonly remedy: string;
   readonly place?: SourceLocation;
-  /** Message and remedy for other languages. */
   readonly texts?: MessageTexts;
 }
 
@@ -29,7 +28,6 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${place}${problem.message}. ${next}`;
 }
 
-/** Returns the line for every language. */
 export function problemText(problem: ConfigProblem): Text {
   const { place, texts } = problem;
   if (!texts) return formatProblem(problem);

@@ -2,6 +2,7 @@ import { contains } from "../path/lexical.ts";
 import { sortedEntries } from "../path/probe.ts";
 import { toolsNamed } from "../tool/mod.ts";
 import type { TrustItem } from "../trust/mod.ts";
+import { defined } from "../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../util/frontmatter.ts";
 import type { SkillRoot, SkillScope } from "./skills/skill.ts";
 import explore from "./agents/explore.md" with { type: "text" };
@@ -11,7 +12,6 @@ import review from "./agents/review.md" with { type: "text" };
 /** Another agent as its file, or the program, describes it. */
 export interface AgentDefinition {
   readonly name: string;
-  /** Its purpose, on one line. */
   readonly description: string;
   /** Added to its system prompt. */
   readonly prompt: string;
@@ -19,9 +19,7 @@ export interface AgentDefinition {
   readonly readOnly: boolean;
   /** The only tools it is offered, by their own names; absent: those of the run. */
   readonly tools?: readonly string[];
-  /** Tools it is not offered. */
   readonly withoutTools?: readonly string[];
-  /** Model as its file names it. */
   readonly model?: string;
   /** Permission rules in addition to the user's. */
   readonly deny?: readonly string[];
@@ -45,7 +43,6 @@ export interface AgentFiles {
   readonly untrusted: readonly AgentDefinition[];
 }
 
-/** Something wrong with an agent file. */
 export interface AgentWarning {
   readonly path: string;
   readonly line: number;
@@ -67,7 +64,6 @@ export const RESEARCH_TOOLS: readonly string[] = [
   "todo_read",
 ];
 
-/** The agents that come with the program. */
 export const BUILTIN_AGENTS: readonly AgentDefinition[] = [
   {
     name: "general",
@@ -93,7 +89,6 @@ function readOnly(name: string, description: string, prompt: string): AgentDefin
 }
 
 interface AgentSource {
-  /** Absolute. */
   readonly file: string;
   readonly text: string;
   readonly scope: SkillScope;
@@ -158,16 +153,10 @@ function rightsOf(
   if (given === undefined) return { readOnly: false };
   if (typeof given === "string") {
     const mode = given.trim();
-    if (!READING.has(mode) && !WRITING.has(mode)) {
-      warn(
-        key,
-        `${key} ${
-          JSON.stringify(mode)
-        } is not known and taken as read-only; write read-only or workspace-write`,
-      );
-      return { readOnly: true };
-    }
-    return { readOnly: READING.has(mode) };
+    if (WRITING.has(mode)) return { readOnly: false };
+    const problem = "is not known and taken as read-only; write read-only or workspace-write";
+    if (!READING.has(mode)) warn(key, `${key} ${JSON.stringify(mode)} ${problem}`);
+    return { readOnly: true };
   }
   if (Array.isArray(given)) {
     warn(key, `${key} is a list and taken as read-only; write read-only, workspace-write or a map`);
@@ -192,11 +181,8 @@ function mappedRights(
       rules.deny.push(family);
     }
   }
-  return {
-    readOnly: false,
-    ...(rules.deny.length > 0 ? { deny: rules.deny } : {}),
-    ...(rules.ask.length > 0 ? { ask: rules.ask } : {}),
-  };
+  const some = (list: string[]) => list.length > 0 ? list : undefined;
+  return { readOnly: false, ...defined({ deny: some(rules.deny), ask: some(rules.ask) }) };
 }
 
 function toolsOf(head: Frontmatter, readOnly: boolean): Pick<AgentDefinition, "tools" | "withoutTools"> {
@@ -235,11 +221,7 @@ function numbersOf(
   );
   const temperature = number(["temperature"], (value) => value >= 0, "a number from 0");
   const topP = number(["top_p", "topP"], (value) => value >= 0 && value <= 1, "a number from 0 to 1");
-  return {
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
-  };
+  return defined({ maxSteps, temperature, topP });
 }
 
 function lineOfKey(text: string, key: string): number {

@@ -5,7 +5,6 @@ import { existingRealPath } from "../path/real_path.ts";
 
 /** An instruction file as it enters the system prompt. */
 export interface InstructionFile {
-  /** Absolute path. */
   readonly path: string;
   /** The source as the model sees it, such as "AGENTS.md (project)". */
   readonly label: string;
@@ -26,7 +25,6 @@ export interface Instructions {
 
 interface InstructionOptions {
   readonly cwd: string;
-  /** Reasonix home. */
   readonly home: string;
   /** Further files from `instructions = [...]`, absolute. */
   readonly extra?: readonly string[];
@@ -41,11 +39,9 @@ interface InstructionOptions {
 interface FileRule {
   /** Say so when there is none. */
   readonly required?: boolean;
-  /** A link may not lead out of this directory. */
   readonly within?: string;
 }
 
-/** A file whose imports are followed. */
 interface Source {
   readonly path: string;
   /** Files that led here, this one included. */
@@ -93,7 +89,6 @@ export function loadInstructions(options: InstructionOptions): Instructions {
   return collector;
 }
 
-/** The instruction files of one directory below the working directory. */
 function loadDirectoryInstructions(directory: string, options: InstructionOptions): Instructions {
   const collector = new Collector(options);
   collector.directory(directory, "project", projectDirectories(options.cwd)[0]);
@@ -151,46 +146,35 @@ class Collector implements Instructions {
     }
   }
 
-  /** Adds a file; false when there is none. */
   file(path: string, label: string, rule: FileRule = {}): boolean {
     const real = existingRealPath(path);
-    if (real === undefined && rule.required) this.notices.push({ path, problem: "could not be read" });
+    if (real === undefined && rule.required) this.#notify(path, "could not be read");
     if (real === undefined || this.#options.hidden?.(path)) return false;
     if (rule.within !== undefined && !contains(existingRealPath(rule.within) ?? rule.within, real)) {
-      this.notices.push({ path, problem: "left out: it is a link that leads out of the repository" });
-      return true;
+      return this.#notify(path, "left out: it is a link that leads out of the repository");
     }
     if (this.#options.hidden?.(real)) {
-      this.notices.push({ path, problem: "left out: it leads to a file that may not be read" });
-      return true;
+      return this.#notify(path, "left out: it leads to a file that may not be read");
     }
     const text = readText(real);
-    if (text === undefined) {
-      this.notices.push({ path, problem: "could not be read" });
-      return true;
-    }
+    if (text === undefined) return this.#notify(path, "could not be read");
     const base = directoryOf(path);
     const fence = rule.within !== undefined && contains(rule.within, base) ? rule.within : base;
     const whole = this.#withImports(
       { path, chain: [real], fence, mentions: /\/CLAUDE(?:\.local)?\.md$/.test(path) },
       text,
     );
-    if (this.#left <= 0) {
-      this.notices.push({
-        path,
-        problem: `left out: all instruction files together exceed ${this.#options.maxBytes} bytes`,
-      });
-      return true;
-    }
+    const tooLarge = `all instruction files together exceed ${this.#options.maxBytes} bytes`;
+    if (this.#left <= 0) return this.#notify(path, `left out: ${tooLarge}`);
     const kept = cutBytes(whole, this.#left);
-    if (kept.length < whole.length) {
-      this.notices.push({
-        path,
-        problem: `cut: all instruction files together exceed ${this.#options.maxBytes} bytes`,
-      });
-    }
+    if (kept.length < whole.length) this.#notify(path, `cut: ${tooLarge}`);
     this.#left -= new TextEncoder().encode(kept).length;
     this.files.push({ path, label, text: kept });
+    return true;
+  }
+
+  #notify(path: string, problem: string): true {
+    this.notices.push({ path, problem });
     return true;
   }
 
@@ -266,7 +250,7 @@ function cutBytes(text: string, bytes: number): string {
 }
 
 export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"> {
-  /** The conversation: what is in it has been said. */
+  /** The conversation, whose instructions are not sent again. */
   readonly messages: () => readonly Message[];
   /** Reports what an earlier call was about. */
   readonly describe: (call: ToolCall) => PreparedCall | undefined;

@@ -9,7 +9,6 @@ export {
   loadInstructions,
 } from "./instructions.ts";
 export type { ReferenceOptions, References, ResourceText } from "./references.ts";
-/** Resolves `@path` and `@server:uri` in messages. */
 export const loadReferences = lazy(() => import("./references.ts"));
 export { Compaction } from "./compaction/compaction.ts";
 export type {
@@ -21,14 +20,12 @@ export type {
   CompactionSettings,
 } from "./compaction/options.ts";
 
-/** Estimates tokens without a vocabulary. */
 export const loadRoughTokens = lazy(() => import("./rough_tokens.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { agentRoots, type CommandRoots, commandRoots, findSkills } from "./skills/roots.ts";
 export type { AgentDefinition, AgentFiles, AgentWarning } from "./agents.ts";
 
-/** Agents that come with the program and those that files describe. */
 export const loadAgents = lazy(() => import("./agents.ts"));
 export type { Skill, SkillRoots, SkillScope, SkillWarning } from "./skills/skill.ts";
 export type { SkillActivation, SkillFinding, Skills, SkillsOptions, SlashSkill } from "./skills/mod.ts";
@@ -46,5 +43,4 @@ export const loadInstructionGlobs = lazy(() => import("./instruction_globs.ts"))
 
 export type { ContextCategory, ContextReport, LoadedPart, ReportInput } from "./report.ts";
 
-/** Loads the report of the context, for `reasonix context` and `/context`. */
 export const loadReport = lazy(() => import("./report.ts"));

@@ -3,12 +3,11 @@ import { sortedEntries } from "../path/probe.ts";
 import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-/** Files a message names with `@`. */
 export interface References {
   /** Tagged blocks that precede the message. */
-  readonly blocks: readonly string[];
-  readonly images: readonly ImagePart[];
-  readonly notices: readonly string[];
+  readonly blocks: string[];
+  readonly images: ImagePart[];
+  readonly notices: string[];
 }
 
 export interface ReferenceOptions {
@@ -16,13 +15,12 @@ export interface ReferenceOptions {
   /** Resolves a path for reading; rejects when it may not be read. */
   readonly read: (path: string) => Promise<string>;
   readonly hidden: (absolutePath: string) => boolean;
-  /** True when images may be attached. */
   readonly vision: boolean;
   /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
   readonly resource?: (server: string, uri: string) => Promise<ResourceText> | undefined;
 }
 
-/** A resource as the model gets it: data that is no text has its place named there. */
+/** A resource as the model gets it: data that is no text has its location named there. */
 export interface ResourceText {
   readonly text: string;
   readonly images: readonly ImagePart[];
@@ -38,7 +36,7 @@ const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
  * disk, or names a server, is a reference; everything else stays literal text.
  */
 export async function resolveReferences(text: string, options: ReferenceOptions): Promise<References> {
-  const found: Found = { blocks: [], images: [], notices: [] };
+  const found: References = { blocks: [], images: [], notices: [] };
   const seen = new Set<string>();
   for (const name of referencedNames(text)) {
     if (name === "" || seen.has(name)) continue;
@@ -46,12 +44,6 @@ export async function resolveReferences(text: string, options: ReferenceOptions)
     await resolveOne(name, options, found);
   }
   return found;
-}
-
-interface Found {
-  readonly blocks: string[];
-  readonly images: ImagePart[];
-  readonly notices: string[];
 }
 
 interface Target {
@@ -62,8 +54,7 @@ interface Target {
 
 const MAX_RESOURCE_CHARS = 64 * 1024;
 
-/** Adds a resource; false when the name is none. */
-async function addResource(given: string, options: ReferenceOptions, found: Found): Promise<boolean> {
+async function addResource(given: string, options: ReferenceOptions, found: References): Promise<boolean> {
   const name = given.replace(/[.!?:]+$/, "");
   const named = serverAndUri(name);
   const reading = named && named.uri !== "" ? options.resource?.(named.server, named.uri) : undefined;
@@ -82,7 +73,7 @@ async function addResource(given: string, options: ReferenceOptions, found: Foun
   return true;
 }
 
-async function resolveOne(name: string, options: ReferenceOptions, found: Found): Promise<void> {
+async function resolveOne(name: string, options: ReferenceOptions, found: References): Promise<void> {
   if (await addResource(name, options, found)) return;
   const target = locate(name, options.cwd);
   if (!target) {
@@ -188,7 +179,12 @@ function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
   }
 }
 
-async function addFile(target: Target, path: string, options: ReferenceOptions, found: Found): Promise<void> {
+async function addFile(
+  target: Target,
+  path: string,
+  options: ReferenceOptions,
+  found: References,
+): Promise<void> {
   const { name, stat } = target;
   const type = imageType(name);
   if (type) {
@@ -221,7 +217,6 @@ async function addFile(target: Target, path: string, options: ReferenceOptions, 
   found.blocks.push(`<file path="${name}">\n${text.trimEnd() || "[empty]"}${note}\n</file>`);
 }
 
-/** The lines, or why there are none. */
 function lineRange(text: string, first: number, last: number): string {
   const all = text.replace(/\n$/, "").split("\n");
   if (first > all.length) return `[the file has only ${all.length} lines]`;

@@ -28,20 +28,9 @@ export interface ReportInput {
   readonly sendsReasoning?: (message: AssistantMessage) => boolean;
   /** Tokens of the next request as the server counted them for this report. */
   readonly exact?: number | undefined;
-  /** The head as it is sent, where that is another one. */
+  /** The prefix as it is sent, where that differs. */
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
-
-export type ContextCategory =
-  | "system prompt"
-  | "instructions"
-  | "skills"
-  | "tools"
-  | "environment and notes"
-  | "user"
-  | "summaries"
-  | "assistant"
-  | "tool results";
 
 export interface LoadedPart {
   readonly kind:
@@ -53,7 +42,6 @@ export interface LoadedPart {
     | "MCP server"
     | "MCP index";
   readonly name: string;
-  /** File or directory it comes from. */
   readonly from?: string;
   readonly tokens: number;
 }
@@ -63,7 +51,6 @@ export interface LoadedPart {
  */
 export interface ContextReport {
   readonly model: string;
-  /** Tokens of the next request. */
   readonly tokens: number;
   /** "reported": from the server's own count; "estimated": before the server counted. */
   readonly measure: "reported" | "estimated";
@@ -82,7 +69,7 @@ export interface ContextReport {
   readonly cachedPercent?: number;
 }
 
-const ORDER: readonly ContextCategory[] = [
+const CATEGORIES = [
   "system prompt",
   "instructions",
   "skills",
@@ -92,7 +79,9 @@ const ORDER: readonly ContextCategory[] = [
   "summaries",
   "assistant",
   "tool results",
-];
+] as const;
+
+export type ContextCategory = (typeof CATEGORIES)[number];
 
 /** Estimates the parts of the context; the sum is the server's count as far as there is one. */
 export function contextReport(input: ReportInput): ContextReport {
@@ -122,7 +111,7 @@ export function contextReport(input: ReportInput): ContextReport {
       ? { compactsAt: triggerOf(window, compaction.ratio, maxOutputTokens) }
       : {}),
     messages: messages.length,
-    categories: ORDER.map((name) => ({ name, tokens: Math.round((parts.get(name) ?? 0) * scale) })),
+    categories: CATEGORIES.map((name) => ({ name, tokens: Math.round((parts.get(name) ?? 0) * scale) })),
     loaded: loadedParts(input, counter),
     shadowed: [
       ...input.instructions?.shadowed ?? [],

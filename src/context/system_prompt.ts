@@ -3,7 +3,6 @@ import type { InstructionFile } from "./instructions.ts";
 import template from "./system.md" with { type: "text" };
 import chatTemplate from "./system_chat.md" with { type: "text" };
 
-/** Facts about the surroundings. */
 interface EnvironmentOptions {
   readonly cwd: string;
   /** The time of a message of the conversation. Absent in a prefix: nothing that changes belongs there. */
@@ -69,16 +68,12 @@ interface SystemPromptOptions {
   readonly withoutTools?: boolean;
   /** "zh" or "en" fixes the language of visible reasoning; "auto" leaves it to the model. */
   readonly reasoningLanguage?: string;
-  /** Section that lists the tools. */
   readonly tools?: string | undefined;
   /** Blocks of facts that do not change while a session runs. */
   readonly facts?: readonly string[];
   readonly instructions: readonly InstructionFile[];
-  /** Section that names the skills. */
   readonly skills?: string;
-  /** Texts of the user for this model, in order. */
   readonly supplements?: readonly string[];
-  /** The text of `--append-system-prompt`, at the end. */
   readonly appended?: string;
 }
 

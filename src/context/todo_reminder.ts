@@ -26,11 +26,9 @@ export class TodoReminder {
   #at = 0;
   #items: readonly TodoItem[] = [];
   #open: readonly TodoItem[] = [];
-  /** The text of the reminder. */
   #text = "";
   /** Replies since the open entries were shown. */
   #age = Infinity;
-  /** The last reminder in the conversation. */
   #said: string | undefined;
   #turn: number | undefined;
 

@@ -4,7 +4,7 @@ import { roughTokens } from "./rough_tokens.ts";
 export interface TokenCounterOptions {
   /** Reports whether the reasoning of a reply is sent back and so counts; absent: of none. */
   readonly sendsReasoning?: ((message: AssistantMessage) => boolean) | undefined;
-  /** The head as it is sent, where that is another one. */
+  /** The prefix as it is sent, where that differs. */
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
 
@@ -12,10 +12,8 @@ export interface TokenCounterOptions {
 interface Observation {
   readonly prefix: Prefix;
   readonly messages: readonly Message[];
-  /** Messages of the request. */
   readonly count: number;
   readonly reported: number;
-  /** Own count of these messages. */
   readonly own: ScriptTokens;
 }
 
@@ -32,10 +30,8 @@ export class TokenCounter {
   readonly #options: TokenCounterOptions;
   readonly #messages = new WeakMap<Message, ScriptTokens>();
   readonly #prefixes = new WeakMap<Prefix, number>();
-  /** Running sum over the conversation of the last estimate. */
   #sum: Sum = { of: [], count: 0, tokens: NONE };
   #last: Observation | undefined;
-  /** Reported tokens for ours. */
   readonly #slopes = new TokenSlopes();
 
   constructor(options: TokenCounterOptions = {}) {
@@ -153,7 +149,6 @@ export class TokenCounter {
   }
 }
 
-/** Running sum over a conversation. */
 interface Sum {
   readonly of: readonly Message[];
   count: number;
@@ -201,7 +196,6 @@ class TokenSlopes {
   #rb = 0;
   #slopes: ScriptTokens = { ascii: 1, other: 1 };
 
-  /** Restarts from one count of a whole request. */
   begin(own: number, reported: number): void {
     this.#guess = bounded(reported / Math.max(1, own));
     this.#aa =

@@ -1,6 +1,6 @@
 import type { Config } from "../config/mod.ts";
 
-/** How one kind of language server is found, started and configured. */
+/** Describes one kind of language server: programs, languages, projects, settings. */
 export interface ServerSpec {
   readonly name: string;
   /** Names of its program; the first that is installed counts. */
@@ -138,7 +138,7 @@ export function serverSpecs(servers: Config["lsp"]["servers"]): readonly ServerS
   const further = Object.entries(servers).filter(([name]) => !SPECS.some((spec) => spec.name === name))
     .map(([name, entry]) => changed({ ...PLAIN, name, programs: [], languages: {}, markers: [] }, entry));
   const off = new Set(Object.keys(servers).filter((name) => servers[name]?.enabled === false));
-  // What the user describes goes before what is known.
+  // The user's servers go before the known ones.
   return [...further, ...known].filter(({ name, programs }) => !off.has(name) && programs.length > 0);
 }
 

@@ -140,7 +140,7 @@ export class Connection {
    * is missed, and without one after a time limit.
    */
   async #listen(): Promise<void> {
-    if (this.era !== "modern") return;
+    if (this.#client.getProtocolEra() !== "modern") return;
     const { tools, prompts, resources } = this.#client.getServerCapabilities() ?? {};
     const lists = {
       ...(tools?.listChanged ? { toolsListChanged: true } : {}),
@@ -150,24 +150,18 @@ export class Connection {
     if (Object.keys(lists).length === 0) return;
     const { spec: { startupMs }, log, changed } = this.#options;
     const limitMs = Math.min(LISTEN_MS, (startupMs || NO_LIMIT_MS) / 3);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let late = false;
-    const clear = after(limitMs, () => {
-      late = true;
-      log.note(
-        `no answer to subscriptions/listen within ${limitMs / 1000} s; changes of its lists may be missed`,
-      );
-      resolve();
-    });
-    this.#client.listen(lists, { timeout: NO_LIMIT_MS }).then(() => {
-      if (late) changed();
+    let isLate: boolean | undefined;
+    const listening = this.#client.listen(lists, { timeout: NO_LIMIT_MS }).then(() => {
+      if (isLate) changed();
     }).catch((error) => {
       if (!this.#closing) log.note(`subscriptions/listen failed: ${errorMessage(this.#explained(error))}`);
-    }).finally(() => {
-      clear();
-      resolve();
-    });
-    await promise;
+    }).finally(() => isLate ??= false);
+    await atMost(limitMs, listening);
+    isLate ??= true;
+    if (!isLate) return;
+    log.note(
+      `no answer to subscriptions/listen within ${limitMs / 1000} s; changes of its lists may be missed`,
+    );
   }
 
   /** The newest era that the server speaks, also when it answered too late for this connection. */

@@ -191,8 +191,8 @@ const ERA_MS = 7 * 86_400_000;
 const SECOND_SEED = 0x9e3779b9;
 
 /**
- * What servers offered, in `mcp/<hash>.json` of the cache (0600), so that a run can offer their tools before
- * they have started. How a server is started is not in it: arguments and addresses may hold keys.
+ * The last lists of servers, in `mcp/<hash>.json` of the cache (0600), so that a run can offer their tools
+ * before they have started. Arguments and addresses are not in it: they may hold keys.
  *
  * Contract: a file that cannot be read is no file; one that cannot be written costs the next run a wait.
  */

@@ -43,7 +43,7 @@ export function elicitation(context: ElicitationContext): NonNullable<McpQuestio
     const texts = await context.texts();
     const name = oneLine(server, 60);
     if (!asker) {
-      notify(texts.nobody(name, oneLine(params.message, 200)));
+      notify(texts.noUser(name, oneLine(params.message, 200)));
       return { action: "cancel" };
     }
     const dialog: Dialog = {
@@ -401,7 +401,7 @@ async function approve(
 ): Promise<"once" | "session"> {
   const texts = await load();
   if (!asker) {
-    notify(texts.nobodyAllows(name));
+    notify(texts.noUserAllows(name));
     throw new ReasonixError("No user is available to allow a message of the model");
   }
   if (isGranted) return "session";

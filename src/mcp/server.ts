@@ -154,11 +154,6 @@ export class McpServer {
     await connection.close();
   }
 
-  async settled(): Promise<void> {
-    await this.#starting;
-    await this.#listing;
-  }
-
   /** Records that the server was too slow, so that the next run does not wait for it. */
   async overdue(seconds: number): Promise<void> {
     if (!this.isKnown) await this.#failedLast(message`it was not ready after ${seconds} s`);

@@ -102,10 +102,10 @@ const PREFIX = "mcp__";
  */
 export function toolName(server: string, tool: string, taken?: ReadonlySet<string>): string {
   const plain = `${namePrefix(server)}${clean(tool)}`;
-  const exact = !foreign(server) && !foreign(tool);
-  if (exact && plain.length <= MAX_NAME && !taken?.has(plain)) return plain;
-  const tail = `_${shortHash(`${server}\0${tool}`)}`;
-  return plain.slice(0, MAX_NAME - tail.length) + tail;
+  const isExact = [server, tool].every((text) => /^[A-Za-z0-9_ -]+$/.test(text));
+  if (isExact && plain.length <= MAX_NAME && !taken?.has(plain)) return plain;
+  const hash = textHash(`${server}\0${tool}`).toString(36).padStart(6, "0").slice(-6);
+  return `${plain.slice(0, MAX_NAME - hash.length - 1)}_${hash}`;
 }
 
 /** The prefix of all names of a server, except for names that were cut. */
@@ -115,15 +115,6 @@ export function namePrefix(server: string): string {
 
 function clean(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, "_");
-}
-
-function foreign(text: string): boolean {
-  return text === "" || /[^A-Za-z0-9_ -]/.test(text);
-}
-
-/** Six characters that differ for most different texts. */
-function shortHash(text: string): string {
-  return textHash(text).toString(36).padStart(6, "0").slice(-6);
 }
 
 /**

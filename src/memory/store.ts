@@ -22,7 +22,6 @@ export interface StoredFact extends MemoryFact {
 
 const KINDS: readonly MemoryKind[] = ["user", "project", "reference", "feedback"];
 const MAX_NAME = 64;
-/** Characters of a description. */
 const MAX_DESCRIPTION = 300;
 
 /**
@@ -35,7 +34,6 @@ function factName(given: string): string {
   );
 }
 
-/** The Markdown file of a fact. */
 function factFile(fact: StoredFact): string {
   const head = [
     `name: ${scalarText(fact.name)}`,

@@ -1,4 +1,4 @@
-import { addUsage, NO_USAGE } from "../core/mod.ts";
+import { mergeSpending, NO_SPENDING, type Spending } from "../core/mod.ts";
 import type { CacheReset, StatsOptions, StatsRow } from "../session/mod.ts";
 import { cacheShare, grouped, moneyFigure } from "../view/mod.ts";
 import { table } from "./table.ts";
@@ -27,19 +27,11 @@ const PRICED =
 
 function total(rows: readonly StatsRow[]): StatsRow {
   const sum = (pick: (row: StatsRow) => number) => rows.reduce((all, row) => all + pick(row), 0);
-  const costs: Record<string, number> = {};
-  for (const row of rows) {
-    for (const [currency, amount] of Object.entries(row.costs)) {
-      costs[currency] = (costs[currency] ?? 0) + amount;
-    }
-  }
   return {
     key: "",
     sessions: sum((row) => row.sessions),
     requests: sum((row) => row.requests),
-    usage: rows.map(({ usage }) => usage).reduce(addUsage, NO_USAGE),
-    costs,
-    unpriced: sum((row) => row.unpriced),
+    ...rows.reduce<Spending>(mergeSpending, NO_SPENDING),
   };
 }
 

@@ -67,16 +67,12 @@ export type {
   TranscriptPiece,
 } from "./index/index.ts";
 
-/** Lists, full-text search and statistics over many sessions (SQLite). */
 export const loadIndex = lazy(() => import("./index/index.ts"));
 
-/** The searches behind the `history` tool. */
 export const loadHistory = lazy(() => import("./index/index.ts"));
 
 export type { ExportFormat } from "./export/export.ts";
 
-/** Markdown, HTML and JSON renderings of a session. */
 export const loadExport = lazy(() => import("./export/export.ts"));
 
-/** Archives of compacted messages. */
 export const loadArchive = lazy(() => import("./log/archive.ts"));

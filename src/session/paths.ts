@@ -1,7 +1,5 @@
-/** Paths of a session's files. */
 export interface SessionPaths {
   readonly id: string;
-  /** The event log. */
   readonly path: string;
   /** Directory for full tool outputs, checkpoints and archives; made on first use. */
   readonly dir: string;

@@ -12,7 +12,7 @@ function results(request: { readonly json: any }): string[] {
 }
 
 Deno.test({
-  name: "the result of an edit, or the next one, says which type errors it brought",
+  name: "the result of an edit, or the next one, says which type errors it caused",
   ignore: Deno.build.os !== "linux" || !Deno.execPath().endsWith("/deno"),
   fn: async () => {
     let looks = 0;
@@ -42,11 +42,11 @@ Deno.test({
     const request = model.requests.at(-1);
     assert(request);
     const all = results(request);
-    const told = all.filter((text) => text.includes("New errors"));
+    const reports = all.filter((text) => text.includes("New errors"));
     assertStringIncludes(
-      told.join("\n"),
+      reports.join("\n"),
       "a.ts:2:14: error Type 'string' is not assignable to type 'number'. (deno-ts)",
     );
-    assert(!told.join("\n").includes("a.ts:1:"), "an error that was there before");
+    assert(!reports.join("\n").includes("a.ts:1:"), "an error that was there before");
   },
 });

@@ -1,4 +1,4 @@
-/** What MCP servers declare of their tools is never a reason to run one, and a denied server gets nothing. */
+/** Declarations of MCP servers never let a tool run, and a denied server gets nothing. */
 import type { Behaviour } from "../support/mcp/behaviour.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
@@ -21,7 +21,7 @@ interface Stage {
 
 type Call = readonly [name: string, args?: Record<string, unknown>];
 
-interface Scene {
+interface Situation {
   readonly calls: readonly Call[];
   readonly config?: string;
   readonly behaviour?: Behaviour;
@@ -29,7 +29,7 @@ interface Scene {
 
 /** A run with a hostile server whose model makes these calls in one message. */
 async function onStage(
-  { calls, config = RULED, behaviour = { tools: "claims" } }: Scene,
+  { calls, config = RULED, behaviour = { tools: "claims" } }: Situation,
   work: (stage: Stage) => Promise<void>,
 ): Promise<void> {
   const record = await Deno.makeTempFile();

@@ -113,7 +113,7 @@ Deno.test("mcp add keeps secrets out of the configuration and names where they a
   assertEquals((await world.run(["mcp", "list"])).stderr, "");
 });
 
-Deno.test("mcp remove takes along the secrets that nothing else uses where that is asked for", async () => {
+Deno.test("mcp remove --forget-secret removes the secrets that nothing else uses", async () => {
   await using world = await makeWorld("");
   const add = (...line: string[]) => world.run(["mcp", "add", ...line]);
   await add("a", "--env", "A_TOKEN=hush-hush-1", "--env", "SHARED_TOKEN=hush-hush-2", "--", "sh");

@@ -78,12 +78,12 @@ Deno.test("what a server says about its use is reported once for a session, outs
   await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
   for (const more of [[], ["-c"]]) assertEquals((await world.run(["run", ...more, "hello"])).code, 0);
   for (const { json: { messages } } of server.requests) {
-    const told = messages.filter(({ content }: { content: string }) =>
+    const instructions = messages.filter(({ content }: { content: string }) =>
       content.startsWith("<mcp_instructions>")
     );
-    assertEquals(told.length, 1);
-    assertEquals(told[0].role, "user");
-    assertStringIncludes(told[0].content, '<server name="docs">\nScripted for tests.\n</server>');
+    assertEquals(instructions.length, 1);
+    assertEquals(instructions[0].role, "user");
+    assertStringIncludes(instructions[0].content, '<server name="docs">\nScripted for tests.\n</server>');
     assert(!messages[0].content.includes("Scripted for tests."));
   }
 });

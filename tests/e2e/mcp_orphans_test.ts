@@ -1,5 +1,5 @@
-import { assert, assertEquals } from "../support/assert.ts";
-import { readRecord, scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
+import { assert } from "../support/assert.ts";
+import { readRecord, recordedEnd, scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 
@@ -28,7 +28,7 @@ Deno.test({
         await called(record);
         child.kill(signal);
         await Promise.all([child.stdout.cancel(), child.stderr.cancel(), child.status]);
-        await gone(record);
+        assert(await recordedEnd(record) >= 2, "the server and its child");
       });
     }
   },
@@ -45,23 +45,4 @@ async function addServer(world: World, record: string): Promise<void> {
 async function called(record: string): Promise<void> {
   const isCall = async () => (await readRecord(record)).some(({ method }) => method === "tools/call");
   while (!await isCall()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
-/** Waits until no process of the record runs any more; fails after half a minute. */
-async function gone(record: string): Promise<void> {
-  const pids = (await readRecord(record)).filter(({ what }) => what === "start" || what === "child")
-    .map(({ pid }) => pid);
-  assert(pids.length >= 2, "the server and its child");
-  for (let look = 0; look < 1_500 && pids.some(runs); look++) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  assertEquals(pids.filter(runs), []);
-}
-
-function runs(pid: number): boolean {
-  try {
-    return !/^\d+ \(.*\) [ZX]/s.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
-  } catch {
-    return false;
-  }
 }

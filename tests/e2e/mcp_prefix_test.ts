@@ -15,7 +15,7 @@ const CHANGE = 160;
 const LATE_TOOLS = 12;
 const NAMES = ["shuffled", "old", "paged"];
 
-Deno.test("200 turns with three servers that reconnect, reorder and list again keep the head of every request", async () => {
+Deno.test("200 turns with three servers that reconnect, reorder and list again keep the prefix of every request", async () => {
   await using temp = await makeTempDir();
   const record = `${temp.path}/record`;
   const behaviours: Behaviour[] = [{ shuffled: true, record }, { era: "old", shuffled: true, record }, {

@@ -126,7 +126,7 @@ Deno.test("mcp login of what cannot be signed in at says why", async () => {
   }
 });
 
-Deno.test("mcp login shows no prompt at an address that the project provides and no one trusts", async () => {
+Deno.test("mcp login shows no prompt at an address that an untrusted project provides", async () => {
   await using server = startHttpMcpServer();
   await using world = await makeWorld();
   await world.write(".mcp.json", JSON.stringify({ mcpServers: { far: { type: "http", url: server.url } } }));
@@ -175,7 +175,7 @@ Deno.test("a run opens no browser: a server that wants a sign-in is one line, an
   assert(token !== "" && !(second.stdout + second.stderr).includes(token), second.stdout);
 });
 
-Deno.test("a proxy of the environment is asked for MCP servers", async () => {
+Deno.test("requests to MCP servers go through a proxy of the environment", async () => {
   await using server = startHttpMcpServer();
   const asked: string[] = [];
   const options = { hostname: "127.0.0.1", port: 0, onListen() {} };

@@ -59,7 +59,7 @@ for (
       ],
     ],
     [
-      "is at an address where nobody is",
+      "is at an address without a server",
       '[[plugins]]\nname = "crash"\ntype = "http"\nurl = "http://127.0.0.1:1/mcp"\n',
       [
         "✗",

@@ -1,4 +1,4 @@
-/** What people and programs see of the MCP servers of a run. */
+/** Reports about the MCP servers of a run, for people and programs. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { scriptedServer } from "../support/mcp/scripted_mcp_server.ts";

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import type { Behaviour } from "../support/mcp/behaviour.ts";
 import { pluginToml } from "../support/mcp/config.ts";
 import { startHttpMcpServer } from "../support/mcp/http_mcp_server.ts";
-import { readRecord } from "../support/mcp/scripted_mcp_server.ts";
+import { recordedEnd } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 
@@ -16,7 +16,7 @@ type Json = any;
 const SHORT = "startup_timeout_seconds = 2\n";
 const LATE = /^failed it did not start within 2 s: it did not (?:answer the greeting|list what it offers)$/;
 
-/** What a server does, and the state that it ends in with why. */
+/** A server's behavior, and its final state with the reason. */
 interface Case {
   readonly behaviour: Behaviour;
   readonly state: RegExp;
@@ -70,15 +70,6 @@ async function run(world: World, task: string, hear: (event: Json) => void = () 
 }
 
 const isStart = ({ type, state }: Json) => type === "mcp.server" && state === "starting";
-
-function isAlive(pid: number): boolean {
-  try {
-    Deno.kill(pid, "SIGCONT");
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 Deno.test("bad servers are one line each, the good one works, and the second run waits for none", async () => {
   const settled = Promise.withResolvers<void>();
@@ -134,8 +125,7 @@ Deno.test("bad servers are one line each, the good one works, and the second run
     for (const name of ["good", "noisy", "twice", "stubborn"]) {
       assert(names.includes(`mcp__${name}__echo`), `${name} is not offered`);
     }
-    const pids = (await readRecord(record)).filter(({ what }) => what === "start" || what === "child");
-    while (pids.some(({ pid }) => isAlive(pid))) await new Promise((resolve) => setTimeout(resolve, 10));
+    await recordedEnd(record);
   } finally {
     settled.resolve();
     for (const { server: one } of remote) await one[Symbol.asyncDispose]();

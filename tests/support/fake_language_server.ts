@@ -13,7 +13,7 @@ export interface FakeBehaviour {
   readonly startsAfter?: number;
   /** Writes what is no message first. */
   readonly garbage?: boolean;
-  /** Sends so many findings for each text. */
+  /** Number of further findings for each text. */
   readonly flood?: number;
   /** Writes a file when it starts, which the jail should not let it do. */
   readonly writes?: string;

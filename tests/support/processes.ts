@@ -43,6 +43,17 @@ export function isAlive({ pid, started }: Living): boolean {
   return processOf(pid)?.started === started;
 }
 
+/** Reports whether a process of this number runs. */
+export function isRunning(pid: number): boolean {
+  if (Deno.build.os === "linux") return processOf(pid) !== undefined;
+  try {
+    Deno.kill(pid, "SIGCONT");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Waits until a look finds nothing, and returns what was found last. */
 export async function gone<T>(look: () => Promise<T[]> | T[], withinMs = 20_000): Promise<T[]> {
   const end = performance.now() + withinMs;

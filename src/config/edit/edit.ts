@@ -18,7 +18,6 @@ export interface EditOptions {
   readonly shared?: boolean;
 }
 
-/** Reports whether a project file cannot set this key. */
 export function isUserOnly(key: string): boolean {
   return schemaAt(parseKeyPath(key)).project === "ignored";
 }
@@ -217,7 +216,6 @@ async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Pro
   return parts.map((part) => part.endsWith("\n") ? part : part + newline).join(newline);
 }
 
-/** Finds the only new entry, at the end of a list of tables. */
 function addedEntry(table: TomlTable, wanted: TomlTable): { list: string; entry: TomlTable } | undefined {
   for (const list of ["providers", "plugins"]) {
     const [before, after] = [table[list], wanted[list]];
@@ -230,7 +228,6 @@ function addedEntry(table: TomlTable, wanted: TomlTable): { list: string; entry:
   return undefined;
 }
 
-/** Finds the only removed entry of a list of tables. */
 function removedEntry(table: TomlTable, wanted: TomlTable): { list: string; index: number } | undefined {
   for (const list of ["providers", "plugins"]) {
     const [before, after = []] = [table[list], wanted[list]];

@@ -18,7 +18,6 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** A secret that the entry names by a variable. */
 export interface LiftedSecret {
   readonly variable: string;
   readonly value: string;

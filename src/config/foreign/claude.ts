@@ -413,7 +413,6 @@ function planRules(list: RuleListName): Plan {
   };
 }
 
-/** Values of `permissions.mode` by the modes of Claude Code. */
 const MODES: Readonly<Record<string, readonly [mode: string, note?: Text]>> = {
   default: ["ask"],
   dontAsk: ["deny"],

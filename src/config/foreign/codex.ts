@@ -25,7 +25,6 @@ export async function planCodex(documents: readonly SourceDocument[]): Promise<v
   }
 }
 
-/** A model and its provider, of the file itself or of a profile. */
 interface Choice {
   readonly model: string;
   readonly provider: string;

@@ -14,7 +14,6 @@ import { errorMessage, message, type SourceLocation, type Text, withRemedy } fro
 import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { parseJson } from "../../util/json.ts";
 
-/** A settings file of another agent. */
 export interface SourceFile {
   readonly agent: AgentName;
   readonly path: string;
@@ -27,12 +26,10 @@ interface Contents {
 }
 
 interface Shown {
-  /** The value there, to be shown. */
   readonly shown?: unknown;
   readonly note?: Text | undefined;
 }
 
-/** Plans one setting of a document. */
 export type Plan<Value = unknown> = (
   document: SourceDocument,
   value: Value,
@@ -118,7 +115,6 @@ export class SourceDocument {
     return { text: `${formatKey(named)}${shown}`, place: this.#place(path), scope: this.scope };
   }
 
-  /** Leaves a setting for a reason. */
   leave(path: KeyPath, why: Text, value?: unknown): void {
     this.plan.leave(this.origin(path, value), why);
   }

@@ -7,7 +7,6 @@ import { exists, isDirectory, isFile } from "../../path/probe.ts";
 
 export interface ImportContext {
   readonly cwd: string;
-  /** The Reasonix home. */
   readonly home: string;
   readonly env: EnvLookup;
 }
@@ -94,7 +93,6 @@ const LOCATIONS: Readonly<Record<AgentName, Locations>> = {
   },
 };
 
-/** Agents and commands of opencode. */
 function markdownIn(directory: string): string[] {
   return ["agent", "agents", "command", "commands"].flatMap((kind) => namesIn(`${directory}/${kind}`, ".md"));
 }

@@ -1,4 +1,4 @@
-/** Takes over the settings of other agents: what our own files would become, and what has no counterpart. */
+/** Takes over the settings of other agents: what our files would become, and what has no counterpart. */
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
 import { planClaude } from "./claude.ts";
@@ -24,7 +24,7 @@ import { isTable, parseKeyPath, schemaAt, type TomlTable, valueAt } from "../sch
 import { formatLocation, message, type SourceLocation, type Text } from "../../core/mod.ts";
 import { join, parentOf } from "../../path/lexical.ts";
 import { exists } from "../../path/probe.ts";
-import { canonicalJson } from "../../util/json.ts";
+import { canonicalJson, defined } from "../../util/json.ts";
 
 export { writeConfig } from "../edit/edit.ts";
 export { AGENTS, filesFrom, findFiles, usualFiles } from "./files.ts";
@@ -54,9 +54,7 @@ export interface ImportPreview {
     readonly known: "saved" | "environment" | undefined;
   })[];
   readonly notices: readonly Text[];
-  /** Files that could not be used. */
   readonly problems: readonly ConfigProblem[];
-  /** Our files that would change. */
   readonly files: readonly TargetFile[];
 }
 
@@ -112,7 +110,6 @@ const HEADER =
   "# Reasonix configuration, begun by `reasonix config import`. Every setting: reasonix config show\n";
 
 type FileChange = Extract<Change, { kind: "file" }>;
-/** A change of our configuration file. */
 type Setting = Exclude<Change, FileChange>;
 type Result = Pick<Outcome, "state"> & { readonly note?: Text | undefined };
 
@@ -155,7 +152,7 @@ class Target {
       const file = join(this.#directory, change.path);
       const result = this.#addFile(file, change.text);
       return void this.outcomes.push(
-        outcome({ origin, change, note: result.note ?? note }, file, result.state),
+        defined({ origin, change, file, state: result.state, note: result.note ?? note }),
       );
     }
     const isRefused = this.#shared && change.kind !== "entry" && isUserOnly(change.key);
@@ -164,8 +161,9 @@ class Target {
       : faultOf(change);
     if (why !== undefined) return void this.left.push({ origin, why });
     const result = this.#set(origin, change);
-    const shown = result.state === "new" ? note : result.note;
-    this.outcomes.push(outcome({ origin, change, note: shown }, this.#path, result.state));
+    const { state } = result;
+    const shown = state === "new" ? note : result.note;
+    this.outcomes.push(defined({ origin, change, file: this.#path, state, note: shown }));
   }
 
   /** Adds a file; one that is there stays as it is. */
@@ -228,14 +226,6 @@ class Target {
     if (change.kind === "set") return value;
     return Array.isArray(value) ? value.find((item) => isSame(item, change)) : undefined;
   }
-}
-
-function outcome(
-  { origin, change, note }: Omit<Step, "note"> & { note: Text | undefined },
-  file: string,
-  state: Outcome["state"],
-): Outcome {
-  return { origin, change, file, state, ...(note === undefined ? {} : { note }) };
 }
 
 /** Reports whether a value is the changed one; of an entry only the changed keys count. */

@@ -8,7 +8,7 @@ import { type LeftOutServer, pluginsOf } from "../load/resolve.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
 import { formatLocation, type SourceLocation } from "../../core/mod.ts";
-import { isRecord } from "../../util/json.ts";
+import { defined, isRecord } from "../../util/json.ts";
 import { suggestNames } from "../../util/suggest.ts";
 
 const KEY = "mcpServers";
@@ -51,14 +51,13 @@ const TYPES = ["stdio", "http", "streamable-http", "sse"];
 
 export interface McpJson {
   readonly layer: Layer;
-  /** Servers that cannot be used. */
   readonly leftOut: readonly LeftOutServer[];
 }
 
 interface McpJsonFile {
   readonly source: "user" | "project";
   readonly file: string;
-  /** Locations of servers in our own files, by name: they win. */
+  /** Locations of servers in our files, by name: they win. */
   readonly stronger: ReadonlyMap<string, SourceLocation>;
 }
 
@@ -104,7 +103,7 @@ export async function readMcpJson(
   return { layer: builder.layer([KEY], NAMES), leftOut };
 }
 
-/** Finds the locations of servers in our own files. */
+/** Finds the locations of servers in our files. */
 export function pluginLocations(layers: readonly (Layer | undefined)[]): Map<string, SourceLocation> {
   const places = new Map<string, SourceLocation>();
   for (const layer of layers) {
@@ -188,11 +187,8 @@ export function readOauth(value: unknown): TomlTable | undefined {
   if (!Array.isArray(list) || list.some((scope) => typeof scope !== "string")) return undefined;
   if (clientId !== undefined && typeof clientId !== "string") return undefined;
   if (callbackPort !== undefined && !Number.isSafeInteger(callbackPort)) return undefined;
-  return {
-    ...(clientId === undefined ? {} : { client_id: clientId }),
-    ...(callbackPort === undefined ? {} : { callback_port: callbackPort }),
-    ...(list.length > 0 ? { scopes: list } : {}),
-  };
+  const scoped = list.length > 0 ? list : undefined;
+  return defined({ client_id: clientId, callback_port: callbackPort, scopes: scoped });
 }
 
 function quoted(text: string): string {

@@ -7,7 +7,6 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { isFault, readRule } from "../../rule/mod.ts";
 
-/** Settings of versions 1 and 2. */
 const SETTINGS: Mapping = {
   $schema: planned,
   provider: table(),
@@ -70,11 +69,9 @@ function planModels(document: SourceDocument): void {
 interface Described {
   readonly name: string;
   readonly settings: TomlTable;
-  /** The model that is chosen of it, if any. */
   readonly model: string;
 }
 
-/** Returns the entry of a provider, or the reason why there is none. */
 function providerEntry(
   plan: ImportPlan,
   origin: Origin,
@@ -384,7 +381,6 @@ function planTools(document: SourceDocument, tools: TomlTable): void {
 /** Names that are fit for a file. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}._-]{0,63}$/u;
 
-/** Plans agents or commands as Markdown files of a directory. */
 function files(directory: "agents" | "commands", describe: (entry: TomlTable) => Made): Plan {
   return (document, entries, path) => {
     for (const [name, entry] of Object.entries(isTable(entries) ? entries : {})) {

@@ -3,6 +3,7 @@ import type { ConfigProblem } from "../problem.ts";
 import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { clausesOf, message, type SourceLocation, type Text } from "../../core/mod.ts";
+import { defined } from "../../util/json.ts";
 import { createRedactor } from "../../util/redact.ts";
 
 export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
@@ -10,7 +11,6 @@ export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
 /** The owner of a file, which decides which of our files takes its settings. */
 export type Scope = "user" | "project";
 
-/** A setting of another agent. */
 export interface Origin {
   /** Such as `permissions.allow "Bash(git:*)"`, without secrets. */
   readonly text: string;
@@ -67,7 +67,7 @@ export class ImportPlan {
     if (change.kind !== "entry" && textsIn(change).some(looksLikeKey)) {
       return this.leave(origin, message`it contains a key`);
     }
-    this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
+    this.steps.push(defined({ origin, change, note }));
   }
 
   leave(origin: Origin, why: Text): void {
@@ -170,7 +170,6 @@ function mapTexts(values: unknown, map: (value: string, name: string) => string)
 /** An MCP server of another agent as an entry of `[[plugins]]`, with its secrets and without a name. */
 export interface ServerDescription {
   readonly entry: TomlTable;
-  /** Parts without a counterpart. */
   readonly without: readonly string[];
 }
 
@@ -241,7 +240,7 @@ function given(values: TomlTable): TomlTable {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => isGiven(value)));
 }
 
-/** The keys under which other agents, and our own files, describe servers. */
+/** The keys under which other agents, and our files, describe servers. */
 const SERVER_KEY = /^(?:mcpServers|mcp_servers|mcp|plugins)\b/;
 
 export function serversOf(whole: ImportPlan): ImportPlan {

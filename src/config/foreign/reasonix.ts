@@ -64,7 +64,6 @@ function planEntries(document: SourceDocument, list: "providers" | "plugins"): v
   });
 }
 
-/** Plans the keys of the file next to the configuration. */
 function planKeys(document: SourceDocument): void {
   const file = `${parentOf(document.path)}/.env`;
   const saved = lazyDotenv(() => {

@@ -6,6 +6,7 @@ import { ConfigError } from "../problem.ts";
 import { resolveModel } from "../query/models.ts";
 import type { ProviderEntry } from "../schema/config_types.ts";
 import type { TomlTable } from "../schema/json_schema.ts";
+import { defined } from "../../util/json.ts";
 import { type LocalizedMessage, message, withRemedy } from "../../core/mod.ts";
 
 /** Addresses of Alibaba Cloud's Model Studio, which take `DASHSCOPE_API_KEY`. */
@@ -57,14 +58,7 @@ function replacedModel(
   try {
     const { entry: { kind, context_window, tool_mode }, model } = resolveModel(fillDefaults(below));
     if (kind === "replay" || kind === "llamacpp") return { model, facts: { kind: "openai" } };
-    return {
-      model,
-      facts: {
-        kind,
-        ...(context_window === undefined ? {} : { context_window }),
-        ...(tool_mode === undefined ? {} : { tool_mode }),
-      },
-    };
+    return { model, facts: defined({ kind, context_window, tool_mode }) };
   } catch {
     return undefined;
   }

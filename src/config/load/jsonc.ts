@@ -10,7 +10,6 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/** A parsed text with the locations of its values. */
 export interface Jsonc {
   readonly value: unknown;
   /** The location of a property or an item; of the nearest enclosing one when the path is not there. */
@@ -63,7 +62,6 @@ export function lineAndColumn(text: string, offset: number): { line: number; col
   return { line: before.split(/\r\n|\r|\n/).length, column: offset - before.search(/[^\r\n]*$/) + 1 };
 }
 
-/** The problem of a file that is no JSON. */
 interface Unusable {
   /** Of the problem; by default also that of a file that cannot be read. */
   readonly level?: ConfigProblem["level"];
@@ -156,7 +154,6 @@ export class LayerBuilder {
     this.#origins.set(formatKey(path), origin);
   }
 
-  /** Adds an item to a list. */
   add(path: readonly string[], item: unknown, origin: KeyPath): void {
     const table = this.#tableOf(path);
     const last = path.at(-1) ?? "";

@@ -18,7 +18,6 @@ import {
 
 export type SourceName = "flag" | "environment" | "project" | "user" | "preset" | "default";
 
-/** The settings of one source. */
 export interface Layer {
   readonly source: SourceName;
   readonly table: TomlTable;

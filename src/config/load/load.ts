@@ -172,48 +172,38 @@ const NO_FOREIGN: ForeignLayers = {
   unused: [],
 };
 
+const SOURCES = ["user", "project"] as const;
+
 async function foreignLayers(
   { cwd, home, toml, user }: ForeignContext,
   problems: ConfigProblem[],
 ): Promise<ForeignLayers> {
   const hasClaude = isDirectory(join(cwd, ".claude")) &&
     fillDefaults(mergeLayers(user.filter((layer) => layer !== undefined))).permissions.claude_settings;
-  const settings = [
-    { source: "user", file: join(home, "settings.json") },
-    { source: "project", file: join(cwd, ".reasonix/settings.json") },
-  ] as const;
-  const present = settings.filter(({ file }) => exists(file));
+  const settings = { user: join(home, "settings.json"), project: join(cwd, ".reasonix/settings.json") };
+  const present = SOURCES.filter((source) => exists(settings[source]));
   const claude = hasClaude || present.length > 0 ? await import("../foreign/claude.ts") : undefined;
-  const { permissions = [], hooks = [], unused = [] } = hasClaude
-    ? await claude?.readClaudeSettings(cwd, problems) ?? {}
-    : {};
-  const servers = await mcpLayers({ cwd, home, toml }, problems);
-  const found: { user: Layer[]; project: Layer[] } = { user: [], project: [] };
-  for (const file of present) {
-    const layer = await claude?.readSettingsHooks(file, problems);
-    if (layer) found[file.source].push(layer);
-  }
-  return { permissions, hooks: { ...found, project: [...hooks, ...found.project] }, ...servers, unused };
-}
-
-async function mcpLayers(
-  { cwd, home, toml }: Pick<ForeignContext, "cwd" | "home" | "toml">,
-  problems: ConfigProblem[],
-): Promise<Pick<ForeignLayers, "servers" | "leftOut">> {
+  const { permissions, hooks, unused } = hasClaude && claude
+    ? await claude.readClaudeSettings(cwd, problems)
+    : { permissions: [], hooks: [], unused: [] };
   const files = { user: mcpJsonFile(home), project: mcpJsonFile(cwd) };
-  const present = (["user", "project"] as const).filter((source) => exists(files[source]));
-  if (present.length === 0) return { servers: {}, leftOut: [] };
-  const { pluginLocations, readMcpJson } = await import("../foreign/mcp_json.ts");
-  const stronger = pluginLocations(toml);
+  const described = SOURCES.filter((source) => exists(files[source]));
+  const reader = described.length > 0 ? await import("../foreign/mcp_json.ts") : undefined;
+  const stronger = reader?.pluginLocations(toml) ?? new Map();
   const servers: { user?: Layer; project?: Layer } = {};
   const leftOut: LeftOutServer[] = [];
-  for (const source of present) {
-    const read = await readMcpJson({ source, file: files[source], stronger }, problems);
+  for (const source of described) {
+    const read = await reader?.readMcpJson({ source, file: files[source], stronger }, problems);
     if (!read) continue;
     servers[source] = read.layer;
     leftOut.push(...read.leftOut);
   }
-  return { servers, leftOut };
+  const found: { user: Layer[]; project: Layer[] } = { user: [], project: [...hooks] };
+  for (const source of present) {
+    const layer = await claude?.readSettingsHooks({ source, file: settings[source] }, problems);
+    if (layer) found[source].push(layer);
+  }
+  return { permissions, hooks: found, servers, leftOut, unused };
 }
 
 /**

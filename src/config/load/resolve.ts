@@ -263,7 +263,6 @@ function findAliases(table: TomlTable, schema: JsonSchema, moves: [KeyPath, unkn
   }
 }
 
-/** A server of a file that is not used. */
 export interface LeftOutServer {
   readonly name: string;
   /** `shadowed`: another entry of its name is used; `switched off`: by the project. */

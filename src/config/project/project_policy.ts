@@ -45,7 +45,6 @@ interface ProjectResult {
   readonly endpoints: Map<TomlTable, string>;
 }
 
-/** A list that a project may extend with trust. */
 interface GrantList {
   readonly path: KeyPath;
   /** The table of the list, which has the last name of its path. */
@@ -80,7 +79,6 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
 interface Scope {
   readonly path: KeyPath;
   readonly table: TomlTable;
-  /** The same table without the project. */
   readonly base: TomlTable;
   readonly input: ProjectInput;
   readonly result: ProjectResult;
@@ -402,7 +400,6 @@ interface AboutPlugin {
   readonly env: EnvLookup;
   /** The user has a server of that name, which it would replace. */
   readonly replaces: boolean;
-  /** Finds the owner of a variable; see `KnownKeys`. */
   readonly holder: (name: string) => string | undefined;
   readonly used: TomlTable | undefined;
 }

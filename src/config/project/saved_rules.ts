@@ -10,7 +10,6 @@ import type { RuleList } from "../../rule/mod.ts";
 export interface SavedRulesLocation {
   /** The Reasonix home. Nothing in it comes with a project, and neither tools nor commands write there. */
   readonly home: string;
-  /** The directory of the project; a real path. */
   readonly cwd: string;
 }
 

@@ -5,7 +5,6 @@ import { isOrdinaryText } from "../../util/redact.ts";
 
 const MARK = "[secret]";
 
-/** Common names of secrets. */
 const SECRET = String
   .raw`(?:api[-_]?|access[-_]?|private[-_]?)?(?:key|token|secret|passwd|password|passphrase|credentials?|sig|signature|authorization)`;
 const SECRET_NAME = new RegExp(String.raw`(?:^|[-_.])${SECRET}$`, "i");
@@ -13,7 +12,6 @@ const SECRET_FLAG = new RegExp(String.raw`^--?(?:[a-z0-9]+[-_.])*${SECRET}(?<val
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,100}:\/\/)[^\/?#\s@]+@/gi;
 const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]{0,200}[-_.])?${SECRET}=)[^&#\s]+`, "gi");
 
-/** Common names of secret variables. */
 const SECRET_VARIABLE = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
 
 /** Variables with a secret or an account whose names do not say so. */
@@ -85,7 +83,6 @@ export function commandLine(command: string, args: readonly string[]): string {
     .join(" ");
 }
 
-/** The secrets of the environment. */
 export interface EnvironmentSecrets {
   /** Variables that no child process gets: keys of providers, and names in the home's `.env`. */
   readonly keyNames: readonly string[];
@@ -107,7 +104,6 @@ interface SecretSources {
 /** Values that are a switch or a number, whatever the name is. */
 const SETTING = /^(?:\d*|true|false|yes|no|on|off|none|null|default|enabled|disabled)$/i;
 
-/** Finds the secrets of an environment. */
 export function environmentSecrets(
   { config, keys, keyNames, expanded }: SecretSources,
   env: Readonly<Record<string, string>>,
@@ -153,7 +149,6 @@ function looksSecret(upper: string): boolean {
   return isSecretVariable(upper) || isVendorVariable(upper);
 }
 
-/** Reports whether a value is an existing path. */
 function isPath(value: string): boolean {
   if (!/^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value)) return false;
   try {

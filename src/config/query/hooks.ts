@@ -16,7 +16,6 @@ export interface ConfiguredHook extends HookEntry {
   readonly paths: readonly string[];
   /** The fault that keeps it from running: an unknown key may restrict it to fewer calls. */
   readonly fault?: { readonly message: string; readonly remedy: string };
-  /** Present for a hook of the project. */
   readonly item?: TrustItem;
 }
 

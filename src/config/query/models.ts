@@ -154,7 +154,6 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   });
 }
 
-/** Finds the source of a key. */
 export function keySource(
   entry: KeyOwner,
   sources: KeySources,

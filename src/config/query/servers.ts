@@ -11,7 +11,6 @@ export interface ServerRow {
   readonly why?: string;
   readonly remedy?: string;
   readonly type?: PluginEntry["type"];
-  /** Its command line or address, with secrets hidden. */
   readonly target?: string;
   readonly place?: SourceLocation;
   readonly source?: "environment" | "user" | "project" | "preset" | "flag" | "default";

@@ -17,6 +17,7 @@ import {
 import { VENDORS } from "../vendors.ts";
 import { formatLocation, ReasonixError, type SourceLocation } from "../../core/mod.ts";
 import { loadTexts, type Locale } from "../../i18n/mod.ts";
+import { defined } from "../../util/json.ts";
 
 /** The source of a value. A list that several layers add to belongs to the strongest of them. */
 export interface ConfigSource {
@@ -58,7 +59,6 @@ export function sourceOf(loaded: LoadedConfig, key: string): ConfigSource {
   return originAt(loaded, path);
 }
 
-/** Lists the settings in the order of the schema. */
 export function listSettings(loaded: LoadedConfig): Setting[] {
   return collect(loaded, loaded.config as TomlTable, { schema: CONFIG_SCHEMA, path: [] });
 }
@@ -147,11 +147,7 @@ function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
 export function originText(origin: ConfigSource): string {
   const { source, file, line, column } = origin;
   if (file === undefined) return source;
-  const place: SourceLocation = {
-    file,
-    ...(line === undefined ? {} : { line }),
-    ...(column === undefined ? {} : { column }),
-  };
+  const place: SourceLocation = { file, ...defined({ line, column }) };
   return source === "preset" ? formatLocation(place) : `${source} ${formatLocation(place)}`;
 }
 

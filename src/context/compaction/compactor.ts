@@ -8,7 +8,7 @@ import {
   type Text,
   textFields,
 } from "../../core/mod.ts";
-import { type MessageSource, prunedOutput, type SessionState } from "../../session/mod.ts";
+import { type MessageSource, prunedOutput } from "../../session/mod.ts";
 import { TokenCounter } from "../tokens.ts";
 import {
   type CompactionMethod,
@@ -25,13 +25,6 @@ interface Plannable {
   readonly weigh: (message: Message) => number;
 }
 
-function plannable(
-  state: Pick<SessionState, "messages" | "sources">,
-  weigh: (message: Message) => number,
-): Plannable {
-  return { messages: state.messages, sources: state.sources, weigh };
-}
-
 /** The messages a compaction may remove. */
 interface CompactionDepth {
   /** Tokens of the newest messages that stay as they are. */
@@ -46,7 +39,6 @@ interface CompactionPlan extends CompactionDepth {
   readonly from: number;
   readonly to: number;
   readonly removed: readonly Message[];
-  /** Tokens of these messages. */
   readonly freed: number;
 }
 
@@ -119,7 +111,6 @@ function pendingStart(messages: readonly Message[]): number {
   return reply?.role === "assistant" && reply.calls?.length ? last : last + 1;
 }
 
-/** Shortens the outputs of a range of events. */
 interface PrunePlan {
   readonly from: number;
   readonly to: number;
@@ -209,12 +200,6 @@ function range(from: number, to: number): number[] {
 
 type Reason = "pressure" | "overflow" | "manual";
 
-/** The outcome of a compaction, in addition to what it removes. */
-interface CompactionResult {
-  readonly summary: string;
-  readonly archive?: string;
-}
-
 /** The conversation with its token count, and the events that shorten it. */
 class TokenAccountant {
   readonly counter: TokenCounter;
@@ -229,7 +214,6 @@ class TokenAccountant {
     });
   }
 
-  /** Tokens of the next request. */
   estimate(): number {
     const { conversation } = this.#options;
     const { state } = conversation;
@@ -244,7 +228,8 @@ class TokenAccountant {
   }
 
   get view(): Plannable {
-    return plannable(this.#options.conversation.state, (message) => this.counter.calibratedMessage(message));
+    const { messages, sources } = this.#options.conversation.state;
+    return { messages, sources, weigh: (message) => this.counter.calibratedMessage(message) };
   }
 
   async prune(reason: Reason, plans: readonly PrunePlan[]): Promise<void> {
@@ -261,7 +246,11 @@ class TokenAccountant {
     }
   }
 
-  async compact(reason: Reason, plan: CompactionPlan, result: CompactionResult): Promise<void> {
+  async compact(
+    reason: Reason,
+    plan: CompactionPlan,
+    result: { readonly summary: string; readonly archive?: string },
+  ): Promise<void> {
     const before = this.estimate();
     const message: Message = { role: "user", content: result.summary };
     const added = result.summary === "" ? 0 : this.counter.calibratedMessage(message);
@@ -305,7 +294,7 @@ class TokenAccountant {
     const before = tokensBefore.toLocaleString("en");
     const after = tokensAfter.toLocaleString("en");
     const text = clausesOf([
-      message`Context compacted (${methodText(method)}): ${before} → ${after} tokens`,
+      message`Context compacted (${METHODS[method]}): ${before} → ${after} tokens`,
       ...(problem === undefined ? [] : [problem]),
       ...(archive === undefined ? [] : [message`the session keeps the originals`]),
     ]);
@@ -323,25 +312,15 @@ class TokenAccountant {
   }
 }
 
-/** Names a method for people. */
-function methodText(method: CompactionMethod): Text {
-  switch (method) {
-    case "prune":
-      return message`prune`;
-    case "summary":
-      return message`summary`;
-    case "summary of shortened outputs":
-      return message`summary of shortened outputs`;
-    case "summary in parts":
-      return message`summary in parts`;
-    case "extract":
-      return message`extract`;
-    case "drop":
-      return message`drop`;
-    default:
-      return method;
-  }
-}
+const METHODS: Readonly<Record<CompactionMethod, Text>> = {
+  prune: message`prune`,
+  summary: message`summary`,
+  "summary of shortened outputs": message`summary of shortened outputs`,
+  "summary in parts": message`summary in parts`,
+  extract: message`extract`,
+  drop: message`drop`,
+  none: "none",
+};
 
 interface CompactionRequest {
   readonly reason: Reason;
@@ -398,7 +377,6 @@ export class Compactor {
     this.#notBelow = this.accountant.estimate() + this.#options.window() * 0.03;
   }
 
-  /** Compacts when the window is nearly full. */
   async betweenSteps(signal: AbortSignal): Promise<void> {
     const full = signal.aborted ? undefined : this.pressure();
     if (!full) return;

@@ -72,7 +72,6 @@ export interface CompactionReport {
   readonly method: CompactionMethod;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Messages that were taken out. */
   readonly removed?: number;
   readonly archive?: string;
   /** The reason a better method was not used. */

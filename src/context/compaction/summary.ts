@@ -23,7 +23,6 @@ function middleCut(text: string, max: number): string {
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }
 
-/** A message as plain text for a reader that is not the model that wrote it. */
 function messageText(message: Message, max: number): string {
   if (message.role === "tool") return `[result of ${message.name}]\n${middleCut(message.content, max)}`;
   if (message.role === "user") return `[user]\n${middleCut(message.content, max)}`;
@@ -169,7 +168,6 @@ function problemOf(content: string): string | undefined {
   return oneLine(`exit code ${exit[1]}: ${last}`, LINE);
 }
 
-/** Adds at the end, also when it was there before. */
 function renew(set: Set<string>, item: string): void {
   set.delete(item);
   set.add(item);
@@ -184,7 +182,6 @@ interface SummaryParts {
   /** User turns up to this many characters stay verbatim. */
   readonly keepBelow: number;
   readonly archive?: string;
-  /** Characters of the summary. */
   readonly maxChars: number;
 }
 
@@ -248,17 +245,13 @@ function longMessages({ removed, keepBelow }: SummaryParts): string {
 export interface SummaryTask {
   readonly provider: Provider;
   readonly conversation: CompactedConversation;
-  /** Messages that will be gone. */
   readonly removed: readonly Message[];
-  /** Tokens of the summary. */
   readonly limit: number;
   /** Tokens a request may have; undefined when not known. */
   readonly window: number | undefined;
   /** Tokens of the conversation as it is. */
   readonly tokens: number;
-  /** The user's instructions for the summary. */
   readonly hint?: string;
-  /** Earlier summaries go as well. */
   readonly replacesSummaries: boolean;
 }
 
@@ -268,7 +261,6 @@ export interface SummaryOutcome {
   /** Absent when no request gave a summary. */
   readonly text?: string;
   readonly method?: SummaryMethod;
-  /** Problems met on the way. */
   readonly problem?: string;
   /** The server could not be reached or was busy: another attempt later may work. */
   readonly outage?: boolean;

@@ -7,7 +7,6 @@ import type { SkillSet } from "./discover.ts";
 import type { Skill } from "./skill.ts";
 import { sortedEntries } from "../../path/probe.ts";
 
-/** A skill was activated. */
 export interface SkillActivation {
   readonly skill: Skill;
   /** True when its `allowed-tools` count: a project's only when the user trusts it. */
@@ -18,7 +17,7 @@ export interface SkillsOptions {
   readonly set: SkillSet;
   /** Reports whether the user trusts these scripts; absent: no project's scripts are trusted. */
   readonly isTrusted?: (item: TrustItem) => Promise<boolean>;
-  /** Told of each activation before its instructions are given. */
+  /** Called for each activation before its instructions are given. */
   readonly onActivate?: (activation: SkillActivation) => void;
   /** The conversation, to find what is already in it. */
   readonly messages?: () => readonly Message[];

@@ -6,7 +6,7 @@ import { readSkill, type Skill, type SkillRoot, type SkillRoots, type SkillWarni
 export interface SkillSet {
   readonly skills: readonly Skill[];
   readonly warnings: readonly SkillWarning[];
-  /** Skills that lost to one of the same name from a stronger place. */
+  /** Skills that lost to one of the same name from a stronger root. */
   readonly shadowed: readonly Skill[];
 }
 
@@ -16,13 +16,13 @@ const MAX_FOLDERS = 1_000;
 const MAX_SKILLS = 200;
 const SKIPPED = new Set(["node_modules", "__pycache__"]);
 
-/** Reads the heads of all skills below these roots, strongest root first. */
+/** Reads the frontmatter of all skills below these roots, strongest root first. */
 export function discoverSkills(roots: readonly SkillRoot[], locations: SkillRoots): SkillSet {
   const byName = new Map<string, Skill>();
   const warnings: SkillWarning[] = [];
   const shadowed: Skill[] = [];
   for (const root of roots) {
-    for (const dir of skillFolders(root, warnings)) {
+    for (const dir of skillDirectories(root, warnings)) {
       const file = `${dir}/${FILE}`;
       const skill = readSkill(
         { file, dir, scope: root.scope },
@@ -39,7 +39,7 @@ export function discoverSkills(roots: readonly SkillRoot[], locations: SkillRoot
 }
 
 /** Directories with a SKILL.md, in a stable order. Nothing is looked for below one. */
-function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
+function skillDirectories(root: SkillRoot, warnings: SkillWarning[]): string[] {
   const found: string[] = [];
   const fence = root.within === undefined ? undefined : Deno.realPathSync(root.within);
   const leaves = (path: string) => fence !== undefined && !staysInside(path, fence);

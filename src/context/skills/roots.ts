@@ -43,7 +43,6 @@ export function commandRoots(locations: CommandRoots): SkillRoot[] {
   return namedRoots(locations, "commands");
 }
 
-/** The same for agents. */
 export function agentRoots(locations: CommandRoots): SkillRoot[] {
   return namedRoots(locations, "agents");
 }

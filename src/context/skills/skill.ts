@@ -1,3 +1,4 @@
+import { defined } from "../../util/json.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 
 export type SkillScope = "project" | "configured" | "user";
@@ -7,7 +8,6 @@ export interface Skill {
   readonly name: string;
   /** Its purpose and when to use it, on one line. */
   readonly description: string;
-  /** The SKILL.md, absolute. */
   readonly file: string;
   readonly dir: string;
   readonly scope: SkillScope;
@@ -74,8 +74,7 @@ function optional(head: Frontmatter) {
     runAs: subagent ? "subagent" as const : "inline" as const,
     listed: textField(head, "disable-model-invocation") !== "true",
     slash: textField(head, "user-invocable") !== "false",
-    ...(model === undefined ? {} : { model }),
-    ...(argumentHint === undefined ? {} : { argumentHint }),
+    ...defined({ model, argumentHint }),
   };
 }
 
@@ -95,7 +94,6 @@ function readHead(path: string): string {
 
 export interface SkillRoots {
   readonly cwd: string;
-  /** Reasonix home. */
   readonly home: string;
   /** Home of the user, for `~/.agents` and `~/.claude`. */
   readonly userHome?: string;
@@ -108,6 +106,5 @@ export interface SkillRoots {
 export interface SkillRoot {
   readonly path: string;
   readonly scope: SkillScope;
-  /** Links may not lead out of this directory. */
   readonly within?: string;
 }

@@ -107,7 +107,7 @@ export class RemotePlugins implements RemoteServers, RemotePluginsPort {
         .join(", ");
       return [
         ...server.unasked.length > 0 ? [] : [textFields(
-          message`The MCP server ${name} is not offered to ${id}, which asks nobody before it calls a tool, and no rule allows these tools: [permissions] allow = ["${rule}"], or name single ones`,
+          message`The MCP server ${name} is not offered to ${id}, which calls tools without a prompt, and no rule allows these tools: [permissions] allow = ["${rule}"], or name single ones`,
         )],
         ...list === "" ? [] : [textFields(
           message`${list} of the MCP server ${name} is not sent: the provider passes on authorization alone`,

@@ -67,7 +67,6 @@ export function sessionIds(project: string): string[] {
   return namesIn(sessionsDir(project)).flatMap((name) => sessionIdOf(name) ?? []);
 }
 
-/** Reads what a list shows of one session. */
 function sessionInfo(paths: SessionPaths): SessionInfo {
   const file = Deno.openSync(paths.path, { read: true });
   try {

@@ -9,11 +9,9 @@ import { isUsable } from "../state/state.ts";
 import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
 
 export interface CopyOptions {
-  /** Version of the program, for the new first line. */
   readonly version: string;
   /** Last event to take over; all when absent. */
   readonly upTo?: number;
-  /** Identifier in place of a new one. */
   readonly id?: string;
   readonly now?: () => Date;
 }

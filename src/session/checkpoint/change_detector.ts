@@ -320,7 +320,6 @@ function scanDirectory(options: ScanOptions, directory: Directory, found: Found)
 }
 
 interface Entry extends Deno.DirEntry {
-  /** Relative to the root. */
   readonly path: string;
 }
 
@@ -402,9 +401,7 @@ const DEFAULT_LIMITS: DetectorLimits = {
 const AT_ONCE = 16;
 
 interface DetectorOptions {
-  /** Real absolute path. */
   readonly root: string;
-  /** Directory for contents. */
   readonly blobs: string;
   readonly skip?: (path: string) => boolean;
   readonly limits?: Partial<DetectorLimits>;
@@ -577,7 +574,6 @@ export class ChangeDetector {
     return entry;
   }
 
-  /** The entry of a file whose content need not be read. */
   #asKnown(
     path: string,
     stat: Deno.FileInfo,

@@ -6,7 +6,6 @@ import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
 import { type FileEntry, isSameContent, type SnapshotKind, Timeline } from "./timeline.ts";
 
 export interface CheckpointOptions {
-  /** The session's own directory. */
   readonly dir: string;
   /** Working directory; resolved to its real path. */
   readonly root: string;
@@ -17,7 +16,6 @@ export interface CheckpointOptions {
   readonly limits?: Partial<DetectorLimits>;
 }
 
-/** The content of a `checkpoint` event. */
 export interface Checkpoint {
   readonly id: string;
   readonly turn: number;
@@ -26,7 +24,7 @@ export interface Checkpoint {
 }
 
 export interface RestoreReport {
-  /** The workspace as it was just before: the place to come back to. */
+  /** The workspace as it was just before, to return to. */
   readonly before: Checkpoint;
   readonly restored: readonly FileRestore[];
   readonly failed: readonly RestoreFailure[];
@@ -168,7 +166,6 @@ export class Checkpoints {
     return this.#timeline.snapshotFor(seq)?.toString();
   }
 
-  /** Returns what `restore` would do. */
   preview(to: string): Promise<FileRestore[]> {
     return this.#inOrder(async () => {
       const id = this.#snapshot(to);
@@ -266,16 +263,14 @@ export class Checkpoints {
   }
 }
 
-/** One file that a rewind restores. */
 export interface FileRestore {
   /** Relative to the workspace, or absolute outside of it. */
   readonly path: string;
   readonly action: "create" | "update" | "delete";
   readonly now: FileEntry | null;
   readonly target: FileEntry | null;
-  /** Somebody else changed it too since then; that change would go as well. */
+  /** Another process changed it too since then; that change would be lost. */
   readonly alsoByUser: boolean;
-  /** The reason it cannot be restored. */
   readonly unavailable?: string;
 }
 
@@ -332,11 +327,11 @@ function deleteFile(workspace: ChangeDetector, path: string): void {
   const absolute = workspace.absolute(path);
   assertInside(workspace, path, absolute);
   Deno.removeSync(absolute);
-  removeEmptyFolders(workspace, parentDir(absolute));
+  removeEmptyDirectories(workspace, parentDir(absolute));
 }
 
 /** Directories that held nothing but what was deleted were made for it. */
-function removeEmptyFolders(workspace: ChangeDetector, directory: string): void {
+function removeEmptyDirectories(workspace: ChangeDetector, directory: string): void {
   for (
     let dir = directory;
     dir.length > workspace.root.length && dir.startsWith(workspace.root);

@@ -5,15 +5,12 @@ import { parentDir } from "../paths.ts";
 export interface FileEntry {
   /** Content id (git's blob id); null when the content is not kept. */
   readonly h: string | null;
-  /** Bytes. */
   readonly s: number;
   /** Modification time, milliseconds. */
   readonly m: number;
-  /** Inode. */
   readonly i: number;
   /** Change time, milliseconds. */
   readonly c: number;
-  /** Permission bits. */
   readonly x: number;
   /** A symbolic link; its content is its target. */
   readonly l?: 1;
@@ -71,7 +68,6 @@ export type SnapshotKind = "start" | "before" | "end" | "look" | "rewind" | "res
 
 /** One line of the snapshot file: what changed in the workspace since the line before. */
 interface Snapshot {
-  /** 1, 2, … in time. */
   readonly id: number;
   readonly kind: SnapshotKind;
   /** Last event of the session when it was taken. */
@@ -113,7 +109,7 @@ export class Timeline {
     this.#path = path;
   }
 
-  /** For who adds to it: a torn last line is cut off. */
+  /** For appending: a torn last line is cut off. */
   static open(path: string): Timeline {
     const timeline = new Timeline(path);
     const torn = timeline.#load();
@@ -121,7 +117,7 @@ export class Timeline {
     return timeline;
   }
 
-  /** For who only looks, also while another process adds to it. */
+  /** For reading, also while another process adds to it. */
   static read(path: string): Timeline {
     const timeline = new Timeline(path);
     timeline.#load();
@@ -194,7 +190,6 @@ export class Timeline {
     return this.#skipped.findLast((record) => record.id <= id)?.paths ?? [];
   }
 
-  /** Paths the program changed after a snapshot. */
   changedSince(id: number): Set<string> {
     const paths = new Set<string>();
     for (const [snapshot, changed] of this.#byProgram) {
@@ -209,7 +204,6 @@ export class Timeline {
     return [...new Set(during.flatMap(({ id }) => this.#byProgram.get(id) ?? []))].sort();
   }
 
-  /** Reports whether another process changed the file after a snapshot. */
   touchedByUser(path: string, id: number): boolean {
     const users = new Set(this.snapshots.filter((s) => s.id > id && s.by === "user").map((s) => s.id));
     return this.#history.get(path)?.some((moment) => !moment.always && users.has(moment.id)) ?? false;

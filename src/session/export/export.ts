@@ -5,7 +5,6 @@ import { moneyFigure, tokenFigures } from "../../view/mod.ts";
 import { loadEvents } from "../log/log.ts";
 import { branchEvents, type SessionState } from "../state/state.ts";
 
-/** One call with its result, if there is one. */
 interface ToolBlock {
   readonly kind: "tool";
   readonly name: string;
@@ -16,7 +15,6 @@ interface ToolBlock {
   readonly diffs: readonly string[];
 }
 
-/** A part of an export, in reading order. */
 export type Block =
   | { readonly kind: "turn"; readonly turn: number; readonly time: string }
   | { readonly kind: "user"; readonly text: string; readonly images: number }
@@ -110,7 +108,6 @@ function spendingLine(state: SessionState): string {
   return [`Tokens: ${tokens}`, moneyFigure(state) ?? "cost unknown"].join(" · ");
 }
 
-/** The session as a Markdown page. */
 function toMarkdown({ title, state, blocks }: Transcript): string {
   const facts = [
     state.session && `Session ${state.session}`,
@@ -213,7 +210,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text as HTML that means nothing but itself. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
 }
@@ -346,7 +342,6 @@ function toJson({ state, title, blocks }: Transcript): string {
   return `${JSON.stringify({ format: "reasonix-session", version: 1, ...facts, turns, blocks }, null, 2)}\n`;
 }
 
-/** Formats by the ending of the file. */
 const ENDINGS: Readonly<Record<string, ExportFormat>> = {
   md: "markdown",
   markdown: "markdown",
@@ -358,13 +353,10 @@ const ENDINGS: Readonly<Record<string, ExportFormat>> = {
 interface ExportToFile {
   /** Absent: by the ending of the file; Markdown for others. */
   readonly format?: ExportFormat | undefined;
-  /** Writes over a file that is there. */
   readonly force?: boolean;
-  /** The remedy when the file exists. */
   readonly taken: string;
 }
 
-/** The format that a file name asks for. */
 function formatOf(file: string): ExportFormat {
   return ENDINGS[/\.(\w+)$/.exec(file)?.[1]?.toLowerCase() ?? ""] ?? "markdown";
 }

@@ -147,7 +147,6 @@ function removeAll(path: string): boolean {
   }
 }
 
-/** The speaker of a piece of the transcript. */
 export type DocRole = "user" | "assistant" | "tool" | "digest";
 
 /** Tools that look things up here: a question would find itself, and an answer what it was made of. */

@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { ReasonixError, type Usage } from "../../core/mod.ts";
+import { ReasonixError, type Spending } from "../../core/mod.ts";
 import { projectDir } from "../../path/project_dir.ts";
+import { defined } from "../../util/json.ts";
 import { matchExpression, snippet, termsOf } from "../../util/search_words.ts";
 import { projectDirs, type SessionInfo } from "../catalogue/catalogue.ts";
 import { titleOf } from "../state/state.ts";
@@ -14,15 +15,11 @@ export interface StatsOptions {
   readonly since?: string;
 }
 
-export interface StatsRow {
+export interface StatsRow extends Spending {
   /** The day, model, working directory or session id. */
   readonly key: string;
   readonly sessions: number;
   readonly requests: number;
-  readonly usage: Usage;
-  /** Money by currency; requests without a known price are not in it. */
-  readonly costs: Readonly<Record<string, number>>;
-  readonly unpriced: number;
 }
 
 const KEYS: Readonly<Record<StatsOptions["by"], string>> = {
@@ -37,26 +34,17 @@ const KEYS: Readonly<Record<StatsOptions["by"], string>> = {
  * numbers and times; they are counted once, where they were made.
  */
 function statsRows(database: DatabaseSync, options: StatsOptions): StatsRow[] {
-  const conditions = [
-    "(s.parent IS NULL OR NOT EXISTS (SELECT 1 FROM sessions o JOIN spending q ON q.session = o.id " +
-    "WHERE o.session = s.parent AND q.seq = p.seq AND q.day = p.day AND q.input = p.input AND q.output = p.output))",
-  ];
-  const values: string[] = [];
-  if (options.project !== undefined) {
-    conditions.push("s.project = ?");
-    values.push(options.project);
-  }
-  if (options.since !== undefined) {
-    conditions.push("p.day >= ?");
-    values.push(options.since);
-  }
-  const from = `FROM spending p JOIN sessions s ON s.id = p.session WHERE ${conditions.join(" AND ")}`;
-  const key = KEYS[options.by];
+  const { by, project = null, since = null } = options;
+  const from = `FROM spending p JOIN sessions s ON s.id = p.session
+     WHERE (?1 IS NULL OR s.project = ?1) AND (?2 IS NULL OR p.day >= ?2) AND
+       (s.parent IS NULL OR NOT EXISTS (SELECT 1 FROM sessions o JOIN spending q ON q.session = o.id WHERE
+         o.session = s.parent AND q.seq = p.seq AND q.day = p.day AND q.input = p.input AND q.output = p.output))`;
+  const key = KEYS[by];
   const costs = new Map<string, Record<string, number>>();
   const money = database.prepare(
     `SELECT ${key} AS key, p.currency, SUM(p.amount) AS amount ${from} AND p.currency IS NOT NULL GROUP BY 1, 2`,
   );
-  for (const row of money.all(...values)) {
+  for (const row of money.all(project, since)) {
     const known = costs.get(String(row.key)) ?? {};
     costs.set(String(row.key), { ...known, [String(row.currency)]: Number(row.amount) });
   }
@@ -66,7 +54,7 @@ function statsRows(database: DatabaseSync, options: StatsOptions): StatsRow[] {
        SUM(p.written) AS written,
        SUM(p.currency IS NULL) AS unpriced ${from} GROUP BY 1 ORDER BY 1`,
   );
-  return rows.all(...values).map((row) => ({
+  return rows.all(project, since).map((row) => ({
     key: String(row.key),
     sessions: Number(row.sessions),
     requests: Number(row.requests),
@@ -82,7 +70,7 @@ function statsRows(database: DatabaseSync, options: StatsOptions): StatsRow[] {
   }));
 }
 
-/** A place where a request did not begin with the one before it. */
+/** A request that did not begin with the one before it. */
 export interface CacheReset {
   readonly session: string;
   readonly seq: number;
@@ -92,7 +80,7 @@ export interface CacheReset {
   readonly reason: string;
 }
 
-export function cacheResets(
+function cacheResets(
   database: DatabaseSync,
   options: { readonly project?: string; readonly session?: string },
 ): CacheReset[] {
@@ -354,18 +342,15 @@ export class SessionIndex {
     });
   }
 
-  /** Best passages for a query (BM25). */
   search(options: SearchOptions): SearchResult {
     this.refresh(options.project);
     return searchDocs(this.#database, options);
   }
 
-  /** The transcript around a hit. */
   around(options: AroundOptions): TranscriptPiece[] {
     return aroundHit(this.#database, options);
   }
 
-  /** Tokens and money by day, model or project. */
   stats(options: StatsOptions): StatsRow[] {
     this.refresh(options.project);
     return statsRows(this.#database, options);
@@ -413,8 +398,7 @@ export async function searchHistory(question: HistoryQuery): Promise<HistoryAnsw
   const { hits } = index.search({
     query: question.query,
     ...(question.scope === "project" ? { project: projectDir(question.home, question.cwd) } : {}),
-    ...(question.exclude === undefined ? {} : { exclude: question.exclude }),
-    ...(question.limit === undefined ? {} : { limit: question.limit }),
+    ...defined({ exclude: question.exclude, limit: question.limit }),
   });
   return hits.length > 0 ? { hits } : { hits, guidance: guidance(question) };
 }
@@ -427,7 +411,6 @@ function guidance(question: HistoryQuery): string {
     `or a part of an error message; or ${wider}.`;
 }
 
-/** A question for the transcript around a hit. */
 export interface AroundQuery {
   readonly home: string;
   readonly session: string;

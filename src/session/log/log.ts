@@ -30,7 +30,6 @@ import {
   type SessionState,
 } from "../state/state.ts";
 
-/** Another process is writing this session. */
 export class SessionBusyError extends ReasonixError {
   override readonly name = "SessionBusyError";
   readonly session: string;
@@ -284,13 +283,9 @@ export interface LogOptions {
 }
 
 export interface CreateOptions extends LogOptions {
-  /** Reasonix home. */
   readonly home: string;
-  /** Working directory, absolute. */
   readonly cwd: string;
-  /** Version of the program. */
   readonly version: string;
-  /** Identifier in place of a new one. */
   readonly id?: string;
   readonly parent?: NewEventOf<"session.start">["parent"];
   /** Directory of the file in place of that of the user sessions. */
@@ -488,7 +483,6 @@ function lockExisting(paths: SessionPaths): LogFile {
   }
 }
 
-/** A session file, read. */
 export interface LoadedEvents {
   readonly state: SessionState;
   readonly notices: readonly NewEventOf<"notice">[];

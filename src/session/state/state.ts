@@ -21,14 +21,13 @@ export interface LogOffset {
   readonly length: number;
 }
 
-/** Reads events at places of a file, in their order. Throws ReasonixError when they are not there. */
+/** Reads events at offsets of a file, in their order. Throws ReasonixError when they are not there. */
 export type EventReader = (locations: readonly LogOffset[]) => Event[];
 
 interface NewNode {
   readonly event: Event;
   /** Index of the event before it on its branch; -1: none. */
   readonly parent: number;
-  /** The event stays there. */
   readonly place?: LogOffset | undefined;
 }
 
@@ -61,7 +60,6 @@ class EventNodes {
     return this.#read !== undefined;
   }
 
-  /** Returns the index of the new event. */
   push({ event, parent, place }: NewNode): number {
     const index = this.#length++;
     if (index % BLOCK === 0) this.#blocks.push(new Float64Array(BLOCK * NUMBERS));
@@ -79,7 +77,6 @@ class EventNodes {
     return this.#number(index, 1);
   }
 
-  /** An event that is in memory. */
   kept(index: number): Event | undefined {
     return this.#kept.get(index);
   }
@@ -89,7 +86,6 @@ class EventNodes {
     return this.#kept.values();
   }
 
-  /** Events by their indexes. */
   read(indexes: readonly number[]): Event[] {
     const absent = indexes.filter((index) => !this.#kept.has(index));
     const read = absent.length > 0 ? this.#read?.(absent.map((index) => this.#place(index))) ?? [] : [];
@@ -267,7 +263,6 @@ class MessageList {
     return this.#entries as Message[];
   }
 
-  /** The entries as they are; nothing is read. */
   get entries(): readonly MessageEntry[] {
     return this.#entries;
   }
@@ -332,7 +327,6 @@ export interface TurnRecord {
   /** Sequence number of its turn.end; absent while it runs. */
   to?: number;
   readonly started: string;
-  /** The user's text, whole. */
   prompt: string;
   reason?: TurnEndReason;
   answer?: string;
@@ -343,10 +337,8 @@ export interface TurnRecord {
   checkpoint?: string;
 }
 
-/** The latest plan, as it stands. */
 interface PlanRecord {
   readonly state: EventBodies["plan.change"]["state"];
-  /** Markdown. */
   readonly plan: string;
   readonly file?: string;
   readonly note?: string;
@@ -920,7 +912,6 @@ function lastText(state: SessionState, from: number): string {
   return "";
 }
 
-/** Returns a substitute for a missing title. */
 export function titleOf(prompt: string): string {
   const line = prompt.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;

@@ -96,12 +96,12 @@ async function knowing(runner: Runner, program: Program, entries: readonly Entry
   ).join("");
   return {
     ...program,
-    async prepare(folder, url) {
-      await program.prepare(folder, url);
-      await Deno.writeTextFile(`${folder}/.reasonix/config.toml`, toml, { append: true });
-      await Deno.mkdir(`${folder}/.reasonix/cache/mcp`, { recursive: true });
+    async prepare(directory, url) {
+      await program.prepare(directory, url);
+      await Deno.writeTextFile(`${directory}/.reasonix/config.toml`, toml, { append: true });
+      await Deno.mkdir(`${directory}/.reasonix/cache/mcp`, { recursive: true });
       for (const { name } of Deno.readDirSync(`${home}/cache/mcp`)) {
-        await Deno.copyFile(`${home}/cache/mcp/${name}`, `${folder}/.reasonix/cache/mcp/${name}`);
+        await Deno.copyFile(`${home}/cache/mcp/${name}`, `${directory}/.reasonix/cache/mcp/${name}`);
       }
     },
   };

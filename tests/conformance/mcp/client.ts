@@ -18,7 +18,7 @@ import { pluginEntry } from "../../support/config_entries.ts";
 /** The address that the suite expects as the identifier of a client that describes itself in a document. */
 const DOCUMENT = "https://conformance-test.local/client-metadata.json";
 
-/** What a scenario wants to be called next to the first listing. */
+/** Calls that a scenario wants next to the first listing. */
 const CALLS: Readonly<Record<string, readonly [tool: string, args: Record<string, unknown>]>> = {
   tools_call: ["add_numbers", { a: 5, b: 3 }],
   "elicitation-sep1034-client-defaults": ["test_client_elicitation_defaults", {}],

@@ -55,7 +55,7 @@ async function suite(...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
 }
 
-/** What the suite found in one scenario. */
+/** Findings of the suite in one scenario. */
 async function checksOf(scenario: string): Promise<{ checks: readonly Check[]; output: string }> {
   const directory = await Deno.makeTempDir();
   try {

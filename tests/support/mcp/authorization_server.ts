@@ -6,7 +6,7 @@ export interface AuthorizationBehaviour {
   readonly registers?: boolean;
   /** Says in its metadata that it names itself in answers (RFC 9207), and does; default: true. */
   readonly namesItself?: boolean;
-  /** The name that it gives itself in the answer, in place of its own. */
+  /** A false name for itself in the answer. */
   readonly answersAs?: string;
   /** Takes documents as identifiers of clients. */
   readonly documents?: boolean;

@@ -1,6 +1,6 @@
 /**
- * What a scripted MCP server does, as JSON: a stdio server gets it as its only argument. Nothing set = a
- * server of both eras that behaves.
+ * The behavior of a scripted MCP server, as JSON: a stdio server gets it as its only argument. Without any
+ * setting it is a server of both eras that behaves.
  */
 export interface Behaviour {
   /** The protocol it speaks; default: both. One of the old era answers the probe with an error. */
@@ -23,7 +23,7 @@ export interface Behaviour {
   readonly stubborn?: boolean;
   /** Starts a child in its process group that holds its standard output and outlives it. */
   readonly child?: boolean;
-  /** The tools it offers; a number = so many with long descriptions. */
+  /** The tools it offers; a number = that many with long descriptions. */
   readonly tools?: "plain" | "duplicates" | "bad schemas" | "strange names" | "claims" | "none" | number;
   /** Entries per page of a list; default: all on one page. */
   readonly pageSize?: number;

@@ -1,7 +1,7 @@
-/** What calls of a scripted server's tools do. */
+/** Results of calls of a scripted server's tools. */
 import { PNG } from "./offer.ts";
 
-/** What a call sees of its session. */
+/** The part of its session that a call sees. */
 export interface CallContext {
   readonly signal: AbortSignal;
   /** Reports the client how far it is, if that has asked for it. */
@@ -109,7 +109,7 @@ function question(mode: unknown): Record<string, unknown> {
   };
 }
 
-/** The result of a call. Tools that no one scripted echo their arguments. */
+/** The result of a call. Unscripted tools echo their arguments. */
 export async function callTool(name: string, args: Arguments, context: CallContext): Promise<Result> {
   const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
   return await (tool?.(args, context) ?? say(`${name} ${JSON.stringify(args)}`));

@@ -3,7 +3,7 @@ import type { Behaviour, Message } from "./behaviour.ts";
 import { Session } from "./session.ts";
 
 export interface HttpBehaviour extends Behaviour {
-  /** How requests are answered; default: `json`, and as a stream what asks or tells something on the way. */
+  /** Form of answers; default: `json`, and a stream for those with requests or notifications. */
   readonly answer?: "json" | "stream";
   /** The old era has sessions, as a header; default: true. */
   readonly sessions?: boolean;

@@ -18,7 +18,7 @@ type Entry = Readonly<Record<string, unknown>>;
 
 export interface FixtureOptions {
   readonly questions?: Partial<McpQuestions>;
-  /** A home that other fixtures use too; default: one of its own. */
+  /** A home that other fixtures use too; default: a separate one. */
   readonly home?: string;
   readonly indexAboveTokens?: number;
   /** Values of variables with secrets. */
@@ -30,7 +30,7 @@ export interface FixtureOptions {
 export interface McpFixture extends AsyncDisposable {
   readonly home: string;
   readonly servers: McpServers;
-  /** What happened to the servers, in order. */
+  /** Changes of the servers, in order. */
   readonly changes: readonly ServerChange[];
   /** Calls a tool by the name that the model uses. */
   call(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult>;
@@ -43,6 +43,23 @@ export interface McpFixture extends AsyncDisposable {
 /** An entry for a scripted server over standard input and output. */
 export function scripted(name: string, behaviour: Behaviour = {}, more: Entry = {}): Entry {
   return { name, ...scriptedServer(behaviour), ...more };
+}
+
+/** An entry `far` for a server over HTTP. */
+export function remote(url: string, more: Entry = {}): Entry {
+  return { name: "far", type: "http", url, ...more };
+}
+
+/** The state of the first server, with its reason. */
+export function stateOf({ servers }: Pick<McpFixture, "servers">): string {
+  const { state, detail } = servers.status[0] ?? {};
+  return `${state}${detail ? `: ${detail}` : ""}`;
+}
+
+/** Starts the servers; returns the state of the first one. */
+export async function started({ servers }: Pick<McpFixture, "servers">): Promise<string> {
+  await servers.start();
+  return stateOf({ servers });
 }
 
 /** The servers of these entries, not started. */
@@ -66,7 +83,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
     connection: async (spec) => (await loadHttpAccess()).httpAccess(spec, { home, spawn, secret }),
     onChange: (change) => {
       changes.push(change);
-      for (const tell of waiting) tell(change);
+      for (const notify of waiting) notify(change);
     },
   });
   return {

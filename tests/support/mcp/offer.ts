@@ -1,4 +1,4 @@
-/** What scripted MCP servers list. */
+/** Lists of scripted MCP servers. */
 import type { Behaviour } from "./behaviour.ts";
 
 type Entry = Readonly<Record<string, unknown>>;

@@ -2,10 +2,11 @@
  * A scripted MCP server over standard input and output, well-behaved or bad in one way or several:
  * `deno run -A scripted_mcp_server.ts '{"era": "old", "noise": true}'`.
  */
+import { gone, isRunning } from "../processes.ts";
 import type { Behaviour, Message, Noted } from "./behaviour.ts";
 import { Session } from "./session.ts";
 
-/** How it is started: a program and its arguments. */
+/** Returns the program and the arguments that start it. */
 export function scriptedServer(
   behaviour: Behaviour = {},
 ): { readonly command: string; readonly args: string[] } {
@@ -27,6 +28,14 @@ export function scriptedServer(
 export async function readRecord(path: string): Promise<Noted[]> {
   const text = await Deno.readTextFile(path).catch(() => "");
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+/** Waits until no process of a record runs; returns their number, or fails. */
+export async function recordedEnd(path: string): Promise<number> {
+  const noted = (await readRecord(path)).filter(({ what }) => what === "start" || what === "child");
+  const left = await gone(() => noted.map(({ pid }) => pid).filter(isRunning), 30_000);
+  if (left.length > 0) throw new Error(`Processes ${left} still run`);
+  return noted.length;
 }
 
 const NOISE = [

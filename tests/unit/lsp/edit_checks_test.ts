@@ -55,7 +55,7 @@ for (const publishes of [false, true]) {
       await s.edit("zero\none BAD\n文字🎉 BAD\n"),
       "New errors after this edit:\na.fake:3:5: error bad: 文字🎉 BAD (fake)",
     );
-    assertEquals(await s.edit("zero\none BAD\n文字🎉 BAD\nmore\n"), undefined, "the model was told");
+    assertEquals(await s.edit("zero\none BAD\n文字🎉 BAD\nmore\n"), undefined, "it was reported");
     assertEquals(
       await s.edit("zero\none BAD\n文字🎉 BAD\n文字🎉 BAD\n"),
       "New errors after this edit:\na.fake:4:5: error bad: 文字🎉 BAD (fake)",

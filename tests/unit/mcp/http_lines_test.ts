@@ -1,28 +1,19 @@
-/** What goes wrong on the way to a server over HTTP is one line that says why and what to do. */
+/** Failures on the way to a server over HTTP are one line with the reason and a remedy. */
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
-import { openMcp } from "../../support/mcp/mcp_fixture.ts";
+import { openMcp, remote, started } from "../../support/mcp/mcp_fixture.ts";
 import { SELF_SIGNED } from "../../support/self_signed.ts";
 
-const entry = (url: string, more: Record<string, unknown> = {}) => ({
-  name: "far",
-  type: "http",
-  url,
-  ...more,
-});
-
-async function stateOf(one: Record<string, unknown>): Promise<string> {
-  await using mcp = await openMcp([one]);
-  await mcp.servers.start();
-  const { state, detail } = mcp.servers.status[0] ?? {};
-  const shown = `${state}${detail ? `: ${detail}` : ""}`;
+async function lineOf(entry: Record<string, unknown>): Promise<string> {
+  await using mcp = await openMcp([entry]);
+  const shown = await started(mcp);
   assert(shown.length < 400 && !shown.includes("\n"), shown);
   return shown;
 }
 
 async function refusedWith(instead: NonNullable<HttpBehaviour["instead"]>, more = {}): Promise<string> {
   await using server = startHttpMcpServer({ instead });
-  return (await stateOf(entry(server.url, more))).replace(new URL(server.url).host, "HOST");
+  return (await lineOf(remote(server.url, more))).replace(new URL(server.url).host, "HOST");
 }
 
 Deno.test("an HTTP error is reported with its status, its text and the next step", async () => {
@@ -73,7 +64,7 @@ Deno.test("a short Retry-After is respected, and the request is repeated", async
         return new Response("busy", { status, headers: { "retry-after": "0" } });
       },
     });
-    await using mcp = await openMcp([entry(server.url)]);
+    await using mcp = await openMcp([remote(server.url)]);
     await mcp.servers.start();
     assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
     assertEquals(server.seen.filter(isCall).length, 2);
@@ -90,7 +81,7 @@ Deno.test("a server that stays busy is asked three times, and a failure without 
         return new Response("busy", { status, headers: { "retry-after": "0" } });
       },
     });
-    await using mcp = await openMcp([entry(server.url)]);
+    await using mcp = await openMcp([remote(server.url)]);
     await mcp.servers.start();
     assertMatch((await mcp.call("mcp__far__echo", { text: "a" })).content, new RegExp(`${status} .*busy`));
     assertEquals(count, times);
@@ -102,10 +93,10 @@ Deno.test("an untrusted certificate, and TLS where none is expected, are errors 
   await using server = Deno.serve(options, () => new Response("never"));
   const host = `localhost:${server.addr.port}`;
   assertMatch(
-    await stateOf(entry(`https://${host}/mcp`)),
+    await lineOf(remote(`https://${host}/mcp`)),
     /^failed: localhost:\d+ could not be reached: invalid peer certificate: .*; if you trust it, .* in DENO_CERT/,
   );
-  assertMatch(await stateOf(entry(`http://${host}/mcp`)), /its url, which may have to begin with https:\/\//);
+  assertMatch(await lineOf(remote(`http://${host}/mcp`)), /its url, which may have to begin with https:\/\//);
 });
 
 Deno.test("an address at which nothing or something else listens is named without its secrets", async () => {
@@ -131,12 +122,8 @@ Deno.test("an address at which nothing or something else listens is named withou
     ["ftp://127.0.0.1/", /is not the address of a server/],
   ];
   for (const [url, line] of cases) {
-    const shown = await stateOf(entry(url));
+    const shown = await lineOf(remote(url));
     assertMatch(shown, line);
     assert(!shown.includes("s3cret"), shown);
   }
-  assertMatch(
-    await stateOf({ name: "old", type: "sse", url: plain.url }),
-    /^failed: The transport "sse" .* type = "http"/,
-  );
 });

@@ -1,4 +1,4 @@
-/** The scripted servers of the other tests keep to the protocol where they are not told otherwise. */
+/** The scripted servers of the other tests keep to the protocol unless a test wants otherwise. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type Behaviour, type Message, NEW_VERSION, OLD_VERSION } from "../../support/mcp/behaviour.ts";
 import { startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";

@@ -1,4 +1,4 @@
-/** What is remembered of a server between runs. */
+/** The record of a server between runs. */
 import { pluginEntry } from "../../support/config_entries.ts";
 import { ListingCache, type ServerRecord } from "../../../src/mcp/listing.ts";
 import { serverSpecs } from "../../../src/mcp/mod.ts";
@@ -63,10 +63,10 @@ Deno.test("what is remembered of a server holds nothing of its arguments, addres
   ]);
   await mcp.servers.start();
   assertEquals(mcp.servers.status.map(({ state }) => state), ["ready", "failed"]);
-  for (const folder of ["cache/mcp", "logs/mcp"]) {
-    for (const { name } of Deno.readDirSync(`${mcp.home}/${folder}`)) {
-      const text = await Deno.readTextFile(`${mcp.home}/${folder}/${name}`);
-      assert(text.length > 0 && !text.includes(secret), `${folder}/${name}: ${text}`);
+  for (const directory of ["cache/mcp", "logs/mcp"]) {
+    for (const { name } of Deno.readDirSync(`${mcp.home}/${directory}`)) {
+      const text = await Deno.readTextFile(`${mcp.home}/${directory}/${name}`);
+      assert(text.length > 0 && !text.includes(secret), `${directory}/${name}: ${text}`);
     }
   }
 });

@@ -75,13 +75,13 @@ Deno.test("the index calls nothing but the tools of servers", async () => {
 });
 
 Deno.test("mcp_search finds tools by words and by name, with their arguments", async () => {
-  const tools = [...MANY, remote("weather", "forecast", "Tells tomorrow's 天气 and temperature")];
+  const tools = [...MANY, remote("weather", "outlook", "Reports tomorrow's 天气 and temperature")];
   const search = indexTools(tools)[0];
   assert(search);
   const find = async (query: string) =>
     (await search.execute({ query }, makeToolContext("/nowhere"))).content;
-  assert((await find("temperature tomorrow")).startsWith("mcp__weather__forecast\n"));
-  assert((await find("天气")).startsWith("mcp__weather__forecast\n"));
+  assert((await find("temperature tomorrow")).startsWith("mcp__weather__outlook\n"));
+  assert((await find("天气")).startsWith("mcp__weather__outlook\n"));
   const exact = await find("mcp__gamma__get_item_42");
   assert(exact.startsWith("mcp__gamma__get_item_42\n") && exact.includes('"required":["id"]'));
   assert((await find("the tool get_item_42 of gamma")).startsWith("mcp__gamma__get_item_42\n"));

@@ -1,26 +1,14 @@
 /** Servers over HTTP that refuse, redirect, forget, break off or are slow: each is one clear line. */
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
-import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
+import { openMcp, remote, scripted, started } from "../../support/mcp/mcp_fixture.ts";
 
 const FORMS: readonly HttpBehaviour[] = (["old", "new"] as const).flatMap((era) =>
   (["json", "stream"] as const).map((answer) => ({ era, answer }))
 );
 
-const remote = (url: string, more: Record<string, unknown> = {}) => ({
-  name: "far",
-  type: "http",
-  url,
-  ...more,
-});
 const isCall = ({ message }: Seen, tool: string) =>
   message.method === "tools/call" && message.params?.name === tool;
-
-async function state({ servers }: McpFixture): Promise<string> {
-  await servers.start();
-  const [status] = servers.status;
-  return `${status?.state}${status?.detail ? `: ${status.detail}` : ""}`;
-}
 
 Deno.test("servers over HTTP work in both eras, with answers as JSON and as streams", async () => {
   for (const form of FORMS) {
@@ -31,7 +19,7 @@ Deno.test("servers over HTTP work in both eras, with answers as JSON and as stre
       await using mcp = await openMcp([remote(server.url, { headers: { "x-key": "k" } })], {
         progress: (text) => shown.push(text),
       });
-      assertEquals(await state(mcp), "ready", about);
+      assertEquals(await started(mcp), "ready", about);
       assertEquals((await mcp.call("mcp__far__echo", { text: "世界" })).content, "世界", about);
       assertEquals((await mcp.call("mcp__far__progress", { steps: 1 })).content, "all steps done", about);
       assertMatch((await mcp.call("mcp__far__roots")).content, /file:/, about);
@@ -55,42 +43,10 @@ Deno.test("a server over HTTP that has to wake up is met in its own era, silence
       },
     });
     await using mcp = await openMcp([remote(server.url, { startup_timeout_seconds: 9 })]);
-    assertEquals(await state(mcp), "ready", era);
+    assertEquals(await started(mcp), "ready", era);
     assertEquals((await mcp.call("mcp__far__echo", { text: "世界" })).content, "世界");
     assertEquals(mcp.servers.status[0]?.protocol, era === "new" ? "2026-07-28" : "2025-11-25");
     asleep.resolve(new Response(null, { status: 503 }));
-  }
-});
-
-Deno.test("a server that refuses is one line with the status and what to do", async () => {
-  const lines: Readonly<Record<number, RegExp>> = {
-    401: /^needs-auth: reasonix mcp login far$/,
-    403: /^failed: .*403/,
-    404: /^failed: .*404/,
-    500: /^failed: .*500/,
-  };
-  for (const [status, line] of Object.entries(lines)) {
-    const instead = () => new Response("<html>no</html>", { status: Number(status) });
-    await using server = startHttpMcpServer({ instead });
-    await using mcp = await openMcp([remote(server.url)]);
-    const shown = await state(mcp);
-    assertMatch(shown, line);
-    assert(shown.length < 300 && !shown.includes("\n"), shown);
-  }
-});
-
-Deno.test("a page, nothing and a wrong address instead of a server are one line each", async () => {
-  await using page = startHttpMcpServer({
-    instead: () => new Response("<html>Hello</html>", { headers: { "content-type": "text/html" } }),
-  });
-  await using gone = startHttpMcpServer();
-  const { url } = gone;
-  await gone[Symbol.asyncDispose]();
-  for (const address of [page.url, url, "ftp://127.0.0.1/mcp", "no address"]) {
-    await using mcp = await openMcp([remote(address)]);
-    const shown = await state(mcp);
-    assertMatch(shown, /^failed: ./);
-    assert(shown.length < 300 && !shown.includes("\n"), shown);
   }
 });
 
@@ -103,7 +59,7 @@ Deno.test("a call that fails with a status says so, and the next one works", asy
       instead: (seen) => isBroken && isCall(seen, "echo") ? new Response("oops", { status: 500 }) : undefined,
     });
     await using mcp = await openMcp([remote(server.url)]);
-    assertEquals(await state(mcp), "ready");
+    assertEquals(await started(mcp), "ready");
     const failed = await mcp.call("mcp__far__echo", { text: "a" });
     assertEquals(failed.isError, true);
     assertMatch(failed.content, /500/);
@@ -115,7 +71,7 @@ Deno.test("a call that fails with a status says so, and the next one works", asy
 Deno.test("a session that the server has forgotten starts again, and the call is repeated", async () => {
   await using server = startHttpMcpServer({ era: "old" });
   await using mcp = await openMcp([remote(server.url)]);
-  assertEquals(await state(mcp), "ready");
+  assertEquals(await started(mcp), "ready");
   server.forgetSessions();
   assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
   assertEquals(server.methods.filter((method) => method === "initialize").length, 2);
@@ -128,7 +84,7 @@ Deno.test("a session that the server forgets twice in a row is named as that, no
     instead: (seen) => isCall(seen, "echo") ? new Response("Session not found", { status: 404 }) : undefined,
   });
   await using mcp = await openMcp([remote(server.url)]);
-  assertEquals(await state(mcp), "ready");
+  assertEquals(await started(mcp), "ready");
   const { isError, content } = await mcp.call("mcp__far__echo", { text: "a" });
   assertEquals(isError, true);
   assertMatch(content, /it has forgotten the session twice in a row \(404\)/);
@@ -143,7 +99,7 @@ Deno.test("a server whose session is over before its tools are listed says so", 
       message.method === "tools/list" ? new Response(null, { status: 404 }) : undefined,
   });
   await using mcp = await openMcp([remote(server.url)]);
-  assertMatch(await state(mcp), /^failed: it has forgotten the session \(404 Not Found\)$/);
+  assertMatch(await started(mcp), /^failed: it has forgotten the session \(404 Not Found\)$/);
 });
 
 Deno.test("a server that never confirms to report changes is listed all the same, and its log says so", async () => {
@@ -156,7 +112,7 @@ Deno.test("a server that never confirms to report changes is listed all the same
   });
   for (const entry of [remote(server.url, limit), scripted("far", silent, limit)]) {
     await using mcp = await openMcp([entry]);
-    assertEquals(await state(mcp), "ready");
+    assertEquals(await started(mcp), "ready");
     assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
     assertMatch(await mcp.log("far"), /no answer to subscriptions\/listen within 1 s/);
     assertEquals(mcp.changes.map(({ state }) => state), ["starting", "ready"]);
@@ -168,7 +124,7 @@ Deno.test("changes that happen before a server confirms to report them are not m
   const { promise, resolve } = Promise.withResolvers<void>();
   await using server = startHttpMcpServer({ era: "new", beforeEvent: () => promise });
   await using mcp = await openMcp([remote(server.url, { startup_timeout_seconds: 3 })]);
-  assertEquals(await state(mcp), "ready");
+  assertEquals(await started(mcp), "ready");
   const before = mcp.servers.tools().length;
   server.change();
   resolve();
@@ -183,7 +139,7 @@ Deno.test("a server that fails at its start is one change, and is tried again", 
   await using server = startHttpMcpServer({ instead });
   await using mcp = await openMcp([remote(server.url)]);
   assertMatch(
-    await state(mcp),
+    await started(mcp),
     /^failed: .* leads to http:\/\/x\.test\/ \(302 Found\), which is not followed/,
   );
   assertEquals(mcp.changes.map(({ state }) => state), ["starting", "failed"]);
@@ -203,7 +159,7 @@ Deno.test("a redirect on the same host is followed; one to another host gets not
   target = `${server.url}/moved`;
   {
     await using mcp = await openMcp([remote(server.url, { headers: { authorization: "Bearer s3cret" } })]);
-    assertEquals(await state(mcp), "ready");
+    assertEquals(await started(mcp), "ready");
     assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
   }
   target = other.url.replace("127.0.0.1", "localhost");
@@ -222,7 +178,7 @@ Deno.test("a slow stream is waited for, and a broken one is resumed where it can
     beforeEvent: () => isHeld ? promise : Promise.resolve(),
   });
   await using mcp = await openMcp([remote(slow.url)]);
-  assertEquals(await state(mcp), "ready");
+  assertEquals(await started(mcp), "ready");
   isHeld = true;
   const call = mcp.call("mcp__far__echo", { text: "late" });
   while (!slow.seen.some((seen) => isCall(seen, "echo"))) await new Promise((done) => setTimeout(done, 1));
@@ -230,7 +186,7 @@ Deno.test("a slow stream is waited for, and a broken one is resumed where it can
   assertEquals((await call).content, "late");
   await using broken = startHttpMcpServer({ era: "old", breaksOn: "echo" });
   await using second = await openMcp([remote(broken.url)]);
-  assertEquals(await state(second), "ready");
+  assertEquals(await started(second), "ready");
   assertEquals((await second.call("mcp__far__echo", { text: "resumed" })).content, "resumed");
   assertEquals(broken.methods.filter((method) => method === "tools/call").length, 1);
 });
@@ -239,7 +195,7 @@ Deno.test("a call that is aborted ends at once, and the server is notified in th
   for (const { era = "both", answer = "json" } of FORMS) {
     await using server = startHttpMcpServer({ era, answer });
     await using mcp = await openMcp([remote(server.url)]);
-    assertEquals(await state(mcp), "ready");
+    assertEquals(await started(mcp), "ready");
     const controller = new AbortController();
     const call = mcp.call("mcp__far__wait", {}, controller.signal).then(
       () => "a result",
@@ -259,7 +215,7 @@ Deno.test("answers over HTTP have the limits of the others: 3 MB is cut, 20 MB i
   for (const form of FORMS) {
     await using server = startHttpMcpServer(form);
     await using mcp = await openMcp([remote(server.url)]);
-    assertEquals(await state(mcp), "ready");
+    assertEquals(await started(mcp), "ready");
     const cut = await mcp.call("mcp__far__size", { bytes: 3 * 1024 * 1024 });
     assertEquals([cut.isError, cut.truncated !== undefined], [undefined, true]);
     const large = await mcp.call("mcp__far__size", { bytes: 20 * 1024 * 1024 });
@@ -273,7 +229,7 @@ Deno.test("a list that changes over HTTP is listed again in both eras", async ()
   for (const era of ["old", "new"] as const) {
     await using server = startHttpMcpServer({ era });
     await using mcp = await openMcp([remote(server.url)]);
-    assertEquals(await state(mcp), "ready");
+    assertEquals(await started(mcp), "ready");
     const before = mcp.servers.tools().length;
     const hears = ({ verb, message }: Seen) => verb === "GET" || message.method === "subscriptions/listen";
     while (!server.seen.some(hears)) await new Promise((done) => setTimeout(done, 1));

@@ -1,7 +1,7 @@
 /** Servers that start badly, or end badly: each is one line, and the others continue. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
-import { readRecord } from "../../support/mcp/scripted_mcp_server.ts";
+import { readRecord, recordedEnd } from "../../support/mcp/scripted_mcp_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const ECHO = { text: "hello" };
@@ -10,20 +10,6 @@ const ECHO = { text: "hello" };
 async function started({ servers }: McpFixture): Promise<string[]> {
   await servers.start();
   return servers.status.map(({ name, state, detail }) => `${name} ${state}${detail ? `: ${detail}` : ""}`);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    Deno.kill(pid, "SIGCONT");
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Waits until none of the processes is there any more; what a killed one leaves is gone a moment later. */
-async function gone(pids: readonly number[]): Promise<void> {
-  while (pids.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 Deno.test("servers of each era start, and say which protocol they speak", async () => {
@@ -155,9 +141,7 @@ Deno.test("the end of a run ends servers that ignore it, and children they start
   }
   const noted = await readRecord(record);
   assert(noted.some(({ what }) => what === "signal"), "TERM did not come before KILL");
-  const pids = noted.filter(({ what }) => what === "start" || what === "child").map(({ pid }) => pid);
-  assertEquals(pids.length, 3);
-  await gone(pids);
+  assertEquals(await recordedEnd(record), 3);
 });
 
 Deno.test("a server that dies is lost with its exit code, even when its child holds its output", async () => {

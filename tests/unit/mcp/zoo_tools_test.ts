@@ -1,4 +1,4 @@
-/** What servers list and what their tools answer, however odd: the model gets something that it can use. */
+/** Odd lists and results of servers: the model gets something that it can use. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { readRecord } from "../../support/mcp/scripted_mcp_server.ts";
@@ -10,16 +10,6 @@ const MEGABYTE = 1024 * 1024;
 /** Tools of servers, without those that the program adds. */
 const remoteTools = ({ servers }: Pick<McpFixture, "servers">) =>
   servers.tools().filter(({ name }) => name.startsWith("mcp__"));
-
-Deno.test("two tools of one name are one, and a line says so", async () => {
-  await using mcp = await openMcp([scripted("twice", { tools: "duplicates" })]);
-  await mcp.servers.start();
-  assertEquals(remoteTools(mcp).map(({ name, description }) => [name, description]), [
-    ["mcp__twice__echo", "Scripted tool echo"],
-    ["mcp__twice__other", "Scripted tool other"],
-  ]);
-  assertEquals(mcp.servers.status[0]?.problems, ["the tool echo is there twice"]);
-});
 
 Deno.test("tools with bad schemas are offered with one that every model takes, and can be called", async () => {
   for (const era of ERAS) {
@@ -237,7 +227,7 @@ Deno.test("a request for input without a user is an error, and its call ends", a
 
 Deno.test("prompts, resources, templates and completions are there in both eras", async () => {
   const { signal } = new AbortController();
-  const desk = { signal, vision: true, directory: "/nowhere" };
+  const intake = { signal, vision: true, directory: "/nowhere" };
   for (const era of ERAS) {
     await using mcp = await openMcp([scripted("s", { era, pageSize: 1 })]);
     const { servers } = mcp;
@@ -246,7 +236,7 @@ Deno.test("prompts, resources, templates and completions are there in both eras"
       ["greet", 2],
       ["plain", 0],
     ]);
-    const prompt = await servers.prompt({ server: "s", name: "greet", args: { name: "Ada" } }, desk);
+    const prompt = await servers.prompt({ server: "s", name: "greet", args: { name: "Ada" } }, intake);
     assertEquals(prompt.text, "Greet Ada, warmly.");
     assertEquals(servers.resources().map(({ resource, template }) => [resource.uri, template]), [
       ["scripted://page/1", false],
@@ -254,10 +244,10 @@ Deno.test("prompts, resources, templates and completions are there in both eras"
       ["scripted://picture", false],
       ["scripted://page/{number}", true],
     ]);
-    assertEquals((await servers.read("s", "scripted://page/7", desk)).text.trim(), "page 7");
+    assertEquals((await servers.read("s", "scripted://page/7", intake)).text.trim(), "page 7");
     const query = { ref: { prompt: "greet" }, argument: "tone", value: "w" };
     assertEquals(await servers.complete("s", query, signal), ["warmly"]);
-    const missing = await servers.read("s", "scripted://nothing", desk).then(
+    const missing = await servers.read("s", "scripted://nothing", intake).then(
       () => "",
       (error) => error.message,
     );

@@ -1,8 +1,8 @@
 import type { Translate } from "../../translate.ts";
 
-/** What is asked in the name of MCP servers. */
+/** Questions in the name of MCP servers. */
 export const texts = (t: Translate) => ({
-  nobody: (server: string, message: string) =>
+  noUser: (server: string, message: string) =>
     t`MCP server ${server} asked "${message}", and this run has no prompt: the server was notified`,
   asks: (server: string) => t`MCP server ${server} asks`,
   wantsAddress: (server: string, host: string) =>
@@ -46,7 +46,7 @@ export const texts = (t: Translate) => ({
   lastOf: (text: string) => t`Last message: ${text}`,
   once: t`Allow once`,
   session: t`Allow this server for the session`,
-  nobodyAllows: (server: string) =>
+  noUserAllows: (server: string) =>
     t`MCP server ${server} wanted a message of the model, and this run has no prompt: it was refused`,
   overBudget: (server: string, used: number, budget: number) =>
     t`MCP server ${server} wanted another message of the model; it was refused: ${used} of ${budget} tokens are used (tools.mcp_sampling_tokens)`,

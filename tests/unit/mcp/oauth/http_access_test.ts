@@ -7,15 +7,8 @@ import {
   visitAsBrowser,
 } from "../../../support/mcp/authorization_server.ts";
 import type { HttpMcpServer } from "../../../support/mcp/http_mcp_server.ts";
-import { type McpFixture, openMcp } from "../../../support/mcp/mcp_fixture.ts";
+import { type McpFixture, openMcp, remote, stateOf } from "../../../support/mcp/mcp_fixture.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
-
-const entry = (url: string, more: Record<string, unknown> = {}) => ({
-  name: "far",
-  type: "http",
-  url,
-  ...more,
-});
 
 async function signIn({ servers, home }: McpFixture): Promise<void> {
   const { signIn } = await loadSignIn();
@@ -29,17 +22,12 @@ async function signIn({ servers, home }: McpFixture): Promise<void> {
 
 /** A server that is signed in at and runs. */
 async function signedIn(server: HttpMcpServer): Promise<McpFixture> {
-  const mcp = await openMcp([entry(server.url)]);
+  const mcp = await openMcp([remote(server.url)]);
   await signIn(mcp);
   await mcp.servers.start();
   assertEquals(mcp.servers.status[0]?.state, "ready", mcp.servers.status[0]?.detail);
   return mcp;
 }
-
-const state = ({ servers }: McpFixture) => {
-  const { state, detail } = servers.status[0] ?? {};
-  return `${state}${detail ? `: ${detail}` : ""}`;
-};
 
 Deno.test("tokens that have run out are renewed, once for requests that are refused together", async () => {
   await using issuer = new AuthorizationServer();
@@ -54,7 +42,7 @@ Deno.test("tokens that have run out are renewed, once for requests that are refu
   assertEquals(renewals()[0]?.params.get("resource"), server.url);
 
   // What another process has renewed is read from the file.
-  await using other = await openMcp([entry(server.url)], { home: mcp.home });
+  await using other = await openMcp([remote(server.url)], { home: mcp.home });
   await other.servers.start();
   issuer.accepted.clear();
   await mcp.call("mcp__far__echo", { text: "renews" });
@@ -71,7 +59,7 @@ Deno.test("a sign-in that is over is forgotten, and the server wants another one
   const refused = await mcp.call("mcp__far__echo", { text: "a" });
   assertEquals(refused.isError, true);
   assertMatch(refused.content, /it requires you to sign in[^]*reasonix mcp login far/);
-  assertEquals(state(mcp), "needs-auth: reasonix mcp login far");
+  assertEquals(stateOf(mcp), "needs-auth: reasonix mcp login far");
   assert(!(await Deno.readTextFile(`${mcp.home}/mcp-auth.json`)).includes("access_token"));
   // It was done elsewhere; the next call finds out.
   await signIn(mcp);
@@ -88,9 +76,9 @@ Deno.test("tokens are not renewed at an authorization server that did not issue 
   const file = `${mcp.home}/mcp-auth.json`;
   const text = (await Deno.readTextFile(file)).replaceAll(new URL(server.url).host, new URL(moved.url).host);
   await Deno.writeTextFile(file, text);
-  await using other = await openMcp([entry(moved.url)], { home: mcp.home });
+  await using other = await openMcp([remote(moved.url)], { home: mcp.home });
   await other.servers.start();
-  assertEquals(state(other), "needs-auth: reasonix mcp login far");
+  assertEquals(stateOf(other), "needs-auth: reasonix mcp login far");
   assertEquals(thief.to("/token"), []);
 });
 
@@ -118,31 +106,31 @@ Deno.test("rights that are missing are named, and the next sign-in asks for them
   assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
 });
 
-Deno.test("rights that are missing at the greeting are asked for at the next sign-in, too", async () => {
+Deno.test("rights that are missing at the greeting are requested at the next sign-in, too", async () => {
   for (const method of ["server/discover", "initialize", "tools/list"]) {
     await using issuer = new AuthorizationServer();
     const scopeOf = { [method]: "write" };
     const era = method === "initialize" ? "old" : "new";
     await using server = startProtectedServer(issuer, { era, scope: "read", scopeOf });
-    await using mcp = await openMcp([entry(server.url)]);
+    await using mcp = await openMcp([remote(server.url)]);
     await signIn(mcp);
     await mcp.servers.start();
     assertMatch(
-      state(mcp),
+      stateOf(mcp),
       /^failed: it requires the permission "write" .*; reasonix mcp login far$/,
       method,
     );
     await signIn(mcp);
     assertEquals(issuer.to("/authorize").at(-1)?.params.get("scope"), "read write", method);
     await mcp.servers.named("far").restart();
-    assertEquals(state(mcp), "ready", method);
+    assertEquals(stateOf(mcp), "ready", method);
   }
 });
 
 Deno.test("rights that the configuration does not ask for are to be written there", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read", scopeOf: { echo: "write" } });
-  await using mcp = await openMcp([entry(server.url, { oauth: { scopes: ["read"] } })]);
+  await using mcp = await openMcp([remote(server.url, { oauth: { scopes: ["read"] } })]);
   await signIn(mcp);
   await mcp.servers.start();
   const { content } = await mcp.call("mcp__far__echo", { text: "a" });
@@ -176,10 +164,10 @@ Deno.test("a file of sign-ins that is damaged is an error that names it, and is 
     const home = `${temp.path}/home`;
     await Deno.mkdir(home);
     await Deno.writeTextFile(`${home}/mcp-auth.json`, damage);
-    await using mcp = await openMcp([entry(server.url)], { home });
+    await using mcp = await openMcp([remote(server.url)], { home });
     await mcp.servers.start();
     assertMatch(
-      state(mcp),
+      stateOf(mcp),
       /^failed: Cannot read the sign-ins of MCP servers in .*mcp-auth.json: .*; repair/,
     );
     const failed = await signIn(mcp).catch((error: Error) => error.message);
@@ -196,7 +184,7 @@ Deno.test("sign-ins that are made at the same time are all kept", async () => {
   await using two = startProtectedServer(issuer);
   await using three = startProtectedServer(issuer);
   await Promise.all([one, two, three].map(async ({ url }) => {
-    await using mcp = await openMcp([entry(url)], { home });
+    await using mcp = await openMcp([remote(url)], { home });
     await signIn(mcp);
   }));
   const { signIns } = JSON.parse(await Deno.readTextFile(`${home}/mcp-auth.json`));

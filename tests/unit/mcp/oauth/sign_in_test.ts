@@ -7,10 +7,10 @@ import {
   visitAsBrowser,
 } from "../../../support/mcp/authorization_server.ts";
 import { startHttpMcpServer } from "../../../support/mcp/http_mcp_server.ts";
-import { type McpFixture, openMcp } from "../../../support/mcp/mcp_fixture.ts";
+import { type McpFixture, openMcp, remote } from "../../../support/mcp/mcp_fixture.ts";
 
 interface Person {
-  /** What the person does with the address; default: goes there and comes back. */
+  /** Visits the address; default: goes there and comes back. */
   readonly visit?: (address: URL) => void | Promise<void>;
   readonly pasted?: AsyncIterable<string>;
   readonly refused?: (why: Text) => void;
@@ -19,12 +19,6 @@ interface Person {
   readonly secret?: (name: string) => string | undefined;
 }
 
-const entry = (url: string, more: Record<string, unknown> = {}) => ({
-  name: "far",
-  type: "http",
-  url,
-  ...more,
-});
 const specOf = ({ servers }: McpFixture): McpServerSpec => servers.named("far").spec;
 
 /** Signs in; what the page at the end says is returned with it. */
@@ -49,10 +43,10 @@ const authFile = (home: string) => `${home}/mcp-auth.json`;
 Deno.test("signIn registers, proves itself and keeps tokens with which the server then works", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer, { scope: "read" });
-  await using mcp = await openMcp([entry(server.url)]);
+  await using mcp = await openMcp([remote(server.url)]);
   await mcp.servers.start();
   assertEquals([stateOf(mcp), mcp.servers.status[0]?.detail], ["needs-auth", "reasonix mcp login far"]);
-  assertEquals(issuer.seen, [], "nobody is sent away without being asked");
+  assertEquals(issuer.seen, [], "no sign-in begins without a command");
 
   const { page, ...signedIn } = await signIn(mcp);
   assertEquals(signedIn, { issuer: issuer.issuer, scope: "read" });
@@ -76,7 +70,7 @@ Deno.test("signIn registers, proves itself and keeps tokens with which the serve
 Deno.test("signIn uses the same client at the same authorization server, and registers again where it cannot", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
-  await using mcp = await openMcp([entry(server.url)]);
+  await using mcp = await openMcp([remote(server.url)]);
   await signIn(mcp);
   await signIn(mcp);
   assertEquals(issuer.clients.size, 1);
@@ -91,7 +85,7 @@ Deno.test("signIn uses the client of the configuration, with its secret or its d
   await using server = startProtectedServer(issuer);
   const client = { client_id: "known", client_secret_env: "SECRET" };
   {
-    await using mcp = await openMcp([entry(server.url, { oauth: client })]);
+    await using mcp = await openMcp([remote(server.url, { oauth: client })]);
     await assertRejects(() => signIn(mcp), ReasonixError, "SECRET is not set");
     await signIn(mcp, { secret: (name) => name === "SECRET" ? "s3cret-of-client" : undefined });
     const basic = issuer.to("/token").at(-1)?.headers.get("authorization");
@@ -99,7 +93,7 @@ Deno.test("signIn uses the client of the configuration, with its secret or its d
     assert(!(await Deno.readTextFile(authFile(mcp.home))).includes("s3cret-of-client"));
   }
   const document = "https://reasonix.example/client.json";
-  await using mcp = await openMcp([entry(server.url, { oauth: { client_id: document } })]);
+  await using mcp = await openMcp([remote(server.url, { oauth: { client_id: document } })]);
   await signIn(mcp);
   assertEquals(issuer.to("/authorize").at(-1)?.params.get("client_id"), document);
 });
@@ -109,7 +103,7 @@ Deno.test("signIn comes back to the port of the configuration, and says so where
   await using server = startProtectedServer(issuer);
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = taken.addr as Deno.NetAddr;
-  await using mcp = await openMcp([entry(server.url, { oauth: { callback_port: port } })]);
+  await using mcp = await openMcp([remote(server.url, { oauth: { callback_port: port } })]);
   const error = await assertRejects(() => signIn(mcp), ReasonixError, `Cannot listen on port ${port}`);
   assertMatch(error.remedy ?? "", /callback_port/);
   taken.close();
@@ -120,7 +114,7 @@ Deno.test("signIn comes back to the port of the configuration, and says so where
 Deno.test("signIn says what to do where no client is registered and none is configured", async () => {
   await using issuer = new AuthorizationServer({ registers: false });
   await using server = startProtectedServer(issuer);
-  await using mcp = await openMcp([entry(server.url)]);
+  await using mcp = await openMcp([remote(server.url)]);
   const error = await assertRejects(() => signIn(mcp), ReasonixError, "accepts no registrations");
   assertMatch(error.remedy ?? "", /http:\/\/127\.0\.0\.1:\d+\/callback.*client_id = /);
 });
@@ -130,7 +124,7 @@ Deno.test("signIn rejects an answer with another state or iss", async () => {
   await using liar = new AuthorizationServer({ answersAs: "http://127.0.0.1:1" });
   await using silent = new AuthorizationServer({ namesItself: false, metadata: NAMES_ITSELF });
   await using server = startProtectedServer(issuer);
-  await using mcp = await openMcp([entry(server.url)]);
+  await using mcp = await openMcp([remote(server.url)]);
   const pages: string[] = [];
   await signIn(mcp, {
     visit: async (address) => {
@@ -147,7 +141,7 @@ Deno.test("signIn rejects an answer with another state or iss", async () => {
   assertEquals(issuer.to("/token").length, 1);
   for (const wrong of [liar, silent]) {
     await using protectedServer = startProtectedServer(wrong);
-    await using other = await openMcp([entry(protectedServer.url)]);
+    await using other = await openMcp([remote(protectedServer.url)]);
     await assertRejects(() => signIn(other), ReasonixError, "Issuer mismatch");
     assertEquals(wrong.to("/token"), []);
   }
@@ -158,12 +152,12 @@ const NAMES_ITSELF = { authorization_response_iss_parameter_supported: true };
 Deno.test("signIn ends with a refusal, a timeout or an interrupt; nothing is kept", async () => {
   await using no = new AuthorizationServer({ refuses: "access_denied" });
   await using refusing = startProtectedServer(no);
-  await using mcp = await openMcp([entry(refusing.url)]);
+  await using mcp = await openMcp([remote(refusing.url)]);
   await assertRejects(() => signIn(mcp), ReasonixError, "refused (access_denied: You said no)");
 
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
-  await using second = await openMcp([entry(server.url)]);
+  await using second = await openMcp([remote(server.url)]);
   const late = { visit: () => {}, limitMs: 20 };
   const error = await assertRejects(() => signIn(second, late), ReasonixError, "did not return");
   assertMatch(error.remedy ?? "", /reasonix mcp logout far/);
@@ -180,7 +174,7 @@ Deno.test("signIn ends with a refusal, a timeout or an interrupt; nothing is kep
 Deno.test("signIn takes the address at which a browser on another machine ended", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
-  await using mcp = await openMcp([entry(server.url)]);
+  await using mcp = await openMcp([remote(server.url)]);
   const sent = Promise.withResolvers<URL>();
   const refused: string[] = [];
   await signIn(mcp, {
@@ -205,7 +199,7 @@ Deno.test("signIn opens no address that is not of the web or not encrypted", asy
   for (const authorization_endpoint of addresses) {
     await using issuer = new AuthorizationServer({ metadata: { authorization_endpoint } });
     await using server = startProtectedServer(issuer);
-    await using mcp = await openMcp([entry(server.url)]);
+    await using mcp = await openMcp([remote(server.url)]);
     const visited: URL[] = [];
     await assertRejects(
       () => signIn(mcp, { visit: (url) => void visited.push(url) }),
@@ -220,11 +214,11 @@ Deno.test("signIn says where there is nothing to sign in at", async () => {
   await using open = startHttpMcpServer();
   await using closed = startHttpMcpServer({ instead: () => new Response(null, { status: 401 }) });
   const cases: [Record<string, unknown>, string][] = [
-    [entry(open.url), "does not require a sign-in"],
-    [entry(closed.url), "does not describe how to sign in"],
-    [entry("http://127.0.0.1:1/mcp"), "could not be reached"],
-    [entry(open.url, { headers: { Authorization: "Bearer x" } }), "Authorization header"],
-    [entry(open.url, { headers_helper: "echo {}" }), "headers_helper"],
+    [remote(open.url), "does not require a sign-in"],
+    [remote(closed.url), "does not describe how to sign in"],
+    [remote("http://127.0.0.1:1/mcp"), "could not be reached"],
+    [remote(open.url, { headers: { Authorization: "Bearer x" } }), "Authorization header"],
+    [remote(open.url, { headers_helper: "echo {}" }), "headers_helper"],
     [{ name: "far", command: "x" }, "program on this machine"],
   ];
   for (const [one, line] of cases) {
@@ -237,7 +231,7 @@ Deno.test("signIn says where there is nothing to sign in at", async () => {
 Deno.test("signOut revokes the tokens and forgets them, also where the server does not revoke", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);
-  await using mcp = await openMcp([entry(server.url)]);
+  await using mcp = await openMcp([remote(server.url)]);
   const { signOut } = await loadSignIn();
   const out = () => signOut(specOf(mcp), { home: mcp.home, secret: () => undefined });
   assertEquals(await out(), { known: false, revoked: [], problems: [] });

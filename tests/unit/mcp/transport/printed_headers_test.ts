@@ -1,13 +1,7 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { startHttpMcpServer } from "../../../support/mcp/http_mcp_server.ts";
-import { type McpFixture, openMcp } from "../../../support/mcp/mcp_fixture.ts";
+import { openMcp, remote, started } from "../../../support/mcp/mcp_fixture.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
-
-const state = async ({ servers }: McpFixture) => {
-  await servers.start();
-  const { state, detail } = servers.status[0] ?? {};
-  return `${state}${detail ? `: ${detail}` : ""}`;
-};
 
 Deno.test("headers_helper is run at the start and after a refusal, and its headers go along", async () => {
   await using temp = await makeTempDir();
@@ -19,9 +13,9 @@ Deno.test("headers_helper is run at the start and after a refusal, and its heade
   });
   const line = `echo x >> ${count}; printf '{"Authorization": "Bearer token-number-%s", "X-Who": "%s"}' ` +
     `"$(wc -l < ${count} | tr -d ' ')" "$REASONIX_MCP_SERVER_NAME:$GIVEN"`;
-  const entry = { name: "far", type: "http", url: server.url, headers_helper: line, env: { GIVEN: "env" } };
+  const entry = remote(server.url, { headers_helper: line, env: { GIVEN: "env" } });
   await using mcp = await openMcp([entry]);
-  assertEquals(await state(mcp), "ready");
+  assertEquals(await started(mcp), "ready");
   assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
   assertEquals(server.seen.at(-1)?.headers.get("x-who"), "far:env");
   assertEquals(await Deno.readTextFile(count), "x\n");
@@ -29,7 +23,7 @@ Deno.test("headers_helper is run at the start and after a refusal, and its heade
   good = "Bearer token-number-2";
   const calls = ["b", "c", "d"].map((text) => mcp.call("mcp__far__echo", { text }));
   assertEquals((await Promise.all(calls)).map(({ content }) => content), ["b", "c", "d"]);
-  good = "Bearer nobody";
+  good = "Bearer another";
   const { content } = await mcp.call("mcp__far__echo", { text: "e" });
   assertMatch(content, /it refuses the headers that headers_helper printed \(401\)/);
 });
@@ -47,8 +41,8 @@ Deno.test("a headers_helper that fails is one line without any value", async () 
   ];
   await using server = startHttpMcpServer();
   for (const [line, problem] of lines) {
-    await using mcp = await openMcp([{ name: "far", type: "http", url: server.url, headers_helper: line }]);
-    const shown = await state(mcp);
+    await using mcp = await openMcp([remote(server.url, { headers_helper: line })]);
+    const shown = await started(mcp);
     assertMatch(shown, /^failed: headers_helper /);
     assertMatch(shown, problem);
     assert(!shown.includes("s3cret") && !shown.includes("\n"), shown);
@@ -59,8 +53,8 @@ Deno.test("a headers_helper that fails is one line without any value", async () 
 Deno.test("a headers_helper that leaves something running is not waited for, and what it left ends", async () => {
   await using server = startHttpMcpServer();
   const line = `sleep 300 & echo '{"X-Pid": "'$!'"}'`;
-  await using mcp = await openMcp([{ name: "far", type: "http", url: server.url, headers_helper: line }]);
-  assertEquals(await state(mcp), "ready");
+  await using mcp = await openMcp([remote(server.url, { headers_helper: line })]);
+  assertEquals(await started(mcp), "ready");
   const pid = server.seen[0]?.headers.get("x-pid") ?? "";
   if (Deno.build.os !== "linux") return;
   const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "State:\tgone");
