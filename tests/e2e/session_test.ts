@@ -30,7 +30,7 @@ async function threeTurns(url: string, push: (...turns: ScriptedTurn[]) => void)
   push(bash("echo b2 > b.txt; sed -i s/c0/c2/ c.txt"), { text: "second done" });
   push(write("a.txt", "a3\n"), bash("rm c.txt; echo b3 > b.txt"), { text: "third done" });
   assertEquals((await world.run(["run", "one: begin"])).code, 0);
-  for (const prompt of ["two: go on", "three: finish"]) {
+  for (const prompt of ["two: continue", "three: finish"]) {
     assertEquals((await world.run(["run", "-c", prompt])).code, 0);
   }
   return world;
@@ -81,7 +81,7 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
   await world.run(["run", "-c", "other way"]);
   const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
   assert(sent.includes("one: begin") && sent.includes("other way"));
-  assert(!sent.includes("two: go on") && !sent.includes("three: finish"));
+  assert(!sent.includes("two: continue") && !sent.includes("three: finish"));
   assertEquals((await world.run(["session", "redo"])).code, 2);
   assertEquals(await world.read("mine.txt"), "untouched");
 });
@@ -133,7 +133,7 @@ Deno.test("session rewind --preview lists files with diffs and turns, and change
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   const before = await ok(world, "session", "show", "--json");
   const shown = await ok(world, "session", "rewind", "--to", "1", "--preview");
-  assertStringIncludes(shown, "would leave behind\n  #2 two: go on\n  #3 three: finish\n");
+  assertStringIncludes(shown, "would leave behind\n  #2 two: continue\n  #3 three: finish\n");
   assertStringIncludes(shown, "  update  a.txt\n  delete  b.txt\n  create  c.txt\n");
   assertMatch(shown, /-a3\n\+a1/);
   assertEquals([await files(world), await ok(world, "session", "show", "--json")], ["a3 b3 -", before]);
@@ -185,9 +185,9 @@ Deno.test("the workspace is looked at while the arguments of a writing call arri
   const snapshots = async () => {
     const home = `${world.home}/projects`;
     const [project] = await Array.fromAsync(Deno.readDir(home)).catch(() => []);
-    const folder = `${home}/${project?.name}/sessions`;
-    const names = (await Array.fromAsync(Deno.readDir(folder)).catch(() => [])).map(({ name }) => name);
-    const files = names.map((name) => `${folder}/${name}/checkpoints/snapshots.jsonl`);
+    const directory = `${home}/${project?.name}/sessions`;
+    const names = (await Array.fromAsync(Deno.readDir(directory)).catch(() => [])).map(({ name }) => name);
+    const files = names.map((name) => `${directory}/${name}/checkpoints/snapshots.jsonl`);
     return (await Promise.all(files.map((file) => Deno.stat(file).then(() => true, () => false)))).includes(
       true,
     );
@@ -208,7 +208,7 @@ Deno.test("session fork continues after a turn in a separate session", async () 
   server.push(bash("echo fork > b.txt"), { text: "forked" });
   assertEquals((await world.run(["run", "--resume", fork, "another way"])).stdout, "forked\n");
   const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
-  assert(sent.includes("one: begin") && !sent.includes("two: go on"));
+  assert(sent.includes("one: begin") && !sent.includes("two: continue"));
   assertStringIncludes(await ok(world, "session", "show", original.id), "turns     3");
   assertStringIncludes(await ok(world, "session", "show", fork), `parent    ${original.id}`);
   await ok(world, "session", "rewind", fork, "--to", "1");
@@ -331,7 +331,7 @@ Deno.test("session prune deletes by age and number, asks first, and spares what 
   assertEquals(await ok(world, "session", "prune", "--keep", "1"), "Nothing to delete\n");
 });
 
-Deno.test("session commands tell what is wrong with their arguments", async () => {
+Deno.test("session commands report wrong arguments", async () => {
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   for (
@@ -340,7 +340,7 @@ Deno.test("session commands tell what is wrong with their arguments", async () =
       [["rewind", "--to", "-1"], "-1"],
       [["rewind", "--to", "one"], "one"],
       [["rewind", "--to", "1", "--code", "--conversation"], "together"],
-      [["rewind", "nobody", "--to", "1"], "nobody"],
+      [["rewind", "nothing", "--to", "1"], "nothing"],
       [["fork", "--turn", "7"], "1, 2, 3"],
       [["list", "--limit", "0"], "--limit"],
       [["search"], "word"],
@@ -411,8 +411,8 @@ Deno.test("replay adds the whole session up, as session show does, also after a 
   const [, tokens = "", cost = "", time = ""] =
     /^tokens {4}(in [\d,]+ \([\d,]+ cached, \d+ %\)), (?:.*)\ncost {6}(\d\.\d{4} USD)\ntime {6}(.* s)$/m
       .exec(shown) ?? [];
-  const told = await world.run(["replay", id]);
-  const line = told.stderr.trimEnd().split("\n").at(-1) ?? "";
+  const replayed = await world.run(["replay", id]);
+  const line = replayed.stderr.trimEnd().split("\n").at(-1) ?? "";
   assertMatch(line, /^· 4 steps · /);
   assert(
     line.includes(tokens) && line.endsWith(` · ${cost} · ${time}`) && tokens !== "",
