@@ -55,17 +55,17 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
 
   assertMatch(await ok(world, "session", "rewind", "--to", "2"), /updated {2}a\.txt[^]*created {2}c\.txt/);
   assertEquals(await files(world), "a1 b2 c2");
-  assertStringIncludes(await ok(world, "session", "show"), "turns     2");
+  assertStringIncludes(await ok(world, "session", "show"), "turns      2");
 
   await ok(world, "session", "rewind", "--to", "0", "--code");
   assertEquals(await files(world), "a0 - c0");
-  assertStringIncludes(await ok(world, "session", "show"), "turns     2");
+  assertStringIncludes(await ok(world, "session", "show"), "turns      2");
 
   await ok(world, "session", "redo");
   assertEquals(await files(world), "a1 b2 c2");
   await ok(world, "session", "redo");
   assertEquals(await files(world), "a3 b3 -");
-  assertStringIncludes(await ok(world, "session", "show"), "turns     3");
+  assertStringIncludes(await ok(world, "session", "show"), "turns      3");
   const nothing = await world.run(["session", "redo"]);
   assertEquals(nothing.code, 2);
   assertStringIncludes(nothing.stderr, "nothing was rewound");
@@ -209,12 +209,12 @@ Deno.test("session fork continues after a turn in a separate session", async () 
   assertEquals((await world.run(["run", "--resume", fork, "another way"])).stdout, "forked\n");
   const sent = JSON.stringify(server.requests.at(-1)?.json.messages);
   assert(sent.includes("one: begin") && !sent.includes("two: continue"));
-  assertStringIncludes(await ok(world, "session", "show", original.id), "turns     3");
-  assertStringIncludes(await ok(world, "session", "show", fork), `parent    ${original.id}`);
+  assertStringIncludes(await ok(world, "session", "show", original.id), "turns      3");
+  assertStringIncludes(await ok(world, "session", "show", fork), `parent     ${original.id}`);
   await ok(world, "session", "rewind", fork, "--to", "1");
   assertEquals(await files(world), "a1 - c0");
   const whole = (await ok(world, "session", "fork", original.id)).split(" ")[0] ?? "";
-  assertStringIncludes(await ok(world, "session", "show", whole), "turns     3");
+  assertStringIncludes(await ok(world, "session", "show", whole), "turns      3");
 });
 
 Deno.test("session rename, search and list find sessions by words and titles, wide ones aligned", async () => {
@@ -245,7 +245,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
 
   await ok(world, "session", "rename", id, "tiere\u001b[31m", "im Zoo");
   assertEquals((await list()).find((info: { id: string }) => info.id === id).title, "tiere im Zoo");
-  assertStringIncludes(await ok(world, "session", "show", "im Zoo"), `session   ${id}`);
+  assertStringIncludes(await ok(world, "session", "show", "im Zoo"), `session    ${id}`);
   const text = await ok(world, "session", "list", "--all");
   // deno-lint-ignore no-control-regex
   assert(!/[\x00-\x09\x0b-\x1f\x7f-\x9f]/.test(text));
@@ -409,7 +409,7 @@ Deno.test("replay adds the whole session up, as session show does, also after a 
   await ok(world, "session", "rewind", id, "--to", "2", "--conversation");
   const shown = await ok(world, "session", "show", id);
   const [, tokens = "", cost = "", time = ""] =
-    /^tokens {4}(in [\d,]+ \([\d,]+ cached, \d+ %\)), (?:.*)\ncost {6}(\d\.\d{4} USD)\ntime {6}(.* s)$/m
+    /^tokens {5}(in [\d,]+ \([\d,]+ cached, \d+ %\)), (?:.*)\ncost {7}(\d\.\d{4} USD)\ntime {7}(.* s)$/m
       .exec(shown) ?? [];
   const replayed = await world.run(["replay", id]);
   const line = replayed.stderr.trimEnd().split("\n").at(-1) ?? "";
@@ -442,7 +442,7 @@ Deno.test("session show lists calls by their titles, attachments by name, and wh
   await world.run(["run", "fix @a.txt:1-1 please", "-"], { stdin: "piped\nlines\n" });
   await world.run(["run", "-c", "thanks"]);
   const shown = await ok(world, "session", "show");
-  assertMatch(shown, /^tokens {4}in 12,\d{3} /m);
+  assertMatch(shown, /^tokens {5}in 12,\d{3} /m);
   const [, one = "", two = ""] = shown.split(/\n#\d /);
   const minute = new Date().toISOString().slice(0, 11).replace("T", " ");
   assert(one.startsWith(minute), one);
